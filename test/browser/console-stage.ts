@@ -143,6 +143,9 @@ export async function openStage(rows = 400, wording: Wording = oddWording) {
       const known = { alarm: 'sending-paused', operator: 'ada', note: 'I know.', count: 2, broadcasts: 2 };
       await store.alarms.acknowledge(known);
       await deliver(store, running, refuse, rows / 20);
+      const bell = await store.bells.add({ name: 'alerts', audience: 'all', secretHash: new Uint8Array(32) });
+      const request = { tool: 'unknown JSON', outcome: 'rung', shape: '{"alert":{"name":string}}' } as const;
+      await store.bells.note(bell.id, { ...request, broadcastId: running });
     },
   };
 }

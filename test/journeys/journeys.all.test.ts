@@ -44,14 +44,16 @@ suite('from an empty directory to a notification', () => {
     await using project = await Project.create();
     await project.install(tarball, pinned('express'));
     const [application] = documented('README.md', 'js') as [string];
+    const [page] = documented('README.md', 'html') as [string];
     const port = String(await freePort());
     const options = `({ pushServices: [${JSON.stringify(browser.pushService)}], store,`;
     await project.write('server.mjs', application.replaceAll('({ store,', options).replaceAll('3000', port));
+    await project.write('public/index.html', page);
     await using app = project.start('node server.mjs');
     const [url] = await app.waitFor(/^http:.+$/);
 
     assert.match(await (await fetch(url)).text(), /<deskbell-subscribe/);
-    await browser.subscribeAt(url.replace(/\/$/, ''));
+    await browser.subscribeAt(new URL('/push', url).href);
     const { status } = await fetch(new URL('/orders', url), { method: 'POST' });
 
     assert.equal(status, 204);

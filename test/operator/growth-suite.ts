@@ -65,6 +65,7 @@ export function describeGrowth(name: string, meter: GrowthMeter): void {
     const operator = await startOperator(t);
     const visitor = await signIn(operator);
     await operator.store.schedules.add(madeUpSchedule());
+    await operator.store.bells.add({ name: '1', audience: 'all', secretHash: new Uint8Array(32) });
     const run = async (round: number): Promise<void> => {
       await work(operator.store, round);
       await serve(operator.store, round);
@@ -246,8 +247,14 @@ async function visitAll(operator: RunningOperator, cookie: string): Promise<void
 
 const pathsOf = (routes: readonly Asked[]): readonly string[] =>
   routes
-    .filter(({ method, path }) => method === 'GET' && !/\.\w+$|sign-in|session/.test(path))
-    .map(({ path }) => (path === '/console/people/remove' ? `${path}?user=user-3` : path));
+    .filter(({ method, path }) => method === 'GET' && !/\.\w+$|sign-in|session|^\/ring/.test(path))
+    .map(({ path }) => path + (required[path] ?? ''));
+
+const required: Readonly<Record<string, string>> = {
+  '/console/people/remove': '?user=user-3',
+  '/console/bells/show': '?name=1',
+  '/console/bells/remove': '?name=1',
+};
 
 /** Lists with their filters. */
 const filtered = [
