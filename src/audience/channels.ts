@@ -21,7 +21,7 @@ export interface Channel {
 /** Yes or no, by channel. */
 export type Choices = Readonly<Record<string, boolean>>;
 
-/** Of a store, and in one set of choices. */
+/** The most channels that a store has, and that one set of choices names. */
 export const maxChannels = 100;
 export const maxTitleCharacters = 64;
 export const maxTitles = 50;

@@ -6,14 +6,14 @@ import { valueName } from '../protocol/message/placeholders.ts';
 import { readLanguage } from '../protocol/language.ts';
 import { formatOf } from './zone-time.ts';
 
-/** Of a person, as the application says: what placeholders in texts stand for. */
+/** What the application says of a person; placeholders in texts are replaced by these values. */
 export type PersonData = Readonly<Record<string, string | number>>;
 
 /** More than any name of a time zone has. */
 const maxTimeZoneCharacters = 64;
 const maxDataBytes = 1024;
 const maxTextCharacters = 200;
-/** Of the name of a value in the data of a person. */
+/** The names that values in the data of a person may have. */
 export const dataName = new RegExp(`^${valueName}$`);
 
 /** @returns the time zone in its usual form, undefined if it is not a time zone */
@@ -70,7 +70,7 @@ export function checkData<Value extends string | number | null>(
   return data;
 }
 
-/** Of a value in the data of a person. @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
+/** Checks a value in the data of a person. @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
 export function checkValue(value: unknown, pointer: string): void {
   const isText = typeof value === 'string';
   if (!isText && typeof value !== 'number' && value !== null)

@@ -29,7 +29,7 @@ export interface TagExpression {
 }
 
 export const maxUserBytes = 128;
-/** Of one subscription; also in each part of an expression. */
+/** The most tags of one subscription, and of each part of an expression. */
 export const maxTags = 32;
 const maxTagBytes = 64;
 /** A tag in another spelling than the normal one may be longer; so much is never of `maxTagBytes`. */

@@ -73,7 +73,7 @@ function endOfGap(wallMs: number, timeZone: string): number {
 const fullTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
 const timeOfDay = /^([01]\d|2[0-3]):[0-5]\d$/;
 
-/** Of `2026-12-01T09:00`; undefined for any other text, and for a day that does not exist, such as 31 February. */
+/** Parses `2026-12-01T09:00`; returns undefined for any other text, and for a day that does not exist, such as 31 February. */
 export function parseWallTime(text: string): number | undefined {
   const wallMs = fullTime.test(text) ? Date.parse(`${text}Z`) : NaN;
   if (Number.isNaN(wallMs) || formatWallTime(wallMs) !== text) return undefined;
@@ -97,7 +97,7 @@ export function nextTimeOfDay(timeOfDayMs: number, timeZone: string, fromMs: num
   return atMs < wallMs ? atMs + dayMs : atMs;
 }
 
-/** Of the day of a wall time. */
+/** The midnight that begins the day of a wall time. */
 const startOfDay = (wallMs: number): number => Math.floor(wallMs / dayMs) * dayMs;
 
 // Quiet hours, as senders write them: `22:00-07:00` of the reader's time zone. They are stored with the broadcast.

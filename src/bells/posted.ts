@@ -18,7 +18,7 @@ export interface Posted extends RequestHead {
   readonly secret: string;
   readonly bytes: Buffer;
   readonly text: string;
-  /** Of a JSON object, a form, or a query that has JSON. */
+  /** Set for a JSON object, a form, or a query that contains JSON. */
   readonly fields: JsonObject | undefined;
   /** The JSON that git hosts sign: the body, or what a form has of it. */
   readonly json: Buffer;
@@ -63,7 +63,7 @@ export const listOf = (value: unknown): readonly JsonObject[] =>
 
 const fromBase64 = (text: string): string => Buffer.from(text, 'base64url').toString();
 
-/** Where clients put a secret, but for the body. */
+/** The secrets in a request's head, wherever clients put them. */
 export function secretsIn({ path: [first], headers, query }: RequestHead): readonly string[] {
   const given = fromBase64(query.get('auth') ?? query.get('authorization') ?? '');
   const authorizations = [headers.authorization ?? '', given].flatMap((authorization) => {

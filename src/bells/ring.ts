@@ -29,7 +29,7 @@ export interface BellParts {
 const maxTitleBytes = 400;
 const maxLabelBytes = 60;
 const maxUrlBytes = 1000;
-/** Of the text, however long title, link and buttons are. */
+/** The text keeps at least these bytes, however long title, link and buttons are. */
 const minTextBytes = 1500;
 
 /** Bytes that are left for the text. */

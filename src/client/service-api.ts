@@ -16,7 +16,7 @@ export interface Channel {
   readonly name: string;
   /** In the browser's language, if there is such a title. */
   readonly title: string;
-  /** Of the title (BCP 47), if known. */
+  /** The language of the title (BCP 47), if known. */
   readonly language?: string;
   /** For the reader of this browser's subscription. */
   readonly isOn: boolean;

@@ -29,7 +29,7 @@ const tagExpression = Type.Model(
   ),
 );
 
-/** Those of a user or with tags. */
+/** The subscriptions of a user or with tags. */
 const matchingAudience = Type.Model(
   'MatchingAudience',
   Type.Unsafe<MatchingAudience>(

@@ -45,7 +45,7 @@ export interface DueWork {
   readonly lastSentAtMs: number;
 }
 
-/** Of broadcasts and schedules. */
+/** The most due broadcasts, and the most due schedules, that one reading returns. */
 export const maxDue = 20;
 
 export interface Acknowledgement {

@@ -11,7 +11,7 @@ export const maxWordsPerBroadcast = 500;
 /** Broadcasts whose words are remembered. */
 const maxBroadcasts = 100;
 
-/** Of one set, so that the number of an attempt fits in its id (`attempt-reader.ts`). */
+/** The most rows of one set, so that the number of an attempt fits in its id (`attempt-reader.ts`). */
 export const maxSetRows = 2 ** 16;
 
 export interface StoredAnswer extends Answer {

@@ -42,7 +42,7 @@ export interface AnswerCount extends Answer {
   readonly lastAtMs: number;
 }
 
-/** Those of a row that is not settled by an attempt. */
+/** The states of a row that no attempt has settled. */
 const unsettledStates = [
   'notInAudience',
   'inactive',
@@ -91,11 +91,11 @@ export interface RowOutcome {
   readonly origin?: string | undefined;
   /** Absent if it is anonymous or has left the store. */
   readonly user?: string | undefined;
-  /** Of a row that is `inactive`: over how many broadcasts. */
+  /** For `inactive`: over how many broadcasts. */
   readonly skipInactive?: number | undefined;
-  /** Of one that is `notInAudience`: it was registered after the broadcast was made. */
+  /** For `notInAudience`: the subscription was registered after the broadcast was made. */
   readonly isLater?: true | undefined;
-  /** Of a row that is `waiting`. */
+  /** For `waiting`: what it waits for. */
   readonly wait?: RowWait | undefined;
   /** Newest first. */
   readonly attempts: readonly AttemptRecord[];

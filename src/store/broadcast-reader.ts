@@ -236,7 +236,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
   };
 }
 
-/** Of a broadcast `b`. */
+/** Whether broadcast `b` is being prepared. */
 const isPreparing = `case when b.state = 'paused' and exists (
   select 1 from deskbell.preparations p where p.broadcast_id = b.id and p.is_paused = 0) then 1 else 0 end as is_preparing`;
 

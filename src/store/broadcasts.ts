@@ -92,7 +92,7 @@ export interface NewBroadcast extends BroadcastMessage, OtherOptions, NewBroadca
   readonly receiptActions?: readonly string[] | undefined;
   /** The only person that it is for. */
   readonly user?: string | undefined;
-  /** Of a slice, about. */
+  /** About how many rows a slice has. */
   readonly sliceRows: number;
   /** What is sent instead of the payload to those who read a language. */
   readonly texts?: ReadonlyMap<string, Uint8Array> | undefined;
@@ -106,7 +106,7 @@ export interface NewBroadcast extends BroadcastMessage, OtherOptions, NewBroadca
 export const isPrepared = ({ matching, split }: NewBroadcast): boolean =>
   matching !== undefined || split !== undefined;
 
-/** Of a broadcast with texts by language. */
+/** One of the texts of a broadcast that has texts by language. */
 export interface BroadcastText {
   readonly language: string;
   /** How many get it. */
@@ -152,11 +152,11 @@ export interface Broadcast
     /** Not sent, since the broadcast was cancelled. */
     readonly cancelled: number;
   };
-  /** Of the pending rows: stored one by one, to be sent later. */
+  /** How many pending rows are stored one by one, to be sent later. */
   readonly waiting: number;
   /** Waiting rows that were tried before. The others are held back, or were put off without a try. */
   readonly toRetry: number;
-  /** Of the pending rows: those whose readers' time, or the end of their quiet hours, is to come; `atMs` is the first such time. */
+  /** Pending rows that wait for their reader's local time or the end of quiet hours; `atMs` is the first such time. */
   readonly later?: { readonly rows: number; readonly atMs: number } | undefined;
   /** When the next of the waiting rows is tried, if that is to come and known; not of those that are held back. */
   readonly nextTryAtMs?: number | undefined;
@@ -179,7 +179,7 @@ export type BroadcastSummary = Pick<
 
 export interface KeyedBroadcast {
   readonly broadcast: Broadcast;
-  /** Of its creation. */
+  /** Hash of what the broadcast was created with. */
   readonly contentHash: Uint8Array;
 }
 
@@ -212,7 +212,7 @@ export interface Recipient extends Subscription {
   readonly isCapped?: boolean | undefined;
 }
 
-/** Of a list, newest first: ids below `beforeId`. */
+/** A page of a list, newest first: ids below `beforeId`. */
 export interface NewestFirst {
   readonly beforeId?: number | undefined;
   readonly limit: number;
@@ -262,9 +262,9 @@ export interface BroadcastStore {
   findByKey(idempotencyKey: string): Promise<KeyedBroadcast | undefined>;
   /** Newest first. */
   list(range: NewestFirst): Promise<readonly Broadcast[]>;
-  /** Those that are not over. */
+  /** Counts broadcasts that are not over. */
   countOpen(): Promise<OpenBroadcasts>;
-  /** Those that run, are scheduled or paused, newest first. */
+  /** Lists broadcasts that run, are scheduled or paused, newest first. */
   listOpen(limit: number): Promise<readonly Broadcast[]>;
   /** The ids of a list of ids, ascending, as far as their subscriptions were not removed as a person's; `undefined` if there are
    *  more than `limit`, or none is kept. */
@@ -279,12 +279,12 @@ export interface BroadcastStore {
   cancel(id: number): Promise<Broadcast>;
 }
 
-// Whom a broadcast was asked to be sent to, and who created it, stored as JSON.
+// The audience that was asked for, and who created the broadcast, stored as JSON.
 
 /** What a list of recipients was made of. */
 export type ListKind = 'ids' | 'subscriptions';
 
-/** Whom a broadcast was asked to be sent to: every subscription, those of an expression, or a list. */
+/** The audience that was asked for: every subscription, those that match an expression, or a list. */
 export type AskedAudience = 'all' | AudienceExpression | { readonly list: ListKind };
 
 /**

@@ -35,7 +35,7 @@ export interface AnswerCounts {
   readonly accepted: number;
 }
 
-/** Of one push service to a page. */
+/** The answers of one push service to a page. */
 export interface JudgedAnswers extends AnswerCounts {
   /** Answers to messages that were sent before the first one to a subscription that is gone. */
   readonly before: AnswerCounts;
@@ -84,7 +84,7 @@ interface WindowRow extends AnswerCounts {
   readonly id: number | undefined;
   /** Null: not judged yet. */
   readonly number: number | null;
-  /** Of pages of broadcasts. */
+  /** Whether the answers are those of a broadcast's pages. */
   readonly is_of_pages: number;
   /** When the first message was sent that was accepted, and the last one to a subscription that is gone. */
   readonly from_ms: number;

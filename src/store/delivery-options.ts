@@ -56,14 +56,14 @@ export interface DeliveryOptions extends PushOptions {
    * its TTL, an hour at least, is over by then.
    */
   readonly quietHours?: string | undefined;
-  /** Of `localTime`, and of readers whose own is not known, such as `Europe/Berlin`. Default: `UTC`. */
+  /** The time zone of `localTime`, and of readers whose own is unknown, such as `Europe/Berlin`. Default: `UTC`. */
   readonly timeZone?: string | undefined;
 }
 
 /** About three broadcasts a day for as long as receipts are kept. It bounds what is read of each subscription. */
 const maxSkipInactive = 100;
 
-/** Of the label that a topic is made of, in UTF-16 code units: a URL may be one. */
+/** The longest label for a topic, in UTF-16 code units; a label may be a URL. */
 export const maxLabelCharacters = 2048;
 
 export const priorities = ['normal', 'high'] as const;
@@ -84,9 +84,9 @@ export interface OptionDescription {
   readonly check: OptionCheck;
   /** What holds where it is not given. */
   readonly byDefault?: string;
-  /** Of `deskbell send`, with what it is given. Absent if a setting decides. */
+  /** The option of `deskbell send`, with its value. Absent if a setting decides. */
   readonly flag?: string;
-  /** Of the console's form. */
+  /** How the console's form shows it. */
   readonly field: {
     readonly label: string;
     readonly hint?: string;
@@ -96,7 +96,7 @@ export interface OptionDescription {
 
 const rareUrgencies = urgencies.filter((urgency) => urgency !== 'normal');
 
-/** Those of a single message too come first. */
+/** Options that single messages have too come first. */
 export const deliveryOptions: {
   readonly [Name in keyof DeliveryOptions]-?: OptionDescription;
 } = {

@@ -2,7 +2,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { type PortableDatabase, type PortableValues, run } from './portable-sql.ts';
 
-/** Of the alarm that a broadcast raises if subscriptions are held. */
+/** The alarm that a broadcast raises if subscriptions are held. */
 export const heldDeletionsReason = 'deletions-held';
 
 export const heldDeletionsDetail = (origin: string): string =>
@@ -77,9 +77,9 @@ export interface EndedSubscription {
 
 /** They are deleted after 30 days in any case. */
 export interface EndedSubscriptions {
-  /** Those with an id above `afterId` (default: all) in the order of ids, at most `limit`. */
+  /** Lists at most `limit` held subscriptions with ids above `afterId` (default: all), in the order of ids. */
   list(limit: number, afterId?: number): Promise<readonly EndedSubscription[]>;
-  /** Those of a user, the latest first, at most `limit`. */
+  /** Lists at most `limit` ended subscriptions of a user, the latest first. */
   ofUser(user: string, limit: number): Promise<readonly EndedSubscription[]>;
   /** Somebody has taken note of them. */
   remove(ids: readonly number[]): Promise<void>;

@@ -4,7 +4,7 @@ import type { Broadcast, Recipient } from './broadcasts.ts';
 import type { IfRefused } from './push-services.ts';
 import type { MemberSet } from './slices.ts';
 
-/** Of this many leases of a worker, all but one prefer broadcasts with high priority. */
+/** One in this many leases of a worker does not prefer broadcasts with high priority. */
 export const leasesPerTurn = 4;
 
 /** PostgreSQL notes each of a broadcast's first slices when it is leased, … */
@@ -45,13 +45,13 @@ export interface SliceLease extends Lease {
 
 /** Text and time zone of a row's reader, fixed when the broadcast was created. */
 export interface RowReader {
-  /** Of the text to send; absent: the message's own. */
+  /** The language of the text to send. If absent, the message's own text is sent. */
   readonly language?: string | undefined;
   /** Absent: the broadcast's own. */
   readonly timeZone?: string | undefined;
 }
 
-/** Of slices and retries. */
+/** Columns that slices and retries share. */
 export interface ReaderColumns {
   readonly language: string | null;
   readonly time_zone: string | null;

@@ -52,9 +52,9 @@ export interface RowResult {
    * token or key for it (`push-services.ts`); if it is suspended by now, so is the row, otherwise tried again.
    */
   readonly result: Settlement | 'retry' | 'detached' | 'heldBack' | 'refused';
-  /** Of all but settlements. */
+  /** Set for everything but settlements. */
   readonly retry?: StoredRetry | undefined;
-  /** Of `heldBack` and `refused`. */
+  /** Set for `heldBack` and `refused`. */
   readonly suspension?: Suspension | undefined;
   /** What else is stored of it (`attempts.ts`). */
   readonly record?: RowRecord | undefined;
@@ -75,16 +75,16 @@ export function isAnswer({ attempts, result, record }: RowResult): boolean {
 /** A page names where the one before it ended, so that it is refused if the database has lost that one. */
 export interface PageOfSlice {
   readonly number: number;
-  /** Where the cursor stands. */
+  /** The cursor before the page. */
   readonly fromCursor: number;
-  /** Where it moves to. */
+  /** The cursor after the page. */
   readonly cursor: number;
   /** If the slice has `members`: how many of them in between were not found when they were read. */
   readonly missing?: number | undefined;
 }
 
 export interface PageCommit extends Lease {
-  /** Where the rows come from: the slice, whose cursor moves on, or retries leased under the token. */
+  /** The slice that the rows come from, whose cursor moves on. Absent for retries, which are leased under the token. */
   readonly slice?: PageOfSlice | undefined;
   readonly rows: readonly RowResult[];
   /** What push services have answered since the worker's last commit. */
@@ -114,9 +114,9 @@ export interface SingleAnswers {
   readonly refused: number;
   /** Other answers of the push service itself. */
   readonly other: number;
-  /** Those that it called gone, to be found in the store by endpoint and keys; they need not be there, nor all be named. */
+  /** Subscriptions that it called gone; the store finds them by endpoint and keys. Not all need be named, nor be in the store. */
   readonly goneSubscriptions: readonly Subscription[];
-  /** Where it accepted a message; not all need be named. */
+  /** Endpoints at which it accepted a message; not all need be named. */
   readonly acceptedEndpoints: readonly string[];
 }
 

@@ -33,7 +33,7 @@ export interface PortableDatabase {
   readonly endpoint: { readonly column: string; valueOf(endpoint: string): string };
   /** Tags are rows of their own in SQLite, and a column in PostgreSQL. */
   readonly tags: {
-    /** Those of a subscription `s`, in the order of their names, as `readJson` reads it. */
+    /** The tags of subscription `s` in the order of their names, as `readJson` reads them. */
     readonly ofRow: string;
     /** A table with each `tag` of each subscription. */
     readonly table: string;

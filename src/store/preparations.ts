@@ -27,7 +27,7 @@ interface FoundSets {
   readonly sets: readonly MemberSet[];
   /** How far it has looked. */
   readonly throughId: number;
-  /** Of the next range. */
+  /** The width of the next range, in ids. */
   readonly width: number;
 }
 

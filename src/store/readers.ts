@@ -184,7 +184,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
     return changed;
   }
 
-  /** Of two changes of one reader at a time, one comes after the other. */
+  /** Two simultaneous changes of one reader are made one after the other. */
   const setPerson = (user: string, change: PersonChange, known: readonly Channel[]): Promise<Person> =>
     database.transaction(() => changePerson(user, change, known), `person ${user}`);
 
@@ -296,7 +296,7 @@ const withoutNull = <Value>(
     Object.entries(members).filter((member): member is [string, Value] => member[1] !== null),
   );
 
-/** Those for channels that were removed stay as long as there is room for them. */
+/** Choices for removed channels stay as long as there is room for them. */
 function mergeChoices(former: Choices, change: PersonChange['channels'], known: readonly Channel[]): Choices {
   const merged = Object.entries(merge(former, change));
   if (merged.length <= maxChannels) return Object.fromEntries(merged);

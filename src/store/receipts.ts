@@ -17,10 +17,10 @@ export interface Receipt {
   readonly action?: string | undefined;
 }
 
-/** Of a broadcast's notifications, by push service. */
+/** What browsers reported of a broadcast's notifications, by push service. */
 export interface ReceiptCounts extends Readonly<Record<ReceiptEvent, number>> {
   readonly origin: string;
-  /** Of `clicked`: the clicks on each action, by its name. */
+  /** The clicks on each action, by its name; all of them are in `clicked` too. */
   readonly actions: Readonly<Record<string, number>>;
 }
 

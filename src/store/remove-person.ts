@@ -10,7 +10,7 @@ interface SetTable {
   /** Ids of those whose sets they are, newest first: at most `:limit` up to `:maxId`. */
   readonly owners: string;
   readonly owner: string;
-  /** Of an owner. */
+  /** Identifies an owner. */
   readonly key: string;
   /** What is done to a set without members. */
   readonly ifEmpty: 'delete' | 'keep';

@@ -34,7 +34,7 @@ export const defaultRetention = { broadcasts: 400, attempts: 90, audit: 400 } as
 
 /** Keeps a transaction to some milliseconds. */
 const pruneBatchRows = 2000;
-/** Of a thousand rows each. */
+/** Sets that one batch deletes; each has up to a thousand rows. */
 const pruneBatchSets = 500;
 
 /** A list without a broadcast is kept this long. */
@@ -165,7 +165,7 @@ function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   return true;
 }
 
-/** Those that no open broadcast counts, nor one that is being made. @returns how many */
+/** Deletes removals that no open broadcast counts, nor one that is being made. @returns how many */
 const pruneRemovals = (beforeMs: number): Work<number> =>
   changeRows(
     `delete from deskbell.removals where id in (

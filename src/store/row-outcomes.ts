@@ -65,7 +65,7 @@ interface GatheredFacts {
   retry: RetryRow | undefined;
   /** It is a member of the audience by its id. */
   isMember: boolean;
-  /** Of a member: until then its slice waits for the time of its readers. */
+  /** When the slice of the row stops waiting for its readers' time. */
   freeAtMs: number;
   /** It was left out of the audience for it. */
   leftOut: LeftOut | undefined;
@@ -73,7 +73,7 @@ interface GatheredFacts {
   receipts: ReceiptEvent[];
 }
 
-/** Of a row about which nothing is known. */
+/** The facts of a row about which nothing is known. */
 const noFacts = (): GatheredFacts => ({
   attempts: [],
   retry: undefined,
@@ -343,7 +343,7 @@ function stateOf(head: RowsHead, row: RowFacts, nowMs: number): RowState {
   return retry.token !== null && retry.due_at_ms > nowMs ? 'inFlight' : 'waiting';
 }
 
-/** Of a row without a settling attempt and without a retry. */
+/** The state of a row that has neither a settling attempt nor a retry. */
 function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState {
   const { attempts, isMember, leftOut, stored, freeAtMs } = row;
   const isOver = head.state === 'done' || head.state === 'cancelled';
@@ -381,7 +381,7 @@ const toleranceMs = 60_000;
 const isLater = ({ created_at_ms: madeAtMs }: RowsHead, { stored }: RowFacts): boolean =>
   stored !== undefined && stored.created_at_ms > madeAtMs;
 
-/** Of a row that is stored to be tried again, or whose slice waits. */
+/** What a row waits for that is stored to be tried again, or whose slice waits. */
 function toWait(head: RowsHead, { retry, freeAtMs }: RowFacts, nowMs: number): RowWait {
   if (retry === undefined) {
     const expiresAtMs = freeAtMs + lifetimeOf(head.ttl_seconds);

@@ -6,7 +6,7 @@ import { optionColumns, readOptionRow, toOptionRow, type StoredOptions } from '.
 import { run, type PortableDatabase } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
-/** Whom each occurrence is for, found when its time has come. */
+/** The audience of each occurrence, looked up when its time has come. */
 export type ScheduleAudience = 'all' | AudienceExpression;
 
 export interface NewSchedule extends StoredOptions {
@@ -26,7 +26,7 @@ export interface Schedule extends NewSchedule {
   /** Never used again. */
   readonly id: number;
   readonly createdAtMs: number;
-  /** Of the newest occurrence that was sent. */
+  /** The broadcast of the newest occurrence that was sent. */
   readonly lastBroadcastId: number | undefined;
   /** Since when it makes no broadcasts; `undefined` unless it is paused. */
   readonly pausedAtMs: number | undefined;

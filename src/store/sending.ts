@@ -112,11 +112,11 @@ export interface ReportedPushService {
   readonly queued: number;
   /** How many may be in flight now (pacing). */
   readonly maxInFlight: number;
-  /** Of recent answers, on average; absent before the first one. */
+  /** Average of recent answers; absent before the first one. */
   readonly latencyMs?: number | undefined;
   /** Answers since the sender began. */
   readonly answers: number;
-  /** Of them, those that asked for fewer messages (429, 503). */
+  /** How many of them asked for fewer messages (429, 503). */
   readonly throttled: number;
   /** `open`: it gets nothing for a while, since it failed. `half-open`: one request tries it. */
   readonly breaker: 'closed' | 'open' | 'half-open';
@@ -153,7 +153,7 @@ export interface SenderReports {
   /** Replaces the sender's earlier report; deletes those of senders that are gone. */
   put(report: SenderReport): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Of the senders that are there, in the order of their start. */
+  /** Lists the reports of running senders, in the order of their start. */
   list(): Promise<readonly StoredSenderReport[]>;
 }
 

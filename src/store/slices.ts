@@ -2,7 +2,7 @@
 
 /** A sixth of a second of one thread: the last slices end at about the same time, and leases are few. */
 export const defaultSliceRows = 2000;
-/** Of a broadcast. */
+/** The most slices of a broadcast. */
 export const maxSlices = 10_000;
 
 /** The positions of an audience, or of a part of it, and how many of them are rows. */
@@ -17,7 +17,7 @@ export interface Slice {
   readonly throughPosition: number;
 }
 
-/** Whom a slice is for. */
+/** The members that a slice is for. */
 export interface MemberSet {
   /** PostgreSQL's partition that has all of them; absent: any. */
   readonly partition?: number | undefined;

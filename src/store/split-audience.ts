@@ -7,11 +7,11 @@ import { createReaderTimes, zoneOf, type ReaderTime, type TimeOptions } from './
 
 /** What an audience is split by. It is stored as JSON while the audience is prepared. */
 export interface AudienceSplit {
-  /** Those who have it off are left out. */
+  /** Readers who turned this channel off are left out. */
   readonly channel?: ChannelDefault | undefined;
-  /** Those who are inactive over so many broadcasts are left out (`receipts.ts`). */
+  /** Readers who were inactive over this many broadcasts are left out (`receipts.ts`). */
   readonly skipInactive?: number | undefined;
-  /** Of the texts. */
+  /** The languages of the texts. */
   readonly languages: readonly string[];
   /** Absent if all get it at once. */
   readonly times?: TimeOptions | undefined;
@@ -56,7 +56,7 @@ export interface ReaderFinder {
 
 /** What holds for all rows of a set. */
 export interface ReaderGroup {
-  /** Of the text that they get; absent: the message's own. */
+  /** The language of the text that they get. If absent, they get the message's own text. */
   readonly language?: string | undefined;
   /** In which they get it; absent: the broadcast's own, or it does not matter. */
   readonly timeZone?: string | undefined;

@@ -21,7 +21,7 @@ export const listColumns = join(String);
 /** The parameters of a statement of SQLite. */
 export const listParameters = join((column) => `:${column}`);
 
-/** Of an upsert into a table `c`: to the counts of a row, those that could not be inserted are added. */
+/** The update part of an upsert into table `c`: adds the counts that could not be inserted to those of the row. */
 export const addColumns = join((column) => `${column} = c.${column} + excluded.${column}`);
 
 /** Sums over rows. */
@@ -53,7 +53,7 @@ export const outcomeWidths = {
   coarse: { widthMs: 10 * 60 * 1000, keptMs: 90 * 24 * 60 * 60 * 1000 },
 } as const;
 
-/** Of a broadcast: narrow while it is young, so that a short run and one of weeks have some hundred intervals each. */
+/** Widths of a broadcast's intervals: narrow at first, so that a run of minutes and one of weeks have a few hundred intervals each. */
 export const broadcastWidths = [
   { untilMs: 2 * 60 * 1000, widthMs: 1000 },
   { untilMs: 20 * 60 * 1000, widthMs: 10_000 },
@@ -75,13 +75,13 @@ export type OutcomeTotal = Omit<OutcomeInterval, 'startMs' | 'widthMs'>;
 export interface Backlog {
   /** Rows without an outcome. */
   readonly pendingRows: number;
-  /** Of the pending rows: those that nothing keeps from being sent now. */
+  /** Pending rows that can be sent now. */
   readonly sendableRows: number;
-  /** Of the pending rows: tried before, and stored to be tried again. */
+  /** Pending rows that were tried and are stored to be tried again. */
   readonly retryRows: number;
-  /** Of the pending rows: put off, and not tried yet. */
+  /** Pending rows that were put off and not tried yet. */
   readonly deferredRows: number;
-  /** Of the pending rows: held back, since their push service refuses our token or key. */
+  /** Pending rows that are held back, since their push service refuses our token or key. */
   readonly suspendedRows: number;
   /** How many alarms there are, by reason; of paused broadcasts too. */
   readonly alarms: readonly { readonly reason: string; readonly count: number }[];
@@ -98,7 +98,7 @@ export interface Statistics {
   /** The most used push service first. They only grow. */
   outcomeTotals(): Promise<readonly OutcomeTotal[]>;
   backlog(): Promise<Backlog>;
-  /** Those of one broadcast. */
+  /** Returns the outcomes of one broadcast. */
   outcomesOf(broadcastId: number): Promise<readonly OutcomeInterval[]>;
 }
 

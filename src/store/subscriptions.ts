@@ -43,7 +43,7 @@ export interface NewSubscription {
   readonly vapidPublicKey: string;
   /** Replaces user and tags. Default: a row keeps them, and a new one has none. */
   readonly assign?: UserAndTags | undefined;
-  /** Of a row that is new: when it was first registered elsewhere, at the latest now. Default: now. */
+  /** For a new row: when it was first registered elsewhere, at the latest now. Default: now. */
   readonly createdAtMs?: number | undefined;
   /** BCP 47, in its canonical spelling. Default: a row keeps its own. */
   readonly language?: string | undefined;
@@ -216,7 +216,7 @@ export const toSubscription = (row: SubscriptionRow, tags: readonly string[]): S
 // Whether a registration may change the row of its endpoint. A browser never changes the keys of an endpoint, and others know the
 // endpoint too: its push service, or whoever reads a log.
 
-/** Of the row with the endpoint of the registration. */
+/** The row that has the registration's endpoint. */
 interface OwnedRow {
   readonly auth: Uint8Array;
   readonly user: string | undefined;

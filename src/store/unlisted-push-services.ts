@@ -13,7 +13,7 @@ import type { SubscriptionStore } from './subscriptions.ts';
 const emptyAfterMs = 60_000;
 
 export interface UnlistedPushServices {
-  /** Those with a place, in the order of their origins. @param beforeMs added before that */
+  /** Lists the hosts with a place, in the order of their origins. @param beforeMs only those added before this time */
   list(beforeMs?: number): Promise<readonly string[]>;
   /** How many keep their places, since they have accepted a message. */
   countProven(): Promise<number>;

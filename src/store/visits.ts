@@ -12,7 +12,7 @@ export interface Visits {
   readonly notSinceImport: number;
 }
 
-/** Of the subscriptions of one push service. */
+/** Visits by the subscriptions of one push service. */
 export interface PushServiceVisits {
   /** Origin in its normal form. */
   readonly pushService: string;

@@ -138,7 +138,7 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
   };
 }
 
-/** Those that are days old, within a transaction. */
+/** Deletes events that are days old, within a transaction. */
 export const dropOldWebhookEvents = (nowMs: number): Work<void> =>
   drop('at_ms < :beforeMs', { beforeMs: nowMs - webhookEventRetentionMs });
 

@@ -74,7 +74,7 @@ export class Pacing {
   #growth = 1;
   #threshold = Number.POSITIVE_INFINITY;
   #baseMs = Number.POSITIVE_INFINITY;
-  /** Of the last round in which something was accepted. */
+  /** Latency of the last round in which something was accepted. */
   #latencyMs = 0;
   /** The window before a queue lowered it, and the round trip when it was lowered for the second time. */
   #trial: { readonly window: number; readonly latencyMs: number | undefined } | undefined;

@@ -140,7 +140,7 @@ function textsLine({ texts, recipients }: Broadcast): readonly string[] {
   return [`  texts  ${[...parts, `the message's own: ${formatCount(recipients - others)}`].join(', ')}`];
 }
 
-/** Those who are inactive are in the summary. */
+/** A line for each reason; inactive readers are in the summary already. */
 const leftOutLines = (leftOut: Readonly<Partial<Record<LeftOut, number>>>): readonly string[] =>
   Object.entries(leftOutMeanings).flatMap(([reason, meaning]) => {
     const count = leftOut[reason as LeftOut];

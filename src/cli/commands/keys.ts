@@ -86,7 +86,7 @@ function rotateCommand({ environment, output }: Context): Command {
   });
 }
 
-/** Of the public key; every key begins with B. */
+/** The shortest prefix that can name a public key; every key begins with B. */
 const minPrefixLength = 8;
 
 function retireCommand({ environment, output }: Context): Command {

@@ -34,7 +34,7 @@ import {
 } from './standing-alarm.ts';
 
 export interface Alarms {
-  /** Those that nobody has acknowledged come first, and among them those of higher rank. */
+  /** Unacknowledged alarms first, and higher ranks before lower ones. */
   readonly standing: readonly StandingAlarm[];
   readonly lateness: Lateness;
 }

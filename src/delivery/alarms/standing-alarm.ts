@@ -59,7 +59,7 @@ const ranks: Readonly<Record<AlarmKind, AlarmRank>> = {
 
 const isAlarmKind = (kind: string): kind is AlarmKind => Object.hasOwn(ranks, kind);
 
-/** Of an alarm, or of one that a broadcast has raised for a reason. */
+/** The rank of an alarm, or of a reason for which a broadcast raised one. */
 export const rankOf = (kind: string): AlarmRank => (isAlarmKind(kind) ? ranks[kind] : 'note');
 
 export interface StandingAlarm {

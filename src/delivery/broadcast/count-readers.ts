@@ -30,11 +30,11 @@ export interface ReaderCounts {
   readonly inactive?: number;
   /** How many are left out because their local time has passed. */
   readonly timePassed: number;
-  /** Of those who get it: on the next day, since their local time is over. */
+  /** How many of them get it the next day, since their local time is over. */
   readonly nextDay: number;
-  /** Of those who get it: when it starts. The others get it later. */
+  /** How many of them get it when it starts; the others get it later. */
   readonly atOnce: number;
-  /** Of those who get it: later, when their quiet hours end. */
+  /** How many of them get it later, when their quiet hours end. */
   readonly heldByQuietHours: number;
   /** How many get nothing because their quiet hours end after the TTL. */
   readonly expired: number;

@@ -22,7 +22,7 @@ export interface Progress {
 export interface Wait {
   readonly for: 'now' | 'localTime' | 'retry' | 'turn' | 'pushService';
   readonly rows: number;
-  /** Of the push service that refuses our token or key. */
+  /** The push service that refuses our token or key. */
   readonly origin?: string;
 }
 
@@ -39,7 +39,7 @@ export const waitMeanings: Readonly<Record<Wait['for'], string>> = {
 export const formatWait = ({ for: cause, rows, origin }: Wait): string =>
   `${formatCount(rows)} ${waitMeanings[cause]}${origin === undefined ? '' : ` by ${hostOf(origin)}`}`;
 
-/** Those that are not 0; they add up to the pending rows. */
+/** The reasons for waiting, with their rows; they add up to the pending rows. */
 export function waitsOf({ counts, waiting, toRetry, heldBack, later }: Broadcast): readonly Wait[] {
   const held = heldBack.reduce((sum, { rows }) => sum + rows, 0);
   const waits: readonly Wait[] = [

@@ -5,7 +5,7 @@ import { pushServiceName } from '../../protocol/known-push-services.ts';
 export interface DeliveryFigures {
   /** From writing a message to its answer; `pushService` as `pushServiceName` gives it. */
   readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
-  /** Of pages of rows. */
+  /** How long commits of pages of rows took. */
   readonly commits: DurationCounts;
   /** Slices that another worker took because this one did not renew its lease in time. */
   readonly leasesLost: number;

@@ -12,7 +12,7 @@ export interface Resumption {
   /** `undefined` if sending is not paused. */
   readonly pause: SendingPause | undefined;
   readonly schedules: readonly Schedule[];
-  /** Those whose time came during the pause. */
+  /** The schedules whose time came during the pause. */
   readonly missed: readonly Schedule[];
   /** Events that are posted at once if a process has a webhook. */
   readonly webhookEvents: number;

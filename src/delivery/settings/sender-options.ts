@@ -8,7 +8,7 @@ import type { GoneHook } from '../reports/gone-hook.ts';
 import type { MessageLog } from '../reports/message-log.ts';
 import { type DeliverySettings, parseMaxRates } from './settings.ts';
 
-/** Of `createSender`: keys, store and threads, and how connections are made. */
+/** Options of `createSender`: keys, store, threads, and how connections are made. */
 export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 'transport' | 'maxRates'> {
   /** Replaces the encryption by accelerator or Node's builtins. */
   readonly encrypt?: Encrypt;

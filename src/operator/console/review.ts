@@ -119,7 +119,7 @@ export function renderTestReview(
   );
 }
 
-/** Of one at a local time, when the first reader gets it. */
+/** Says when it starts; for a local time, when the first reader gets it. */
 function describeStart({ startAt, nowMs, readers }: Review, fields: Fields): string | Html {
   if (startAt !== undefined) return describeLocalTime(startAt.getTime(), fields, nowMs);
   const firstMs = fields['localTime'] ? readers?.fromMs : undefined;

@@ -159,7 +159,7 @@ export function sessionOf({ consoleSession }: FastifyRequest): ConsoleSession {
   return consoleSession;
 }
 
-/** Where signing in returns to: pages only; the overview is the default. */
+/** The page to return to after signing in. Only pages are possible; the default is the overview. */
 function backTo({ url, headers }: FastifyRequest): string {
   const isPage = headers['sec-fetch-dest'] === undefined || headers['sec-fetch-dest'] === 'document';
   return isPage && url !== '/console/' ? `?to=${encodeURIComponent(url)}` : '';

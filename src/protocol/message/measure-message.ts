@@ -23,7 +23,7 @@ const turnOffChannelAction = 'turn-off-channel';
 export interface MeasuredText {
   readonly localized: LocalizedMessage;
   readonly payload: Uint8Array;
-  /** Of the payload with the defaults of its placeholders. */
+  /** The size of the payload when placeholders have their defaults. */
   readonly bytes: number;
   readonly maxBytes: number;
   /** Only for a message with placeholders. */

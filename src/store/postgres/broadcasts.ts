@@ -16,7 +16,7 @@ export interface SlicedAudience {
   readonly rows: number;
   /** As in the table of broadcasts. Rows of sets are in "all". */
   readonly rowsIn: 'list' | 'partition' | 'all';
-  /** Those of sets are not among them. */
+  /** The slices, without those of sets. */
   readonly slices: readonly (Slice & { readonly number: number })[];
   /** The last removal of a subscription that is not in it; absent if its members are known by themselves. */
   readonly removalsAfter?: number | undefined;
@@ -107,7 +107,7 @@ function join(rows: readonly ExtentRow[]): ExtentRow {
     : { first: Math.min(...firsts), last: Math.max(...lasts) };
 }
 
-/** Of what was frozen, all has a place in a slice, also what is removed by now: it is counted there. */
+/** Every frozen row has a place in a slice, also one that was removed since: it is counted there. */
 const cutFrozen = (extent: Extent, lastId: number, sliceRows: number, max?: number): readonly Slice[] =>
   cutSlices(extent, sliceRows, max).map((slice, index, { length }) => ({
     afterPosition: index === 0 ? 0 : slice.afterPosition,

@@ -1,7 +1,7 @@
 // Where the database is, and how it is connected to. Types only, without those of the package "pg": applications whose
 // database is SQLite compile against them too.
 
-/** Of a connection, or a pool of them. */
+/** Options of a connection, or a pool of connections. */
 export interface ConnectionOptions {
   /** `postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem`. Of several hosts, separated by
    *  commas, the one is used that takes writes. */

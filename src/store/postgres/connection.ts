@@ -140,7 +140,7 @@ const clientConfig = ({
   };
 };
 
-/** Of every connection. A process that hangs within a transaction must not keep others waiting for its locks. */
+/** Settings of every connection. A process that hangs within a transaction must not keep others waiting for its locks. */
 const serverSettings = (statementTimeoutMs: number): Readonly<Record<string, string>> => ({
   statement_timeout: String(statementTimeoutMs),
   idle_in_transaction_session_timeout: String(statementTimeoutMs),

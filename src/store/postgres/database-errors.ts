@@ -36,7 +36,7 @@ const isRefusalByServer = /unsupported startup parameter|no such (database|user)
 /** `pg` gives these no code. */
 const isWithoutTls = /^The server does not support SSL connections/;
 const isWithoutPassword = /client password must be a/;
-/** Of a server whose pg_hba.conf has no entry for such a connection; before version 14 with the second words. */
+/** What a server says if its pg_hba.conf allows no such connection; the second form is that of versions before 14. */
 const isRefusedWithoutTls = /pg_hba\.conf.*(no encryption|SSL off)$/;
 const tlsCodes = /CERT|^UNABLE_TO_|^ERR_(TLS|SSL)_/;
 

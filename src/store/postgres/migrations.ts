@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { newestVersion } from '../database-content.ts';
 
-/** Of the table of subscriptions, as the schema has them. Other numbers would be a migration of all rows: these are enough for a hundred million. */
+/** The partitions of the subscriptions table, as in the schema: enough for a hundred million rows. Another number would mean migrating all rows. */
 export const partitions = 32;
 
-/** Of notices (NOTIFY) with the number of a broadcast, as the schema sends them. */
+/** The channel on which the schema sends notices (NOTIFY) with the number of a broadcast. */
 export const workChannel = 'deskbell_work';
 
 /** Makes all tables, of the first version. */

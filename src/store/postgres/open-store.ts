@@ -75,7 +75,7 @@ export const createWindowReader =
     return windows;
   };
 
-/** Of `openPostgresStore`: where the database is, and how it is connected to. */
+/** Options of `openPostgresStore`: where the database is, and how to connect. */
 export interface PostgresStoreOptions extends ConnectionOptions {
   /** The clock, milliseconds since 1970. Default: that of the database, which all machines share. */
   readonly now?: (() => number) | undefined;

@@ -134,7 +134,7 @@ const selectFrom = (source: string): string => `
 
 const selectRow = selectFrom('deskbell.subscriptions');
 
-/** Of rows `s` of the host `$3` with the prefix `$4`. */
+/** Whether row `s` belongs to the host `$3` and has the prefix `$4`. */
 const isOfPushService = `split_part(s.endpoint, '/', 3) collate "C" = $3 and starts_with(s.endpoint, $4)`;
 
 /** @param functions the schema of the database's functions */

@@ -135,7 +135,7 @@ export const everyBroadcast = 0;
 /** The notices of new work in one thread. */
 export type Notices = Pick<WorkNotices, 'isHearing' | 'listen' | 'close'>;
 
-/** Those of this thread. */
+/** Opens the notices of this thread. */
 export function openNotices(database: PostgresDatabase, options: ConnectionOptions): Notices {
   if (!isMainThread) return new ThreadNotices(database.label);
   const notices = new WorkNotices(database, options);

@@ -47,7 +47,7 @@ const askRole = `
  */
 export function connectToWritable(driver: typeof Client, urls: readonly string[]): typeof Client {
   let current = 0;
-  /** Of the current host; 0 until it is known. */
+  /** The timeline of the current host; 0 until it is known. */
   let timeline = 0;
   const connections = new Map<Client, { readonly host: number; readonly timeline: number }>();
 

@@ -8,16 +8,16 @@ import type { SqliteDatabase, Statement } from './database.ts';
 
 /** A range of ids behind `afterId`. */
 export interface MatchingRange {
-  /** Where the next range begins; absent if there are no more candidates. */
+  /** The last id of the range; absent if there are no more candidates. */
   readonly throughId: number | undefined;
-  /** Those of the range that meet the expression. */
+  /** The ids of the range that match the expression. */
   readonly ids: readonly number[];
 }
 
 export interface AudienceFilter {
   /** @param rows about how many candidates the range has */
   rangeAfter(expression: AudienceExpression, afterId: number, rows: number): MatchingRange;
-  /** Of these ids those that meet the expression. */
+  /** Returns those of the ids that match the expression. */
   among(ids: readonly number[], expression: AudienceExpression): readonly number[];
 }
 
@@ -28,7 +28,7 @@ interface Candidates {
   readonly ids: Statement<RangeValues, { id: number }>;
   /** Where the next range begins. */
   readonly end: number | null;
-  /** Of the tags, those that are still to be looked at. */
+  /** Values of the statement's parameters for this range. */
   readonly values: RangeValues;
 }
 

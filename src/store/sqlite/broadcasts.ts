@@ -14,10 +14,10 @@ import type { NoValues, SqliteDatabase } from './database.ts';
 import { runPortable } from './portable-database.ts';
 
 // Audiences: all subscriptions, lists of subscriptions that need not be stored, or sets of ids.
-/** Of a slice. Looking at as many candidates as 10,000 takes some tens of milliseconds. */
+/** Candidates to look at for each row of a slice. Looking at 10,000 takes some tens of milliseconds. */
 const candidatesOfRow = 5;
 const maxCandidates = 10_000;
-/** Of one transaction: few slices, if few of the candidates are members. */
+/** The most looks of one transaction, which makes few slices if few candidates are members. */
 const maxLooks = 10;
 
 export interface Audiences {

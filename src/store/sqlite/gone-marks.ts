@@ -10,7 +10,7 @@ const { windowAnswers, judgedPages } = deletionGuardPolicy;
 /** What one push service answered. */
 export interface NotedAnswers extends AnswerCounts {
   readonly origin: string;
-  /** Of a page of a broadcast; absent for single messages. */
+  /** The answers to a page of a broadcast; absent for single messages. */
   readonly page?: JudgedAnswers | undefined;
   /** Each is found by its id, otherwise by its keys. */
   readonly gone: readonly (Subscription & Partial<Pick<Recipient, 'subscriptionId' | 'updatedAtMs'>>)[];

@@ -136,7 +136,7 @@ function createShrink(database: SqliteDatabase): () => Promise<boolean> {
   return () => database.write(shrink);
 }
 
-/** Of `openSqliteStore`. */
+/** Options of `openSqliteStore`. */
 export interface SqliteStoreOptions {
   /** The database file; created if it does not exist. Its folder must exist. */
   readonly path: string;

@@ -13,7 +13,7 @@ export interface PageReader {
     throughPosition: number,
     limit: number,
   ): readonly Recipient[];
-  /** Those with these ids, in order; those removed meanwhile are left out. */
+  /** Returns the rows with these ids, in order, without those removed meanwhile. */
   byIds(ids: readonly number[], limit: number): readonly Recipient[];
   at(broadcastId: number, position: number): Recipient | undefined;
 }

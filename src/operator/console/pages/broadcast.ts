@@ -181,7 +181,7 @@ const renderParts = (
   ...(hasReaders(broadcast) && { readers: renderReaders(broadcast, toCome) }),
 });
 
-/** Those that stand and concern it come first, then what it has met itself. */
+/** Standing alarms that concern the broadcast, then those that it raised itself. */
 function renderAlarmsOf(
   broadcast: Broadcast,
   standing: readonly StandingAlarm[],
@@ -196,7 +196,7 @@ function renderAlarmsOf(
   ]);
 }
 
-/** Of the installation, of one of its push services, or raised by itself. */
+/** Whether an alarm is about the whole installation, about a push service of the broadcast, or about the broadcast itself. */
 function concerns({ kind, pushService, broadcastIds }: StandingAlarm, { id, origins }: Broadcast): boolean {
   if (broadcastIds.includes(id) || installationKinds.has(kind)) return true;
   return origins.some(({ origin }) => [hostOf(origin), pushServiceName(origin)].includes(pushService));
