@@ -141,7 +141,7 @@ export function loadAddon(file: string): Addon {
   return module.exports as Addon;
 }
 
-/** By the loader's file: as Alpine names it, or as Debian does. Node's own report would say it too, and take 20 ms for it. */
+/** Looks for the file of musl's loader. Node's own report has the answer too, but takes 20 ms. */
 function usesMusl(): boolean {
   try {
     return /\/ld-musl-|-linux-musl\/libc\.so$/m.test(readFileSync('/proc/self/maps', 'utf8'));

@@ -27,7 +27,7 @@ export interface Accelerator {
 export interface AcceleratorOptions {
   /** The fastest method that may be used; by default `multi-buffer`. */
   readonly fastest?: EncryptionMethod | undefined;
-  /** By default the one that came with the package or was built by `npm run build:accelerator`. */
+  /** Default: the one that came with the package or was built by `npm run build:accelerator`. */
   readonly file?: string | undefined;
   /** Where the check's verdict is remembered; by default `.cache/deskbell` in the home directory. */
   readonly cacheFolder?: string | undefined;

@@ -8,13 +8,13 @@ import { checkName } from './user-and-tags.ts';
 
 /** What a reader switches on and off, such as news. */
 export interface Channel {
-  /** As a tag is written. */
+  /** Follows the rules for tags. */
   readonly name: string;
-  /** As readers see it, in languages that have none of their own. */
+  /** Shown to readers whose language has no title of its own in `titles`. */
   readonly title: string;
-  /** By language. */
+  /** Titles by language. */
   readonly titles: Readonly<Record<string, string>>;
-  /** For readers who have chosen nothing. */
+  /** Whether readers who have not chosen get its messages. */
   readonly isOnByDefault: boolean;
 }
 

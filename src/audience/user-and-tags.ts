@@ -11,7 +11,7 @@ export interface UserAndTags {
   readonly tags?: readonly string[] | undefined;
 }
 
-/** Which subscriptions an audience has, or a list shows: all that meet every part of it. At least one part is given. */
+/** Selects the subscriptions that match every part. At least one part is given. */
 export interface AudienceExpression {
   /** All devices of this person. */
   readonly user?: string | undefined;
@@ -36,7 +36,7 @@ const maxTagBytes = 64;
 const maxSpelledCharacters = 4 * maxTagBytes;
 /** Names may be given twice. */
 const maxGivenTags = 4 * maxTags;
-/** So that tags can be listed with commas, and no tag looks like a flag. */
+/** Tags contain no comma, so that they can be listed, and none looks like a flag. */
 const tagPattern = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._:-]*$/u;
 const partNames = ['all', 'any', 'none'] as const satisfies readonly (keyof TagExpression)[];
 

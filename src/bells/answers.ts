@@ -6,7 +6,7 @@ import { type Posted, type RequestHead, textOf } from './posted.ts';
 export class BellError extends Error {
   /** HTTP. */
   readonly status: number;
-  /** As ntfy numbers it. */
+  /** ntfy's number for the error. */
   readonly code: number;
 
   constructor(status: number, code: number, message: string) {

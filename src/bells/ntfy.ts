@@ -57,7 +57,7 @@ function decodeHeader(text: string): string {
     });
 }
 
-/** From 1 on. Cloudflare’s and other words are none. */
+/** ntfy numbers them from 1. Words of other tools, such as Cloudflare’s, are ignored. */
 const priorities = ['min', 'low', 'default', 'high', 'max'];
 const urgencies = ['very-low', 'low', 'normal', 'high', 'high'] as const;
 

@@ -69,7 +69,7 @@ function linkOf(given: unknown): string | undefined {
   return /^https?:$/.test(protocol) && hostname !== '' && href.length <= maxUrlBytes ? href : undefined;
 }
 
-/** Without control characters, but for line breaks and tabs. */
+/** Removes control characters, except line breaks and tabs. */
 const clean = (text: string): string =>
   text
     .toWellFormed()

@@ -15,7 +15,7 @@ import { readAlerts, readMonitor } from './monitoring.ts';
 import { readNtfyJson, readParameters, toShown } from './ntfy.ts';
 import { type Nothing, type Posted, type Shown, textOf } from './posted.ts';
 
-/** With words for docs/bells.md. */
+/** A tool that rings bells, with the text for docs/bells.md. */
 export interface Tool {
   readonly name: string;
   readonly recognisedBy: string;

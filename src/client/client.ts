@@ -364,14 +364,14 @@ function lacksSupport(): boolean {
   return missingSupport() !== undefined;
 }
 
-/** Without query and fragment, which may be secret or of this visit only. */
+/** The page's URL without query and fragment, which may be secret or belong to this visit only. */
 function ownPageUrl(): string {
   const base = new URL(document.baseURI);
   const { origin, pathname } = base.origin === location.origin ? base : location;
   return origin + pathname;
 }
 
-/** One at a time, across all pages of this origin and its service worker. */
+/** Runs one `work` at a time across all pages of this origin and its service worker. */
 function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
   return navigator.locks.request(ownName, work);
 }

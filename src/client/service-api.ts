@@ -14,11 +14,11 @@ export type Choices = Readonly<Record<string, boolean>>;
 /** A channel that a person can switch on and off. */
 export interface Channel {
   readonly name: string;
-  /** In the browser's language, if there is such a title. */
+  /** The title in the browser's language, if there is one. */
   readonly title: string;
   /** The language of the title (BCP 47), if known. */
   readonly language?: string;
-  /** For the reader of this browser's subscription. */
+  /** Whether the reader of this browser's subscription gets its messages. */
   readonly isOn: boolean;
 }
 

@@ -33,7 +33,7 @@ const wordsFor: Readonly<Partial<Record<FailureReason, keyof Texts>>> = {
   'server-unreachable': 'offline',
 };
 
-/** One for each service and service worker, for all elements of a page. */
+/** All elements of a page share a client for each service and service worker. */
 const clients = new Map<string, Client>();
 
 // A page that is rendered on a server may import this.

@@ -66,7 +66,7 @@ export function requireHeldDeletions(subscriptions: number, origin: string): num
 
 /** A subscription that its push service has ended (404 or 410) and that was deleted. */
 export interface EndedSubscription {
-  /** As it was in the store; no other subscription gets it. */
+  /** The id that it had in the store; no other subscription gets it. */
   readonly id: number;
   readonly endpoint: string;
   /** Whose it was, if the application had said. */

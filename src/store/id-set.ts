@@ -61,7 +61,7 @@ export function nextIdOf(set: Uint8Array, id: number): number | undefined {
   return undefined;
 }
 
-/** So many ids, each so far from the one before. */
+/** A run of ids with equal distances. */
 interface Step {
   readonly distance: number;
   readonly count: number;

@@ -27,7 +27,7 @@ export interface Lease {
   readonly fenceToken: string;
 }
 
-/** With the number of its slice; absent for retries. */
+/** A lease with the number of its slice, which is absent for retries. */
 export type HeldLease = Lease & { readonly slice?: number | undefined };
 
 /** A contiguous range of an audience. */

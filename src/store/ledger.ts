@@ -11,7 +11,7 @@ import type { Lease, RowReader, SliceLease } from './leases.ts';
 
 /** When a row is tried again, and how often it has been. */
 export interface StoredRetry {
-  /** From now. */
+  /** The delay from now. */
   readonly delayMs: number;
   readonly attempts: number;
   /** How often it was put off without being sent. */
@@ -21,7 +21,7 @@ export interface StoredRetry {
   readonly refusals?: number | undefined;
   /** Attempts that may have arrived and have no answer. Default: 0. */
   readonly doubts?: number | undefined;
-  /** As the slice of the row has it. */
+  /** The reader's settings, from the slice of the row. */
   readonly reader?: RowReader | undefined;
 }
 
@@ -101,7 +101,7 @@ export interface CommitAnswer {
   readonly state: BroadcastState;
   /** Alarms that are new in this broadcast. */
   readonly newAlarms: readonly Alarm[];
-  /** As `Ledger.pushServices` gives them. */
+  /** In the order of `Ledger.pushServices`. */
   readonly pushServices: readonly PushServiceState[];
 }
 

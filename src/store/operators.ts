@@ -13,13 +13,13 @@ export interface AuditRecord {
   readonly operator: string;
   /** What was done, such as `broadcast.pause`. */
   readonly action: string;
-  /** To what, such as `broadcast 7`. A person is named by a keyed hash. */
+  /** What was changed, such as `broadcast 7`. A person is named by a keyed hash. */
   readonly target?: string | undefined;
   /** HTTP status of the answer; absent if the process ended before there was one. */
   readonly status?: number | undefined;
 }
 
-/** Which records a list gives; all of what is given holds. */
+/** Selects audit records; they match all members that are given. */
 export interface AuditFilter {
   /** The whole name. */
   readonly operator?: string | undefined;

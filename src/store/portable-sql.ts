@@ -46,7 +46,7 @@ export interface PortableDatabase {
   readonly byBytes: string;
   /** The function that gives the position of a text in another one, from 1, or 0. */
   readonly position: string;
-  /** At the end of a query whose rows are changed next: other transactions pass over them. */
+  /** Ends a query whose rows are changed next, so that other transactions skip them. */
   readonly skipLocked: string;
   /** The same for rows that nobody else changes until the transaction ends: it waits for whoever does. */
   readonly forUpdate: string;

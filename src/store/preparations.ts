@@ -33,7 +33,7 @@ interface FoundSets {
 
 /** What each database does in its own way. */
 export interface MemberFinder extends ReaderFinder {
-  /** So many slices are looked for at once if an audience is split, so that its parts are not too small. */
+  /** How many slices are looked for at once if an audience is split, so that its parts are not too small. */
   readonly slicesToSplit: number;
   /** The subscriptions that meet an expression now, of some ids behind `afterId`. */
   findMatching(expression: AudienceExpression, range: SearchedRange): Promise<FoundSets>;

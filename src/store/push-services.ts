@@ -88,7 +88,7 @@ export type IfRefused = 'suspend' | 'retry' | 'reject';
 
 /** A row that was refused, or is drawn as a probe. */
 export interface RefusedRow {
-  /** So far. */
+  /** Refusals so far. */
   readonly refusals: number;
   /** Since its first refusal, or the beginning of the suspension. */
   readonly waitedMs: number;

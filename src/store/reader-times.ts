@@ -56,7 +56,7 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
     return { fromMs: isHeld ? quietEndMs : dueMs, isQuiet: quietEndMs !== undefined && !isHeld };
   };
 
-  /** On the first day on which it is not over; nor are the quiet hours that hold it. */
+  /** The first time that is still to come, after any quiet hours that hold it. */
   const nextDue = (dayWallMs: number, zone: string): number => {
     const dueMs = toInstant(dayWallMs, zone);
     return afterQuietHours(dueMs, zone).fromMs < startMinuteMs ? nextDue(dayWallMs + dayMs, zone) : dueMs;

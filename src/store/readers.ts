@@ -101,7 +101,7 @@ export type Reader = Pick<StoredSubscription, 'id' | 'user' | 'channels'> | { re
 
 /** What applications write about readers, and what readers have chosen. */
 export interface ReaderStore {
-  /** Without data and choices if nothing is known. */
+  /** Returns a person without data and choices if nothing is known. */
   person(user: string): Promise<Person>;
   /**
    * @returns the person as it is afterwards

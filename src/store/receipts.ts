@@ -24,10 +24,10 @@ export interface ReceiptCounts extends Readonly<Record<ReceiptEvent, number>> {
   readonly actions: Readonly<Record<string, number>>;
 }
 
-/** In the place of an action's name, which is never empty. */
+/** Stands for a missing name of an action, which is otherwise never empty. */
 export const noAction = '';
 
-/** As a database counts them. */
+/** A row of counts in the database. */
 export interface ReceiptCount {
   readonly origin: string;
   readonly event: ReceiptEvent;
@@ -70,7 +70,7 @@ export const leftOutCode = (lastShown: number | undefined, hasChannelOn: string)
   `case when not (${hasChannelOn}) then ${leftOutCodes.channelOff}
         when ${isInactive(lastShown)} then ${leftOutCodes.inactive} else 0 end`;
 
-/** From the start of a broadcast. Later reports are not counted, and who reported what is forgotten. */
+/** How long after the start of a broadcast reports are counted. Later, who reported what is deleted. */
 export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
 
 /** What browsers reported of messages: shown and clicked. */
@@ -98,7 +98,7 @@ export const createReceiptPruning =
   () =>
     database.transaction(() => pruneReceipts(database.now()));
 
-/** As `ReceiptStore.prune`, within a transaction. */
+/** Does the work of `ReceiptStore.prune` within a transaction. */
 export function* pruneReceipts(nowMs: number): Work<boolean> {
   const [ended] = yield* run<{ readonly broadcast_id: number }>(
     'select broadcast_id from deskbell.receipt_windows where ends_at_ms <= :nowMs limit 1',

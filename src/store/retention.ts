@@ -29,7 +29,7 @@ export interface Retention {
   shrink(): Promise<boolean>;
 }
 
-/** In days, unless an operator says otherwise. */
+/** The default retention, in days. */
 export const defaultRetention = { broadcasts: 400, attempts: 90, audit: 400 } as const;
 
 /** Keeps a transaction to some milliseconds. */

@@ -369,7 +369,7 @@ function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState 
 /** That it was in the audience. */
 const nothingSays = ({ attempts, isMember }: RowFacts): boolean => attempts.length === 0 && !isMember;
 
-/** With a subscription, what its browser has reported is deleted. */
+/** The reports of a row's browser; they are deleted together with the subscription. */
 const receiptsOf = (head: RowsHead, { receipts, stored }: RowFacts): RowOutcome['receipts'] =>
   receipts.length > 0 || (head.has_receipts && stored !== undefined)
     ? receiptEvents.filter((event) => receipts.includes(event))

@@ -58,7 +58,7 @@ export interface ReaderFinder {
 export interface ReaderGroup {
   /** The language of the text that they get. If absent, they get the message's own text. */
   readonly language?: string | undefined;
-  /** In which they get it; absent: the broadcast's own, or it does not matter. */
+  /** The time zone in which they get it. Absent if it is the broadcast's own or does not matter. */
   readonly timeZone?: string | undefined;
   readonly time?: ReaderTime | undefined;
   /** They are left out: it is kept who they were, and nothing is sent. */
@@ -71,7 +71,7 @@ const leftOutGroups: Readonly<Record<LeftOutCode, ReaderGroup>> = {
   3: { leftOut: 3 },
 };
 
-/** With those who are left out, in sets of their own. */
+/** Splits an audience into sets; readers who are left out get sets of their own. */
 export async function splitSets(
   finder: ReaderFinder,
   split: AudienceSplit,

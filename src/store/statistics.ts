@@ -43,7 +43,7 @@ export interface SubscriptionDay {
 export interface OutcomeInterval extends Omit<OriginCounts, 'origin'> {
   readonly startMs: number;
   readonly widthMs: number;
-  /** As `pushServiceName` gives it. */
+  /** The name that `pushServiceName` returns. */
   readonly pushService: string;
 }
 
@@ -88,7 +88,7 @@ export interface Backlog {
 }
 
 export interface Statistics {
-  /** From `sinceMs` on, in order; days on which nothing came or went are left out. */
+  /** Returns the days from `sinceMs` on, in order, without those on which nothing came or went. */
   subscriptionDays(sinceMs: number): Promise<readonly SubscriptionDay[]>;
   /** All messages together; in order, without intervals in which nothing was sent. */
   outcomes(range: {

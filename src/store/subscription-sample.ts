@@ -16,7 +16,7 @@ export interface SubscriptionSample {
 }
 
 export interface SampledRow extends FoundRow {
-  /** For how many subscriptions it counts. */
+  /** How many subscriptions the sampled one stands for. */
   readonly weight: number;
 }
 

@@ -29,7 +29,7 @@ export interface StoredSubscription extends Subscription {
   readonly user: string | undefined;
   /** In the order of their names. */
   readonly tags: readonly string[];
-  /** As the browser says. A person's own comes before it. */
+  /** The browser's language. The person's own takes precedence. */
   readonly language: string | undefined;
   /** The same. */
   readonly timeZone: string | undefined;
@@ -80,18 +80,18 @@ export interface FormerSubscription {
   readonly auth: Uint8Array;
 }
 
-/** So many rows with one public key are looked at, which a stranger can make. */
+/** The most rows with one public key to look at, since a stranger can add such rows. */
 export const maxRowsOfKey = 16;
 
 export interface SubscriptionSearch {
-  /** As `checkExpression` gives it. */
+  /** An expression that `checkExpression` returned. */
   readonly matching: AudienceExpression;
   /** Origin in its normal form. */
   readonly pushService: string;
-  /** Which of the two finds the rows; the rarer one is faster. */
+  /** The condition that finds the rows; the rarer one is faster. */
   readonly by: 'matching' | 'pushService';
   readonly afterId: number;
-  /** To look at, at most. */
+  /** The most rows to look at. */
   readonly rows: number;
 }
 
@@ -146,7 +146,7 @@ export interface SubscriptionStore {
     readonly afterId: number;
     readonly throughId?: number | undefined;
     readonly limit: number;
-    /** Only the rows that meet it; as `checkExpression` gives it. */
+    /** Keeps only rows that match this expression, which `checkExpression` returned. */
     readonly matching?: AudienceExpression | undefined;
   }): Promise<readonly StoredSubscription[]>;
   /** The same of one push service. @param origin in its normal form */

@@ -17,9 +17,9 @@ export interface UnlistedPushServices {
   list(beforeMs?: number): Promise<readonly string[]>;
   /** How many keep their places, since they have accepted a message. */
   countProven(): Promise<number>;
-  /** Which of these are here, with a place or dormant. */
+  /** Returns those of the origins that are stored, with a place or dormant. */
   among(origins: readonly string[]): Promise<readonly string[]>;
-  /** Which of these are dormant. */
+  /** Returns those of the origins that are dormant. */
   dormantAmong(origins: readonly string[]): Promise<readonly string[]>;
   /**
    * Gives it a place. @param mayReplace takes it from one that has accepted no message yet, if there is no other
@@ -33,10 +33,10 @@ export interface UnlistedPushServices {
 
 const isProven =
   'exists (select 1 from deskbell.push_services p where p.origin = u.origin and p.accepted_at_ms > 0)';
-/** One that has accepted a single message since is not. */
+/** A host that has accepted a single message since is not dormant. */
 const isDormant = `(u.dormant_since_ms is not null and not ${isProven})`;
 
-/** For `isOneOf`. */
+/** Parameters of `isOneOf`. */
 const given = (names: readonly string[]) => ({ given: ` ${names.join(' ')} ` });
 
 export function createUnlistedPushServices(database: PortableDatabase): UnlistedPushServices {

@@ -21,7 +21,7 @@ export interface StoredVapidKey {
 }
 
 export interface VapidKeyStore {
-  /** In the order in which they were first named. */
+  /** Lists the keys in the order in which they were first named. */
   list(): Promise<readonly StoredVapidKey[]>;
   /** The key that services offer. */
   current(): Promise<string | undefined>;
@@ -131,7 +131,7 @@ function* setState(publicKey: string, state: VapidKeyState): Work<void> {
   );
 }
 
-/** One key at a time is `next` or `current`. */
+/** Gives a key the state `next` or `current`, which only one key has at a time. */
 function* replace(state: 'next' | 'current', publicKey: string, formerState: VapidKeyState): Work<void> {
   const former = yield* inState(state);
   if (former === publicKey) return;

@@ -264,7 +264,7 @@ export class Admission {
   }
 }
 
-/** Only a problem of the push service as a whole counts as a failure, not a rejected message, nor one that its subscription waits for. */
+/** Only a problem of the whole push service counts as a failure; a rejected message or a subscription that has to wait does not. */
 function concernsOrigin(outcome: Outcome): outcome is Extract<Outcome, { kind: 'retry' }> {
   if (outcome.kind !== 'retry' || outcome.reason === 'not-handled' || outcome.isGoneAtLast) return false;
   return outcome.reason !== 'throttled' || outcome.slowsOrigin;
@@ -280,7 +280,7 @@ const maxPauseMs = 3_600_000;
 const answersToForget = 10_000;
 const forgetAfterMs = 2 * maxPauseMs;
 
-/** One per push service; counts each fault once, however many requests it ended. */
+/** Pauses of one push service. Each fault counts once, however many requests it ended. */
 class ProtocolErrorPauses {
   #count = 0;
   #last: DeskbellError | undefined;

@@ -272,7 +272,7 @@ export class SocketReader {
     },
   };
 
-  /** For a socket that could not be opened with `onread` because another one carries it. */
+  /** Used if a socket could not be opened with `onread`, because another one carries it. */
   readFrom(socket: Socket): void {
     socket.on('data', (chunk: Buffer) => this.#put(chunk));
   }

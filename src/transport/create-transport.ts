@@ -13,7 +13,7 @@ import { firstPerMs, latencyFloor } from './pacing.ts';
 import { parseProxy } from './proxy.ts';
 import type { Pace, Transport, TransportOptions } from './transport.ts';
 
-/** For a push service that nothing is known about. */
+/** The pace for a push service about which nothing is known. */
 const firstPace: Pace = { room: latencyFloor, perMs: firstPerMs };
 const maxOrigins = 1000;
 /** How many remain after some were forgotten, so that not every new one searches all. */

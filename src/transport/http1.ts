@@ -38,7 +38,7 @@ export class Http1Session implements Session {
   readonly #events: SessionEvents;
   readonly #settings: SessionSettings;
   #exchange: Exchange | undefined;
-  /** For the exchange in flight, until node:http has returned the connection. */
+  /** The request in flight, until node:http has returned the connection. */
   #request: ClientRequest | undefined;
   #response: IncomingMessage | undefined;
   #body = new ResponseBody();
@@ -237,7 +237,7 @@ export class Http1Session implements Session {
   }
 }
 
-/** Without a prototype: a field may be called `constructor`. */
+/** The result has no prototype, since a field may be called `constructor`. */
 function joinFields({ headersDistinct }: IncomingMessage): Record<string, string> {
   const headers = Object.create(null) as Record<string, string>;
   for (const [name, values = []] of Object.entries(headersDistinct)) headers[name] = values.join(', ');

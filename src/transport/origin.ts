@@ -43,7 +43,7 @@ const reconnectAfterMs = 1000;
 const queueFullRetryMs = 250;
 
 export interface OriginSettings extends ConnectSettings, SessionSettings, AdmissionSettings {
-  /** From 0 to below 1, as `Math.random`. */
+  /** Returns numbers from 0 to below 1, like `Math.random`. */
   readonly random: () => number;
   /** Milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly now: () => number;

@@ -32,7 +32,7 @@ export const maxLimit = 3000;
 /** Requests per millisecond until the round trip is known. */
 export const firstPerMs = latencyFloor / 500;
 
-/** For a push service that accepts less than one request per round trip from each thread. */
+/** The smallest window: some push services accept less than one request per round trip from each thread. */
 const minWindow = 1 / 8;
 
 /** Latency includes our own busy time, so it means nothing until it is well above the base. */
@@ -52,7 +52,7 @@ const chanceLater = 1;
 /** A round is this share of the window, and at least this many answers. */
 const roundShare = 1 / 4;
 const roundAnswers = 16;
-/** For a round that ends early because nothing was refused. */
+/** How many round trips a round takes that ends early because nothing was refused. */
 const calmRoundTrips = 3;
 const carefulGrowth = 1 / 32;
 /** Growth factor of the growth in each round. */

@@ -12,7 +12,7 @@ export type PushHeaders = Readonly<Record<string, string>>;
 
 /** One POST to a push service (RFC 8030 §5). */
 export interface PushRequest {
-  /** As `URL.origin` gives it, with a port that is not the scheme's default. */
+  /** In the form of `URL.origin`: without the scheme's default port. */
   readonly origin: string;
   /** Path and query exactly as in the endpoint. */
   readonly path: string;
@@ -136,7 +136,7 @@ export interface TransportOptions extends AddressSettings {
   readonly startTimer?: Clock['startTimer'];
   /** Milliseconds since 1970: `Retry-After` dates, tokens. A sender with a store uses the store's time. */
   readonly now?: () => number;
-  /** From 0 to below 1: spreads retries. */
+  /** Returns numbers from 0 to below 1, which spread retries. */
   readonly random?: () => number;
   /** Replaces the system's resolver (tests inject DNS answers with it). */
   readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;

@@ -74,7 +74,7 @@ export interface RequestOptions {
 /** The request of one message, as `generateRequestDetails` returns it. */
 export interface RequestDetails {
   method: 'POST';
-  /** As with the original, `TTL` and `Content-Length` are numbers, whatever the type says. */
+  /** Like in the original, `TTL` and `Content-Length` are numbers, whatever the type says. */
   headers: Headers;
   body: Buffer | null;
   endpoint: string;

@@ -145,7 +145,7 @@ function createSecretCommand<Input extends { readonly name: string }>(
     });
 }
 
-/** Without a slash at its end. */
+/** The address of bells, without a final slash. */
 const addressOfBells = async (configuration: Configuration): Promise<string> =>
   configuration.bellsUrl?.replace(/\/+$/, '') ?? `${await addressToShow(configuration)}${bellsPath}`;
 

@@ -78,7 +78,7 @@ function namesOf({ long, helpGroupHeading }: Option): readonly string[] | undefi
 
 type Shell = keyof typeof shellScripts;
 
-/** By shell; bash 3.2 and later, fish 3 and later. */
+/** The script for each shell; bash 3.2 or later, fish 3 or later. */
 const shellScripts = {
   bash: (commands: readonly CompletedCommand[]): string => `\
 # Completion of deskbell for bash. Made by: deskbell completion bash
@@ -205,7 +205,7 @@ function renderCommands(
 const renderValue = (value: CompletedValue): string =>
   typeof value === 'string' ? value : quote(value.join(' '));
 
-/** In the format of `_describe`: the first colon ends the word. */
+/** Formats a word for zsh's `_describe`: the first colon ends the word. */
 const withDescription = ({ word, description }: CompletedWord): string => quote(`${word}:${description}`);
 
 const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

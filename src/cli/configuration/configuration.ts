@@ -387,7 +387,7 @@ export const settingGroups = Object.entries(groups).map(([heading, entries]) => 
 const namesOf = <Name extends SettingName>(entries: Readonly<Record<Name, unknown>>): readonly Name[] =>
   Object.keys(entries) as Name[];
 
-/** In the order of the help and docs/configuration.md. */
+/** The order of the help and of docs/configuration.md. */
 export const settingNames = namesOf(settings);
 /** Settings that locate the data. */
 export const dataSettings = namesOf(data);

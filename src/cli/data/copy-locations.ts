@@ -11,7 +11,7 @@ export interface CopyLocation {
   readonly kind: 'directory' | 'database';
   /** A path, or a URL with its password. */
   readonly text: string;
-  /** For messages. */
+  /** Names the location in messages. */
   readonly label: string;
 }
 

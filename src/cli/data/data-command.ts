@@ -18,7 +18,7 @@ import type { JsonFlag, Table } from '../output/output.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { withExistingData } from './open-data.ts';
 
-/** By member: its flag, such as `--title <text>`, and its help. Default: the description in the schema. */
+/** The flag of each member, such as `--title <text>`, and its help. Default: the description in the schema. */
 type MemberFlags = Readonly<Record<string, readonly [flag: string, description?: string]>>;
 
 interface Body extends Schema {

@@ -2,7 +2,7 @@
 // closed in a later row, costs only its own row: what follows is read again, line by line.
 
 export interface Line {
-  /** From 1. */
+  /** Counted from 1. */
   readonly number: number;
   /** Without its line end; `undefined` if it is longer than the limit. */
   readonly text: string | undefined;

@@ -65,7 +65,7 @@ export const maxLineCharacters = 65_536;
 export type OptionalFact = 'dates' | 'languages' | 'time zones' | 'choices of channels' | 'tags';
 
 export interface ImportedRow extends NewSubscription {
-  /** From its `expirationTime`: milliseconds since 1970. */
+  /** Its `expirationTime`, in milliseconds since 1970. */
   readonly expiresAtMs: number | undefined;
   /** Facts that were not understood and are left out. */
   readonly leftOut: readonly (readonly [fact: OptionalFact, value: unknown])[];

@@ -89,7 +89,7 @@ export interface Output {
   table<Row>(flags: JsonFlag, table: Table<Row>): Promise<void>;
   /** Writes one line to standard error. */
   diagnostic(text: string): void;
-  /** On a terminal, shows a line that the next output replaces; '' removes it. */
+  /** Shows a line that the next output replaces, on a terminal only; '' removes it. */
   live(text: string): void;
   /** `text` in a style if standard output is a terminal with styles. */
   style(style: Style, text: string): string;

@@ -48,7 +48,7 @@ export function machineFiguresReader(
 // Opens the operator's listener from the configuration.
 
 export interface OpenOperator {
-  /** With scheme and port. */
+  /** The URL, with scheme and port. */
   readonly address: string;
   close(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export function assertListenerIsAskedFor({ operator, webhook }: Configuration): 
   );
 }
 
-/** With its webhook, if one is configured. @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
+/** Opens the operator with its webhook, if one is configured. @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
 export async function openConfiguredOperator(
   configuration: Configuration,
   access: ListenerAccess,

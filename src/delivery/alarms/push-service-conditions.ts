@@ -14,7 +14,7 @@ import type { AlarmKind, FoundAlarm } from './standing-alarm.ts';
 const link = '/console/push-services';
 export const vapidRefusedReason = 'vapid-refused';
 
-/** One for each push service that cannot be reached. */
+/** An alarm for each push service that cannot be reached. */
 export const unreachableAlarms = (senders: readonly StoredSenderReport[]): readonly FoundAlarm[] =>
   findUnreachable(senders).map(toUnreachable);
 
@@ -108,7 +108,7 @@ export const judgedMs = 24 * 60 * 60 * 1000;
 /** This many answers are enough to judge by. */
 const judgedAnswers = 100;
 
-/** At most one answer in this many differs: 5 %. */
+/** At most one answer in this many may differ: 5 %. */
 const share = deletionGuardPolicy.answersPerAcceptance;
 
 type Answers = Pick<OutcomeInterval, 'accepted' | 'gone' | 'rejected'>;

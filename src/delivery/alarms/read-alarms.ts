@@ -170,7 +170,7 @@ const fromWarning = (
   };
 };
 
-/** With the details from the broadcasts that have met it. */
+/** Alarms for refused tokens, with details from the broadcasts that met them. */
 const refusedTokens = (
   suspended: ReadonlyMap<string, number>,
   raised: readonly RaisedAlarm[],

@@ -65,7 +65,7 @@ export const rankOf = (kind: string): AlarmRank => (isAlarmKind(kind) ? ranks[ki
 export interface StandingAlarm {
   /** Kind and push service; constant as long as the alarm stands. */
   readonly id: string;
-  /** One of `alarmKinds`, or the reason of an alarm that broadcasts have raised. */
+  /** One of `alarmKinds`, or the reason of an alarm that broadcasts raised. */
   readonly kind: string;
   readonly rank: AlarmRank;
   /** Host or domain; empty if it is about no push service. */

@@ -177,7 +177,7 @@ const creatorChecks: OptionChecks<
   application: isText,
 };
 
-/** In characters. */
+/** The longest name, in characters. */
 const maxNameLength = 200;
 
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID */

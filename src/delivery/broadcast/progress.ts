@@ -26,7 +26,7 @@ export interface Wait {
   readonly origin?: string;
 }
 
-/** In words, after a number. */
+/** Words to put after a number. */
 export const waitMeanings: Readonly<Record<Wait['for'], string>> = {
   now: 'can be sent now',
   localTime: 'wait for the time of their readers',
@@ -139,7 +139,7 @@ const percents = [50, 95, 99] as const;
 /** When push services had accepted the message for a share of the recipients. */
 export interface ReachTime {
   readonly percent: (typeof percents)[number];
-  /** From the start of the broadcast, at the latest; `undefined`: so many are not reached yet, or never were. */
+  /** Seconds from the start of the broadcast, as an upper bound; `undefined` if this share was not reached. */
   readonly seconds?: number;
   /** It was at most this much earlier. */
   readonly precisionSeconds?: number;

@@ -13,7 +13,7 @@ import type { AudienceSplit } from '../../store/split-audience.ts';
 import type { Store } from '../../store/store.ts';
 
 const code = 'ERR_MESSAGE_INVALID';
-/** From UTC to the zone that reaches a time last. */
+/** How long after UTC the last zone reaches a time. */
 const lastZoneMs = 12 * 60 * 60 * 1000;
 
 /**

@@ -192,7 +192,7 @@ export interface WorkerEvent extends WorkerProcess {
 
 interface WorkerLook extends WorkerProcess {
   readonly seenAtMs: number;
-  /** For how many looks its report has been the same. */
+  /** How many looks in a row found the same report. */
   readonly silentLooks: number;
 }
 

@@ -65,7 +65,7 @@ export interface Destinations {
 /** How long an acceptance by a known or listed push service shows that this machine and its network work. */
 const wellForMs = 5 * 60 * 1000;
 
-/** One that is dormant may register again at any time. */
+/** How long a host is taken for dormant without asking again; it may register again at any time. */
 const dormantKnownForMs = 10_000;
 
 /** An operator may admit a whole domain; more of its hosts than these are not remembered. */
@@ -180,7 +180,7 @@ export function createDestinations(
   };
 }
 
-/** Which push services are dormant, as the store said a short while ago or is to be told. */
+/** Remembers which push services are dormant: what the store said a moment ago, and what it is to be told. */
 class Dormant {
   readonly #unlisted: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'> | undefined;
   readonly #monotonicNow: Clock['monotonicNow'];

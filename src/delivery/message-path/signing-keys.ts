@@ -111,7 +111,7 @@ interface CachedHeaders {
 
 /** An operator may list a whole domain, so the number of origins is bounded. */
 const maxOrigins = 256;
-/** For concurrent broadcasts and the shorter TTL of retries. Single messages may each have a different topic. */
+/** Tokens to keep for an origin: enough for concurrent broadcasts and the shorter TTL of retries. */
 const maxPerOrigin = 8;
 
 /** Returns the same object for the same origin and options until the origin's token is renewed. */

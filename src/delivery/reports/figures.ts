@@ -3,7 +3,7 @@ import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 /** The increase since the previous report. */
 export interface DeliveryFigures {
-  /** From writing a message to its answer; `pushService` as `pushServiceName` gives it. */
+  /** The time from writing a message to its answer. `pushService` is the name that `pushServiceName` returns. */
   readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
   /** How long commits of pages of rows took. */
   readonly commits: DurationCounts;
@@ -54,7 +54,7 @@ export class Figures {
 export const durationBoundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
 interface DurationCounts {
-  /** One more than there are bounds. */
+  /** Has one more element than `bounds`. */
   readonly counts: readonly number[];
   readonly sumSeconds: number;
 }

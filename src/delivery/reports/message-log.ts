@@ -16,7 +16,7 @@ export interface MessageRecord {
   readonly subscriptionId?: number | undefined;
   readonly pushService: string;
   readonly outcome: AttemptOutcome;
-  /** From 1; if nothing was sent, the number of earlier attempts. Always 1 for a single message. */
+  /** Counted from 1. If nothing was sent, the number of earlier attempts. Always 1 for a single message. */
   readonly attempt: number;
   /** HTTP status, absent if there was no answer. */
   readonly status?: number | undefined;

@@ -83,7 +83,7 @@ export interface DeliverySettings {
   readonly retryPolicy?: Partial<RetryPolicy> | undefined;
   /** The fastest method of encryption that may be used: `multi-buffer` (default), `openssl` or `builtin`. */
   readonly encryption?: EncryptionMethod | undefined;
-  /** From the data directory, the same as the service's: makes the tokens by which browsers report on broadcasts with `receipts`. */
+  /** Makes the tokens with which browsers report on broadcasts with `receipts`. The service has the same key, from the data directory. */
   readonly receiptKey?: Uint8Array | undefined;
   /** Limits of push services, shared by all workers on the store. */
   readonly maxRates?: MaxRates | undefined;

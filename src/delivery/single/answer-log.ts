@@ -112,7 +112,7 @@ export const maxRemembered = 10_000;
 const maxOrigins = 1024;
 
 type Tally = Record<SingleAnswer, number> & {
-  /** By endpoint: the subscription if it is gone, `undefined` if it was accepted since. */
+  /** Keyed by endpoint: the subscription if it is gone, `undefined` if it was accepted since. */
   readonly latest: Map<string, Subscription | undefined>;
 };
 

@@ -281,13 +281,13 @@ export class Assignment {
 
 const noPayload = new Uint8Array();
 
-/** For a row not tried yet: readers in other time zones get it at other times. */
+/** When a row that was not tried yet expires; readers in other time zones get it at other times. */
 const expiryOf = (broadcast: Broadcast, reader: SliceLease['reader']): number =>
   hasReaderTimes(broadcast)
     ? createReaderTimes(broadcast)(reader?.timeZone).expiresAtMs
     : broadcast.expiresAtMs;
 
-/** In seconds. The TTL counts from the first attempt. */
+/** The TTL that is left, in seconds. It counts from the first attempt. */
 function ttlLeft({ expiresAtMs }: Tries, nowMs: number): number {
   return Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
 }

@@ -131,7 +131,7 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
 
 type Rejected = Extract<Outcome, { kind: 'rejected' }>;
 
-/** For a stranger's host: what its name resolves to now may be the resolver's fault, so it is retried. */
+/** A stranger's host is retried: the address of its name may be the resolver's fault. */
 function toBlocked(row: Row, attempted: RowResult, outcome: Rejected, settings: RecordSettings): RowResult {
   const isFirst = row.tries.attempts === 0;
   const blocked = isFirst ? { ...attempted, alarm: toAlarm(row, outcome) } : attempted;
@@ -190,7 +190,7 @@ function toHeld(
 interface Hindrance {
   readonly reason: string | undefined;
   readonly detail?: string | undefined;
-  /** At least. */
+  /** The shortest delay. */
   readonly afterMs: number;
   /** Whether to raise an alarm, once for each row. */
   readonly isTold: boolean;
@@ -271,7 +271,7 @@ const toSuspension = ({ destination }: Row, wasRefused: boolean, random: () => n
   drawOrder: Math.floor(((wasRefused ? 1 : 0) + random()) * (drawOrderEnd / 2)),
 });
 
-/** To a time of its own, which needs no spreading; nothing has failed. */
+/** Postpones a row to a time of its own, without spreading, since nothing has failed. */
 function toPostponed(row: Row, delayMs: number, { now }: RecordSettings): RowResult {
   if (now() + delayMs >= row.tries.expiresAtMs) return { ...unsent(row), result: 'expired' };
   return { ...unsent(row), result: 'retry', retry: { ...row.tries, delayMs } };

@@ -14,7 +14,7 @@ import { partitions } from './migrations.ts';
 // when no registration is open: no row up to it appears later, and what is deleted later counts as removed.
 export interface SlicedAudience {
   readonly rows: number;
-  /** As in the table of broadcasts. Rows of sets are in "all". */
+  /** The column of the broadcasts table. Rows of sets are in "all". */
   readonly rowsIn: 'list' | 'partition' | 'all';
   /** The slices, without those of sets. */
   readonly slices: readonly (Slice & { readonly number: number })[];

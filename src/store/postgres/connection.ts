@@ -11,7 +11,7 @@ export const defaultStatementTimeoutMs = 30_000;
 export const defaultMaxConnections = 4;
 const defaultConnectTimeoutMs = 5000;
 const idleTimeoutMs = 60_000;
-/** So that a connection on which nothing is said is known to be broken, and routers do not forget it. */
+/** Finds broken idle connections, and keeps routers from dropping them. */
 const keepAliveAfterMs = 30_000;
 /** A statement that the server has not cancelled by then will not be answered. */
 const answerTimeoutMs = 5000;
@@ -46,13 +46,13 @@ export async function openPool(
   return pool;
 }
 
-/** One connection outside of the pool, not yet made. */
+/** Creates a connection outside the pool; the caller connects it. */
 export async function createClient(options: ConnectionOptions): Promise<Client> {
   const pg = loadDriver();
   return new (clientClass(pg.Client, options.url))(clientConfig(options));
 }
 
-/** By URL: all connections of the process go to the host that is known to be writable. */
+/** Keyed by URL: all connections of the process go to the host that is known to be writable. */
 const classesOfSeveralHosts = new Map<string, typeof Client>();
 
 function clientClass(driver: typeof Client, url: string): typeof Client {
@@ -98,7 +98,7 @@ const endingQuietly = (driver: typeof Client, mustBind: boolean): typeof Client 
 
 const boundMechanism = 'SCRAM-SHA-256-PLUS';
 
-/** As libpq does for `channel_binding=require`: `pg` would log in without it if the server does not offer it. */
+/** Does what libpq does for `channel_binding=require`; `pg` would log in without it if the server does not offer it. */
 function requireChannelBinding({ connection }: Client): void {
   const refuse = (): void => {
     const reason = `its channel_binding is "require", and the server does not offer ${boundMechanism} over TLS`;

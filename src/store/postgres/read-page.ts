@@ -4,14 +4,14 @@ import { authBytes } from '../../protocol/subscription.ts';
 import type { Recipient } from '../broadcasts.ts';
 import type { PostgresDatabase } from './database.ts';
 
-/** One row of texts for a whole page; all of them null if it is empty. */
+/** A whole page as one row of texts, which are null if the page is empty. */
 export interface PageRow {
   readonly positions: string | null;
   /** Null if they are the positions. Separated by commas, empty if there is none. */
   readonly subscription_ids: string | null;
-  /** One a line. */
+  /** An endpoint on each line. */
   readonly endpoints: string;
-  /** In hexadecimal digits, one after the other. */
+  /** All keys in one text of hexadecimal digits. */
   readonly keys: string;
   readonly vapid_key_ids: string;
   readonly updated_at_ms: string;

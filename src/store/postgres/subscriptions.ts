@@ -121,7 +121,7 @@ interface NewRow {
   readonly options: string | null;
 }
 
-/** As `put_subscriptions` gives them: of those with one hash, the last one holds; one that is not permitted has none. */
+/** A row of `put_subscriptions`. Of rows with the same hash, the last one counts; a row that is not permitted has no hash. */
 type PutRow = Omit<RowWithTags, keyof Subscription | 'public_key'> & { readonly hash: string };
 
 const toStored = (row: RowWithTags): StoredSubscription => toSubscription(row, row.tags ?? []);
@@ -201,7 +201,7 @@ export function createPostgresSubscriptions(
 
   const queue = new WriteQueue((rows: readonly NewRow[]) => putRows(rows, database.query));
 
-  /** In the transaction that stores the row, its right to be registered is consumed, and it takes over what a former one has. */
+  /** The transaction that stores the row also consumes its right to be registered, and moves what a former one has. */
   const putAlone = (row: NewRow, { invitation, former, replacesFormer, assign }: Registration) =>
     database.transaction(async (query) => {
       const replaced = replacesFormer && former ? await lockOwn(former, query) : undefined;

@@ -126,7 +126,7 @@ export class WorkNotices {
   }
 }
 
-/** In place of a broadcast's number: any may have changed. */
+/** Stands for a broadcast's number when any of them may have changed. */
 export const everyBroadcast = 0;
 
 // The main thread passes notices on to the other threads, so that a process has one connection for them. If the main thread has not
@@ -186,7 +186,7 @@ export function passNoticesOn(notices: Omit<Notices, 'close'>, label: string): (
   };
 }
 
-/** In other threads: what the main thread passes on. */
+/** The notices of other threads, passed on by the main thread. */
 export class ThreadNotices implements Notices {
   readonly #channel: BroadcastChannel;
   readonly #listeners = new Set<Listener>();

@@ -9,7 +9,7 @@
 import type { Client, ClientConfig } from 'pg';
 import { codeOf } from './database-errors.ts';
 
-/** As a server itself says it to a statement that writes. */
+/** The code with which a read-only server refuses a statement that writes. */
 const readOnlyCode = '25006';
 /** SQLSTATE: the connection could not be made. */
 const unreachableCode = '08001';
@@ -160,7 +160,7 @@ async function timelineOf(driver: typeof Client, url: string): Promise<number> {
   }
 }
 
-/** As if the network had failed: a server that hangs does not answer an orderly end. */
+/** Closes the socket at once, since a server that hangs does not answer an orderly end. */
 export function cut(client: Client): void {
   (client as Client & { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

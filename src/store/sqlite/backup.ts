@@ -11,7 +11,7 @@ export interface BackupFile {
   readonly content: Uint8Array;
 }
 
-/** In one step: between two of them another process might write, and the copy would begin again. */
+/** Copies all pages in one step. Between two steps another process might write, and the copy would begin again. */
 const allPages = 2 ** 31 - 1;
 
 /**

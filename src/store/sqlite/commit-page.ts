@@ -61,7 +61,7 @@ function createAttemptWriter(
   };
 }
 
-/** As SQLite takes what may be absent. */
+/** Replaces undefined by null, which SQLite's parameters need. */
 type Nullable<Row> = {
   [Name in keyof Row]-?: undefined extends Row[Name] ? Exclude<Row[Name], undefined> | null : Row[Name];
 };

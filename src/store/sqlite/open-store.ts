@@ -118,7 +118,7 @@ export function createWindowReader(database: SqliteDatabase): ReadWindows {
 const shrinkBatchPages = 256;
 /** Free pages that are left for what is written next. */
 const sparePages = 1024;
-/** As SQLite numbers its modes. */
+/** SQLite's number for the mode. */
 const incremental = 2;
 
 /** @returns whether there may be more */

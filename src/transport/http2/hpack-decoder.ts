@@ -227,7 +227,7 @@ const shortCodeBits = 8;
 const symbols = Uint16Array.from({ length: codeLengths.length }, (_, symbol) => symbol).sort(
   (a, b) => bitsOf(a) - bitsOf(b) || a - b,
 );
-/** By length: the index of its first code in `symbols`, and the first longer code, as 30 bits. */
+/** For each code length: the index of its first code in `symbols`, and the first longer code, as 30 bits. */
 const firstIndex: number[] = [];
 const firstCode: number[] = [];
 const nextCode: number[] = [];

@@ -42,7 +42,7 @@ export class Http2Session implements Session {
   readonly #sent: ClientFrames;
   readonly #frames = new FrameValidator(this.#frameEvents());
   readonly #decoder = new HpackDecoder();
-  /** In flight, by stream id. */
+  /** Streams in flight, by stream id. */
   readonly #streams = new StreamTable(maxStreams);
   #state: 'GREETING' | 'OPEN' | 'RETIRED' | 'CLOSED' = 'GREETING';
   #nextStreamId = 1;

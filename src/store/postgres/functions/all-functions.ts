@@ -25,7 +25,7 @@ export interface DatabaseFunctions {
 
 type SqlValue = number | string | readonly number[] | { readonly sql: string };
 
-/** In the order of their use of each other. In the package their text is part of the code. */
+/** Each file uses only those before it. In the package their text is part of the code. */
 const files = [
   readFileSync(new URL('./subscriptions.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./push-services.sql', import.meta.url), 'utf8'),
