@@ -1,7 +1,7 @@
 // What GitHub, Gitea and Forgejo send, and their signatures: the key is the secret of the bell.
 import { createHmac } from 'node:crypto';
 import { lookUp } from '../errors/look-up.ts';
-import { isSameSecret } from '../protocol/same-secret.ts';
+import { isSameSecret } from '../protocol/bytes.ts';
 import { listOf, type Nothing, objectOf, type Posted, type Shown, textOf } from './posted.ts';
 
 /** Whether a hexadecimal HMAC-SHA256 fits. Without one, the secret in the address is enough. */

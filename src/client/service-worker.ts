@@ -2,8 +2,7 @@
 // classic script, so that every browser with Web Push can run it and `importScripts()` can include it in a site's own
 // service worker.
 import { ownName, question } from './subscription.ts';
-import { click, reportDismissal } from './worker/clicks.ts';
-import { readPush, receive } from './worker/show.ts';
+import { click, readPush, receive, reportDismissal } from './worker/show.ts';
 import { receiptsName, renew, renewWithRetries, sendReceipts } from './worker/receipts.ts';
 import { messageOf, readOwnState, updateOwnState, worker } from './worker/scope.ts';
 

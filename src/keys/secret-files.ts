@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { decodeBase64, encodeBase64url } from '../protocol/base64.ts';
+import { decodeBase64, encodeBase64url } from '../protocol/bytes.ts';
 import { readPrivateFile, unusableError, writePrivateFile } from './private-file.ts';
 import { listPairFiles, pairAdvice, pairFile, vapidFileName } from './vapid-key-files.ts';
 

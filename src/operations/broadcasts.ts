@@ -14,7 +14,7 @@ import {
   waitMeanings,
   waitsOf,
 } from '../delivery/broadcast/progress.ts';
-import { givenKey } from '../delivery/broadcast/idempotency-key.ts';
+import { givenKey } from '../delivery/broadcast/create-broadcast.ts';
 import { type Schema, Type } from '../http/schema.ts';
 import { readPayloadTexts } from '../protocol/message/read-message.ts';
 import { type Broadcast, settlements } from '../store/broadcasts.ts';

@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { checkIdempotencyKey, operatorKey } from '../delivery/broadcast/idempotency-key.ts';
+import { checkIdempotencyKey, operatorKey } from '../delivery/broadcast/create-broadcast.ts';
 import type { SendOptions, SendResult } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { ProblemError } from '../http/problem.ts';

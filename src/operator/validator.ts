@@ -10,7 +10,7 @@ import type { Formats } from '../errors/describe-schema.ts';
 import { jsonPointer } from '../operations/bells.ts';
 import { controls, isPlainText, plainTextPattern } from '../errors/untrusted-text.ts';
 import { createValidatorCompiler } from '../http/validation.ts';
-import { decodeBase64 } from '../protocol/base64.ts';
+import { decodeBase64 } from '../protocol/bytes.ts';
 import { messageFormats } from '../protocol/message/value-schema.ts';
 import { isP256Point } from '../protocol/p256.ts';
 import { deliveryOptions, isLocalTime, maxLabelCharacters } from '../store/delivery-options.ts';

@@ -1,5 +1,5 @@
 // The public entry `deskbell/protocol`: the protocol alone, with no connection, store or service.
-export { decodeBase64, encodeBase64url } from './base64.ts';
+export { decodeBase64, encodeBase64url } from './bytes.ts';
 export {
   createEncrypter,
   encryptPushMessage,

@@ -1,7 +1,7 @@
 // Points and key pairs on the curve P-256 (SEC 1, FIPS 186), as bytes.
 import { createECDH } from 'node:crypto';
 
-import { encodeBase64url } from './base64.ts';
+import { encodeBase64url } from './bytes.ts';
 
 export const curve = 'prime256v1';
 export const pointBytes = 65;

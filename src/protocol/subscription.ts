@@ -1,7 +1,7 @@
 // Push subscriptions, strictly parsed. The endpoint policy that is passed in decides which push services are admitted.
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
-import { decodeBase64 } from './base64.ts';
+import { decodeBase64 } from './bytes.ts';
 import { typeOf } from '../errors/check-options.ts';
 import { normalizeEndpoint } from './endpoint.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';

@@ -2,7 +2,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 
 import { checkOptions, isText, type OptionChecks } from '../errors/check-options.ts';
-import { decodeBase64 } from './base64.ts';
+import { decodeBase64 } from './bytes.ts';
 import { assertInteger } from './check-arguments.ts';
 import { parseJsonObject, type JsonObject } from './json-object.ts';
 import { isP256Point, pointToJwk } from './p256.ts';

@@ -8,7 +8,7 @@ import {
   typeOf,
 } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { decodeBase64, encodeBase64url } from './base64.ts';
+import { decodeBase64, encodeBase64url } from './bytes.ts';
 import { assertInteger } from './check-arguments.ts';
 import { curve, generateP256Pair, isP256Point, pointToJwk } from './p256.ts';
 

@@ -1,8 +1,7 @@
 // Injected faults of the push service: what they are, their check, the plan for a request, and their effect.
 import { STATUS_CODES } from 'node:http';
 import { tokenOf } from './addresses.ts';
-import { type Answer, jsonAnswer } from './http/answer.ts';
-import type { Exchange } from './http/exchange.ts';
+import { type Answer, type Exchange, jsonAnswer } from './http/exchange.ts';
 
 /** What goes wrong. */
 export type FaultKind =

@@ -5,6 +5,6 @@ export type { Fault, FaultKind, FaultScope } from './faults.ts';
 export type { Faults, InjectedFault } from './faults.ts';
 export type { Limits } from './limits.ts';
 export type { PushServiceEvent } from './events.ts';
-export type { PushSubscriptionJson, SinkTally } from './sender-side/sinks.ts';
+export type { PushSubscriptionJson, SinkTally } from './sender-side/sender-api.ts';
 export { createUserAgent } from './browser-side/user-agent.ts';
 export type { ReceivedMessage, UserAgent, UserAgentOptions } from './browser-side/user-agent.ts';

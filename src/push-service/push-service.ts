@@ -1,7 +1,7 @@
 import type { EventCounts, PushServiceEvent } from './events.ts';
 import type { Faults } from './faults.ts';
 import type { Limits } from './limits.ts';
-import type { PushSubscriptionJson, SinkTally } from './sender-side/sinks.ts';
+import type { PushSubscriptionJson, SinkTally } from './sender-side/sender-api.ts';
 import type { UserAgentStatistics } from './browser-side/user-agents.ts';
 
 /** Options of `startPushService`. */

@@ -4,16 +4,13 @@ import { createVapidVerifier, parseApplicationServerKey } from './sender-side/va
 import { maxFrameBytes, serveUserAgent } from './browser-side/autopush.ts';
 import { makeCertificate, type Certificate } from './http/certificate.ts';
 import { checkNames, type Names, withDefaultLimits } from './limits.ts';
-import { serveControl } from './control.ts';
+import { route, type Routes, serveControl } from './routing.ts';
 import { createEventLog } from './events.ts';
-import { Exchange } from './http/exchange.ts';
+import { Exchange, findHostFault } from './http/exchange.ts';
 import { createFaults } from './faults.ts';
-import { findHostFault } from './http/answer.ts';
 import { listen } from './http/listener.ts';
-import { route, type Routes } from './routing.ts';
-import { createSenderApi } from './sender-side/sender-api.ts';
+import { createSenderApi, createSinkBatches } from './sender-side/sender-api.ts';
 import type { PushService, PushServiceOptions, SinkOptions } from './push-service.ts';
-import { createSinkBatches } from './sender-side/sinks.ts';
 import { createUserAgents } from './browser-side/user-agents.ts';
 
 const optionNames: Names<PushServiceOptions> = {

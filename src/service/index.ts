@@ -4,7 +4,7 @@
 //   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true }));
 
 export { createServer } from './create-service.ts';
-export { createMiddleware, type ServiceMiddleware } from './create-middleware.ts';
+export { createMiddleware, type ServiceMiddleware } from './create-handler.ts';
 export { createHandler, type ServiceHandler } from './create-handler.ts';
 export { createService } from './create-service.ts';
 export { createSessionCookie } from './demonstration/session.ts';

@@ -2,7 +2,7 @@
 import { checkNewUser, checkTagCount, checkTags, type UserAndTags } from '../audience/user-and-tags.ts';
 import { normalizeEndpoint } from '../protocol/endpoint.ts';
 import { passInvitationOn } from './invitations.ts';
-import { isSameSecret } from '../protocol/same-secret.ts';
+import { isSameSecret } from '../protocol/bytes.ts';
 import { type PortableDatabase, type PortableValue, run, type Work } from './portable-sql.ts';
 import { type RemovedPerson, removePerson } from './remove-person.ts';
 import { createSampler, type ReadWindows, type SubscriptionSample } from './subscription-sample.ts';

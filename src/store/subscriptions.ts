@@ -13,7 +13,7 @@ import {
 } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { normalizeEndpoint } from '../protocol/endpoint.ts';
-import { isSameSecret } from '../protocol/same-secret.ts';
+import { isSameSecret } from '../protocol/bytes.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 
 /** A subscription as stored. */

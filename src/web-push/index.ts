@@ -5,7 +5,7 @@
 //
 //   webPush.setVapidDetails('mailto:you@example.org', publicKey, privateKey);
 //   await webPush.sendNotification(subscription, 'Backups are done', { TTL: 3600 });
-import { encrypt } from './encrypt.ts';
+import { completeRequest, encrypt, prepareRequest } from './request-details.ts';
 import {
   ensure,
   type PushSubscription,
@@ -16,7 +16,6 @@ import {
   WebPushError,
 } from './types.ts';
 import { createPushClient, type PushClient } from './push-client.ts';
-import { completeRequest, prepareRequest } from './request-details.ts';
 import {
   checkVapidDetails,
   generateVAPIDKeys,

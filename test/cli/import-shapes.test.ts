@@ -6,7 +6,7 @@ import { findProvider, findRows, readRows } from '../../src/cli/input/read-rows.
 import { createMemberOf, defaultColumns } from '../../src/cli/input/members.ts';
 import { readImportedRow } from '../../src/cli/input/subscription-line.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { encodeBase64url } from '../../src/protocol/base64.ts';
+import { encodeBase64url } from '../../src/protocol/bytes.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { importGenerated } from './generated-imports.ts';

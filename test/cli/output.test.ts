@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { Writable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { createOutput, createPrinter, type Output } from '../../src/cli/output/output.ts';
-import { formatProgress, showProgress } from '../../src/cli/send/progress.ts';
+import { formatProgress, showProgress } from '../../src/cli/send/run-broadcast.ts';
 import {
   type DeliveryReport,
   logDelivery,

@@ -1,8 +1,7 @@
 // What is said of a broadcast: its progress, when shares of its recipients had an outcome, and what its push services answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatProgress, summarize } from '../../src/cli/send/progress.ts';
-import { assertDelivered } from '../../src/cli/send/run-broadcast.ts';
+import { assertDelivered, formatProgress, summarize } from '../../src/cli/send/run-broadcast.ts';
 import { findUnanimous } from '../../src/delivery/alarms/push-service-conditions.ts';
 import { stateOf, totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { measureReach } from '../../src/delivery/broadcast/progress.ts';

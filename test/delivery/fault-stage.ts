@@ -9,7 +9,7 @@ import type { RetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import type { WorkerSettings } from '../../src/delivery/settings/settings.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceEvent } from '../../src/push-service/index.ts';
-import type { PushSubscriptionJson } from '../../src/push-service/sender-side/sinks.ts';
+import type { PushSubscriptionJson } from '../../src/push-service/sender-side/sender-api.ts';
 import type { AttemptRecord } from '../../src/store/attempts.ts';
 import { settlements, type Broadcast } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../src/delivery/sender.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createUserAgent, startPushService, type PushService } from '../../src/push-service/index.ts';
-import { encodeBase64url } from '../../src/protocol/base64.ts';
+import { encodeBase64url } from '../../src/protocol/bytes.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';

@@ -16,7 +16,7 @@ import { checkHost, createOperator } from '../../src/operator/create-operator.ts
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
-import { createMiddleware } from '../../src/service/create-middleware.ts';
+import { createMiddleware } from '../../src/service/create-handler.ts';
 import { createServer } from '../../src/service/create-service.ts';
 import type { MiddlewareOptions, ServerOptions } from '../../src/service/options.ts';
 import { temporaryFolder } from '../cli/run-command.ts';

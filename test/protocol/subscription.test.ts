@@ -3,7 +3,7 @@ import { createECDH, ECDH } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { decodeBase64, encodeBase64url } from '../../src/protocol/base64.ts';
+import { decodeBase64, encodeBase64url } from '../../src/protocol/bytes.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { isP256Point } from '../../src/protocol/p256.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';

@@ -12,7 +12,7 @@ const vapidKey = 'src/service/push/vapid-key.ts';
 const registration = 'src/service/push/registration.ts';
 const webPush = 'src/service/push/web-push.ts';
 const subscription = 'src/protocol/subscription.ts';
-const base64 = 'src/protocol/base64.ts';
+const base64 = 'src/protocol/bytes.ts';
 
 const keyText = 'represent(JSON.stringify(vapidPublicKey), jsonContentType)';
 const elapsed = 'Math.round(performance.now() - startMs)';

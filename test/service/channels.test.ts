@@ -1,7 +1,7 @@
 // POST /webPush/channels: readers see and change their channels, by the `auth` of a subscription or by a subscriber token.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { createMiddleware } from '../../src/service/create-middleware.ts';
+import { createMiddleware } from '../../src/service/create-handler.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import type { ServerOptions } from '../../src/service/options.ts';

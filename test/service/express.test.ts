@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import express, { type RequestHandler } from 'express';
-import { createMiddleware, type ServiceMiddleware } from '../../src/service/create-middleware.ts';
+import { createMiddleware, type ServiceMiddleware } from '../../src/service/create-handler.ts';
 import type { MiddlewareOptions } from '../../src/service/options.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import {

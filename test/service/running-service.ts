@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { createServer } from '../../src/service/create-service.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
 import type { Store } from '../../src/store/store.ts';
-import { encodeBase64url } from '../../src/protocol/base64.ts';
+import { encodeBase64url } from '../../src/protocol/bytes.ts';
 import { listenOnNewPort } from '../../tools/listening.ts';
 import { openTestStore, type OpenedStore } from '../store/test-database.ts';
 

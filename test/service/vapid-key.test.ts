@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
-import { encodeBase64url } from '../../src/protocol/base64.ts';
+import { encodeBase64url } from '../../src/protocol/bytes.ts';
 import { createReadVapidKeys, type ReadVapidKeys } from '../../src/service/push/vapid-key.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type OpenedStore, openTestStore } from '../store/test-database.ts';

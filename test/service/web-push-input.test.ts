@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { Problem } from '../../src/http/problem.ts';
-import { decodeBase64, encodeBase64url } from '../../src/protocol/base64.ts';
+import { decodeBase64, encodeBase64url } from '../../src/protocol/bytes.ts';
 import { normalizeEndpoint } from '../../src/protocol/endpoint.ts';
 import { admitted, refused } from '../protocol/endpoints.ts';
 import { dereference } from './dereference.ts';

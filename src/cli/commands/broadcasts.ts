@@ -28,8 +28,7 @@ import { formatDeliveryFlags } from '../flags/message-flags.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { type Column, inColumns, type JsonFlag } from '../output/output.ts';
 import { compileForDelivery, openSender } from '../send/open-sender.ts';
-import { summarize } from '../send/progress.ts';
-import { runBroadcast } from '../send/run-broadcast.ts';
+import { runBroadcast, summarize } from '../send/run-broadcast.ts';
 
 const defaultLimit = 20;
 const maxTitle = 60;

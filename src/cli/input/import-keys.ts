@@ -2,7 +2,7 @@
 // with any text around them.
 import { createECDH, createPrivateKey, createPublicKey, ECDH, type KeyObject } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
+import { decodeBase64, encodeBase64url } from '../../protocol/bytes.ts';
 import { isJsonObject } from '../../protocol/json-object.ts';
 import { curve, isP256Point, pointBytes, scalarBytes } from '../../protocol/p256.ts';
 import { checkVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';

@@ -1,5 +1,5 @@
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
-import { decodeBase64 } from '../../protocol/base64.ts';
+import { decodeBase64 } from '../../protocol/bytes.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';
 import type { NewSubscription } from '../../store/subscriptions.ts';
 

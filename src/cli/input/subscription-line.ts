@@ -7,7 +7,7 @@ import { checkNewUser, checkTags, type UserAndTags } from '../../audience/user-a
 import { parseWallTime } from '../../audience/zone-time.ts';
 import { typeOf } from '../../errors/check-options.ts';
 import { DeskbellError, type FieldError, fieldError } from '../../errors/deskbell-error.ts';
-import { encodeBase64url } from '../../protocol/base64.ts';
+import { encodeBase64url } from '../../protocol/bytes.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { isJsonObject } from '../../protocol/json-object.ts';
 import { readLanguage } from '../../protocol/language.ts';

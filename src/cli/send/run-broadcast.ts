@@ -1,15 +1,169 @@
-// Runs a broadcast that this process delivers, and shows its start, progress and summary. Ctrl-C pauses it.
-import { formatDuration, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { formatReachability, watchPushServices } from '../../delivery/broadcast/watch.ts';
+// The progress and the summary of a broadcast: a live line on a terminal, otherwise a line every few seconds if anything changed, or JSON
+// events; then counts that add up to the audience, push services, and alarms.
+import {
+  formatAlarm,
+  formatDuration,
+  formatReached,
+  formatShare,
+  hostOf,
+  isoTime,
+  nameBroadcast,
+  nonZeroCounts,
+  reachedShare,
+  shareOfAccepted,
+  stateOf,
+  totalReceipts,
+} from '../../delivery/broadcast/format-broadcast.ts';
+import { countMeanings, inactiveMeaning, receiptMeanings } from '../../delivery/broadcast/meanings.ts';
+import { formatWait, type Progress, waitsOf } from '../../delivery/broadcast/progress.ts';
+import { alarmKey, formatReachability, watchPushServices } from '../../delivery/broadcast/watch.ts';
 import type { BroadcastRun } from '../../delivery/sender-interface.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { countOf } from '../../errors/format-count.ts';
-import { broadcastToJson } from '../../operations/broadcasts.ts';
-import { type Broadcast, type BroadcastStore, isOver } from '../../store/broadcasts.ts';
+import { countOf, formatCount } from '../../errors/format-count.ts';
+import { alarmToJson } from '../../operations/alarms.ts';
+import { broadcastToJson, progressToJson } from '../../operations/broadcasts.ts';
+import {
+  type Broadcast,
+  type BroadcastStore,
+  isOver,
+  type OriginCounts,
+  settlements,
+} from '../../store/broadcasts.ts';
+import { type ReceiptEvent, receiptEvents } from '../../store/receipts.ts';
 import type { Store } from '../../store/store.ts';
 import type { Context } from '../command.ts';
 import type { CommandHint } from '../output/command-hint.ts';
-import { formatPreparation, showProgress, summarize } from './progress.ts';
+import type { Output } from '../output/output.ts';
+
+/** @returns lines to print */
+export function summarize(broadcast: Broadcast, { style }: Pick<Output, 'style'>): readonly string[] {
+  const { recipients, inactive, skipInactive, alarms } = broadcast;
+  const width = formatCount(recipients).length;
+  return [
+    ...nonZeroCounts(broadcast).map(
+      ([name, count]) =>
+        `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', countMeanings[name])}`,
+    ),
+    `  ${formatCount(recipients).padStart(width)} in total`,
+    ...(inactive === undefined
+      ? []
+      : [
+          `  ${formatCount(inactive).padStart(width)} left out   ${style('dim', inactiveMeaning(skipInactive))}`,
+        ]),
+    ...receiptLines(broadcast, width, { style }),
+    ...originTable(broadcast, { style }),
+    ...alarms.map((alarm) => style('red', `  ! ${formatAlarm(alarm)}: ${countOf(alarm.rows, 'message')}`)),
+  ];
+}
+
+/** What browsers reported about accepted messages. These counts are not part of the sum. */
+function receiptLines(
+  broadcast: Broadcast,
+  width: number,
+  { style }: Pick<Output, 'style'>,
+): readonly string[] {
+  const total = totalReceipts(broadcast);
+  if (total === undefined) return [];
+  const line = (count: number, name: string, meaning: string): string =>
+    `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', meaning)}`;
+  return [
+    '',
+    ...receiptEvents.map((event) =>
+      line(total[event], event, describeReceipt(event, total[event], broadcast)),
+    ),
+    ...Object.entries(total.actions).map(([action, count]) => line(count, '', `on the action ${action}`)),
+  ];
+}
+
+/** `81.2 % of the accepted: the browser showed the notification` */
+function describeReceipt(event: ReceiptEvent, count: number, broadcast: Broadcast): string {
+  const share = shareOfAccepted(count, broadcast);
+  return share === undefined
+    ? receiptMeanings[event]
+    : `${formatShare(share)} of the accepted, ${receiptMeanings[event]}`;
+}
+
+function originTable(
+  { counts, origins, receipts }: Broadcast,
+  { style }: Pick<Output, 'style'>,
+): readonly string[] {
+  if (origins.length === 0) return [];
+  const columns = settlements.filter((name) => counts[name] > 0);
+  const reported = receipts === undefined ? [] : receiptEvents;
+  const hostWidth = Math.max(12, ...origins.map(({ origin }) => hostOf(origin).length));
+  return [
+    '',
+    style('dim', `  ${'PUSH SERVICE'.padEnd(hostWidth)}${cells([...columns, 'attempts', ...reported])}`),
+    ...origins.map((origin) => {
+      const counted = receipts?.find((ofOrigin) => ofOrigin.origin === origin.origin);
+      const events = reported.map((event) => counted?.[event] ?? 0);
+      const numbers = [...columns.map((name) => origin[name]), origin.attempts, ...events].map(formatCount);
+      return `  ${hostOf(origin.origin).padEnd(hostWidth)}${cells(numbers)}`;
+    }),
+  ];
+}
+
+const cells = (values: readonly string[]): string => values.map((value) => value.padStart(11)).join('');
+
+/** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  0:32 left  fcm.googleapis.com: 479,000 accepted …` */
+export function formatProgress({ broadcast, ratePerSecond, etaSeconds, nextPartAtMs }: Progress): string {
+  if (broadcast.state === 'preparing') return formatPreparation(broadcast);
+  const width = 20;
+  const bar = '#'.repeat(Math.floor((reachedShare(broadcast) ?? 0) * width)).padEnd(width, '·');
+  return [
+    `[${bar}] ${formatReached(broadcast)}`,
+    `${formatCount(broadcast.counts.accepted)} of ${formatCount(broadcast.recipients)} reached`,
+    `${formatCount(ratePerSecond)}/s`,
+    ...(etaSeconds === undefined ? [] : [`${formatDuration(etaSeconds)} left`]),
+    ...(nextPartAtMs === undefined ? [] : [`the next part starts at ${isoTime(nextPartAtMs)}`]),
+    ...waitsOf(broadcast).flatMap((wait) => (wait.for === 'now' ? [] : formatWait(wait))),
+    ...broadcast.origins.map(formatOrigin),
+  ].join('  ');
+}
+
+/** `Broadcast 7 is preparing: 480,000 subscriptions found so far` */
+export const formatPreparation = ({ id, recipients }: Broadcast): string =>
+  `Broadcast ${id} is preparing: ${countOf(recipients, 'subscription')} found so far`;
+
+function formatOrigin(counts: OriginCounts): string {
+  const parts = settlements.filter((name) => counts[name] > 0);
+  return `${hostOf(counts.origin)}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'none settled yet'}`;
+}
+
+/** Interval of progress lines without a terminal. */
+const plainEveryMs = 5000;
+const jsonEveryMs = 1000;
+
+export async function showProgress(
+  run: BroadcastRun,
+  output: Context['output'],
+  json: boolean,
+): Promise<void> {
+  const everyMs = json ? jsonEveryMs : plainEveryMs;
+  const shownAlarms = new Set<string>();
+  let shown = '';
+  let nextMs = performance.now() + everyMs;
+  for await (const progress of run.progress()) {
+    for (const alarm of progress.broadcast.alarms) {
+      if (shownAlarms.has(alarmKey(alarm))) continue;
+      shownAlarms.add(alarmKey(alarm));
+      if (json) await output.line(event('alarm', alarmToJson(alarm)));
+      else output.diagnostic(`deskbell: ${formatAlarm(alarm)}`);
+    }
+    if (progress.broadcast.recipients === 0) continue;
+    if (!json && output.isTerminal) output.live(formatProgress(progress));
+    else if (performance.now() >= nextMs) {
+      nextMs = performance.now() + everyMs;
+      const text = json ? event('progress', progressToJson(progress)) : formatProgress(progress);
+      if (text !== shown) await output.line(text);
+      shown = text;
+    }
+  }
+}
+
+const event = (name: string, fields: object): string => JSON.stringify({ event: name, ...fields });
+
+// Runs a broadcast that this process delivers, and shows its start, progress and summary. Ctrl-C pauses it.
 
 /** @throws {DeskbellError} ERR_BROADCAST_UNFINISHED, ERR_NOT_ACCEPTED */
 export function assertDelivered({ id, state, counts }: Broadcast): void {

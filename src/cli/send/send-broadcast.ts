@@ -33,8 +33,7 @@ import { maxLineCharacters, parseLine } from '../input/subscription-line.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
 import { compileForDelivery, openSender } from './open-sender.ts';
-import { formatPreparation } from './progress.ts';
-import { runBroadcast } from './run-broadcast.ts';
+import { formatPreparation, runBroadcast } from './run-broadcast.ts';
 
 const colours = { accepted: 'green', gone: 'yellow', retry: 'yellow', rejected: 'red' } as const;
 

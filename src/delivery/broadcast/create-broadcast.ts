@@ -1,4 +1,4 @@
-// Writes a broadcast to the store; any worker of any process may deliver it from then on.
+// Keys that callers give to requests so that a repeated one sends nothing twice. Each operator's keys are separate.
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
@@ -24,7 +24,6 @@ import { defaultSliceRows } from '../../store/slices.ts';
 import type { Store } from '../../store/store.ts';
 import { type Audience, checkAudience, hashExpression, isExpression, writeAudience } from './audience.ts';
 import { checkCreator, thisApplication } from './format-broadcast.ts';
-import { checkIdempotencyKey, isLikeOperatorKey, operatorKey } from './idempotency-key.ts';
 import {
   checkPlaceholders,
   checkReaderOptions,
@@ -33,6 +32,32 @@ import {
   startOfList,
   toSplit,
 } from './reader-options.ts';
+
+export const maxKeyCharacters = 200;
+
+/** @throws {DeskbellError} ERR_MESSAGE_INVALID */
+export function checkIdempotencyKey(key: unknown): asserts key is string {
+  const isShort = typeof key === 'string' && key.length > 0 && key.length <= maxKeyCharacters;
+  // both databases can store it
+  if (isShort && key.isWellFormed() && !key.includes('\0')) return;
+  throw new DeskbellError(
+    'ERR_MESSAGE_INVALID',
+    `The idempotency key must be a string of 1 to ${maxKeyCharacters} characters, none of them NUL or a lone surrogate.`,
+  );
+}
+
+/** An operator's key as it is stored; names contain no line break. */
+export const operatorKey = (operator: string, key: string): string => `operator ${operator}\n${key}`;
+
+const operatorPrefix = /^operator [^\n]*\n/;
+
+/** The key as its operator gave it. */
+export const givenKey = (stored: string): string => stored.replace(operatorPrefix, '');
+
+/** True for a key that would be mistaken for an operator's. */
+const isLikeOperatorKey = (key: string): boolean => operatorPrefix.test(key);
+
+// Writes a broadcast to the store; any worker of any process may deliver it from then on.
 
 /** How a broadcast is made and delivered. */
 export interface BroadcastOptions extends DeliveryOptions {

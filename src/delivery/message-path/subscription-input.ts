@@ -1,5 +1,5 @@
 // Reads subscriptions in the forms that callers have.
-import { encodeBase64url } from '../../protocol/base64.ts';
+import { encodeBase64url } from '../../protocol/bytes.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { parseSubscription, type Subscription } from '../../protocol/subscription.ts';
 import type { Addressee } from './destinations.ts';

@@ -1,7 +1,7 @@
 // Adds described operations to the API: the route, its checks, its audit record and its part of the description document. Lists come in
 // pages: `?limit=` and `?cursor=`, with `items` and `next`, the cursor of the next page, in the answer.
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
-import { maxKeyCharacters } from '../../delivery/broadcast/idempotency-key.ts';
+import { maxKeyCharacters } from '../../delivery/broadcast/create-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, emptyResponse } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-body.ts';

@@ -5,7 +5,7 @@ import { countOf } from '../../errors/format-count.ts';
 import { escapeControls } from '../../errors/untrusted-text.ts';
 import { clientFile, readOnce, sendRepresentation } from '../../http/client-files.ts';
 import { html, type Html, htmlText } from '../../http/description/html.ts';
-import { isSameSecret } from '../../protocol/same-secret.ts';
+import { isSameSecret } from '../../protocol/bytes.ts';
 import { exactTime, notice, time, untrusted, urlWith } from './components.ts';
 import { type Fields, textField } from './forms.ts';
 import { type ConsoleSession, csrfField, sessionOf } from './sessions.ts';

@@ -4,7 +4,7 @@ import { createHmac, hash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { html, type Html } from '../../http/description/html.ts';
-import { isSameSecret } from '../../protocol/same-secret.ts';
+import { isSameSecret } from '../../protocol/bytes.ts';
 import type { Operator } from '../../store/operators.ts';
 import type { Store } from '../../store/store.ts';
 import { assertPermitted, consoleRoles, isSafe } from '../authorize.ts';

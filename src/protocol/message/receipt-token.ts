@@ -4,7 +4,7 @@
 //   token = base64url(broadcast id (6 bytes) ‖ subscription id (6 bytes)) ‖ first 22 characters of
 //           base64url(HMAC-SHA-256 over these 12 bytes): 132 bits
 import { createHmac, hash } from 'node:crypto';
-import { isSameSecret } from '../same-secret.ts';
+import { isSameSecret } from '../bytes.ts';
 
 export const receiptKeyBytes = 32;
 

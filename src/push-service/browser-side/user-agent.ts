@@ -2,9 +2,9 @@
 // nothing and keeps nothing on disk.
 import { createECDH, type ECDH, randomBytes, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { readParameters } from '../http/answer.ts';
+import { readParameters } from '../http/exchange.ts';
 import { checkNames, type Names } from '../limits.ts';
-import type { PushSubscriptionJson } from '../sender-side/sinks.ts';
+import type { PushSubscriptionJson } from '../sender-side/sender-api.ts';
 import { AutopushClient, type Frame } from './autopush-client.ts';
 
 /** Options of `createUserAgent`. */

@@ -2,7 +2,7 @@
 // `Crypto-Key: p256ecdsa=…` that some libraries still send with `aesgcm`.
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { readParameters } from '../http/answer.ts';
+import { readParameters } from '../http/exchange.ts';
 
 interface ApplicationServerKey {
   /** Unpadded base64url, 87 characters, so that equal keys have equal texts. */

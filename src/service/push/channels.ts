@@ -12,15 +12,14 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-body.ts';
 import { type ServiceApp, Type, type ValueOf } from '../../http/schema.ts';
-import { decodeBase64 } from '../../protocol/base64.ts';
+import { decodeBase64, isSameSecret } from '../../protocol/bytes.ts';
 import { chooseLanguage, readLanguage } from '../../protocol/language.ts';
 import type { Reader } from '../../store/readers.ts';
-import { isSameSecret } from '../../protocol/same-secret.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settings } from '../options.ts';
 import { defaultRegistrationsPerMinute, limitPerMinute } from './client-limits.ts';
 import { createReadSubscriberToken } from './subscriber-token.ts';
-import { exampleProof } from './subscription-schema.ts';
+import { exampleProof } from './web-push.ts';
 import { lookUp } from '../../errors/look-up.ts';
 
 const body = Type.Model(

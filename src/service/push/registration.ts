@@ -6,9 +6,8 @@ import { checkUserAndTags, type UserAndTags } from '../../audience/user-and-tags
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import type { Log } from '../../http/log.ts';
-import { decodeBase64 } from '../../protocol/base64.ts';
+import { decodeBase64, isSameSecret } from '../../protocol/bytes.ts';
 import { defaultMaxPushServices, unlistedLimits } from '../../protocol/endpoint-policy.ts';
-import { isSameSecret } from '../../protocol/same-secret.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { hashInvitation, notInvited } from '../../store/invitations.ts';
 import {

@@ -7,7 +7,7 @@ import { contentResponse, emptyResponse, type Operation } from '../../http/descr
 import { jsonContentType } from '../../http/json-body.ts';
 import { ProblemError } from '../../http/problem.ts';
 import { type ServiceApp, Type } from '../../http/schema.ts';
-import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
+import { decodeBase64, encodeBase64url } from '../../protocol/bytes.ts';
 import type { Store } from '../../store/store.ts';
 import type { VapidKeyState } from '../../store/vapid-keys.ts';
 import type { Settings } from '../options.ts';

@@ -1,27 +1,109 @@
-// POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it. A subscriber token says
-// whose it is; DELETE /webPush/user makes it nobody's. Some proxies drop the body of a DELETE or refuse it, so both
-// have a POST form.
+// The bodies of POST and DELETE /webPush as schemas; only a format can say that p256dh is a point on the curve.
 import type { FastifyRequest } from 'fastify';
-import { type ServiceApp, Type } from '../../http/schema.ts';
-
 import { readTimeZone } from '../../audience/reader-facts.ts';
-import { readLanguage } from '../../protocol/language.ts';
-import { decodeBase64 } from '../../protocol/base64.ts';
-import { parseSubscription } from '../../protocol/subscription.ts';
-import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-body.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
+import { decodeBase64 } from '../../protocol/bytes.ts';
+import { maxEndpointLength } from '../../protocol/endpoint-policy.ts';
+import { readLanguage } from '../../protocol/language.ts';
+import { keyPatterns, parseSubscription } from '../../protocol/subscription.ts';
+import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { Settings } from '../options.ts';
-import { readVapidKey, type ReadVapidKeys, vapidKeyHeader } from './vapid-key.ts';
+import { defaultRegistrationsPerMinute, limitPerMinute } from './client-limits.ts';
 import {
   createRegister,
   formerSubscriptionHeader,
   invitationHeader,
   readFormerSubscription,
 } from './registration.ts';
-import { defaultRegistrationsPerMinute, limitPerMinute } from './client-limits.ts';
 import { createReadSubscriberToken } from './subscriber-token.ts';
-import { createSubscriptionBody, removalBody } from './subscription-schema.ts';
+import { readVapidKey, type ReadVapidKeys, vapidKeyHeader } from './vapid-key.ts';
+
+/** From RFC 8291 §5. */
+const exampleSubscription = {
+  endpoint: 'https://updates.push.services.mozilla.com/wpush/v2/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV',
+  p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+  auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+};
+
+const keySchemas = {
+  p256dh: Type.String({
+    description: 'A 65-byte uncompressed point on P-256 as base64, standard or URL-safe, padded or not.',
+    pattern: keyPatterns.p256dh,
+    format: 'p256-point',
+  }),
+  auth: Type.String({
+    description: '16 bytes as base64, standard or URL-safe, padded or not.',
+    pattern: keyPatterns.auth,
+  }),
+};
+
+/** A value that is no language or time zone counts as absent: no subscription is lost for it. */
+const readerFacts = {
+  language: Type.Optional(
+    Type.Unsafe<unknown>({
+      description: 'Of the browser: a BCP 47 language tag such as `de-AT`. Another value counts as absent.',
+    }),
+  ),
+  timeZone: Type.Optional(
+    Type.Unsafe<unknown>({
+      description:
+        'Of the browser: an IANA time zone such as `Europe/Vienna`. Another value counts as absent.',
+    }),
+  ),
+};
+
+/** Excludes what a URL parser would escape or resolve: no dot segments, plain or escaped. */
+const pathPattern = String.raw`(?![^?]*/(?:\.|%2[eE]){1,2}(?:[/?]|$))(?:/[\w.~!$&'()*+,;=:@%|/-]*)?(?:\?[\w.~!$&()*+,;=:@%|/?-]+)?`;
+
+function createSubscriptionBody(originPattern: string) {
+  const endpoint = Type.String({
+    description:
+      'As the browser gave it: https, of a known push service, one that the operator added, or any public host where the operator ' +
+      'admits those.',
+    maxLength: maxEndpointLength,
+    pattern: `^${originPattern}${pathPattern}$`,
+  });
+  return Type.Model(
+    'PushSubscription',
+    Type.Union(
+      [
+        Type.Model('SubscriptionValues', Type.Object({ endpoint, ...keySchemas, ...readerFacts })),
+        Type.Model(
+          'SubscriptionOfBrowser',
+          Type.Object({
+            endpoint,
+            keys: Type.Model('SubscriptionKeys', Type.Object(keySchemas)),
+            p256dh: Type.Optional(Type.Never()),
+            auth: Type.Optional(Type.Never()),
+            ...readerFacts,
+          }),
+        ),
+      ],
+      {
+        description:
+          'The three values, or what PushSubscription.toJSON() gives. Absent, language and time zone stay as they are. ' +
+          'Further members are ignored.',
+        examples: [{ ...exampleSubscription, language: 'de-AT', timeZone: 'Europe/Vienna' }],
+      },
+    ),
+  );
+}
+
+export const exampleProof = { endpoint: exampleSubscription.endpoint, auth: exampleSubscription.auth };
+
+const removalBody = Type.Model(
+  'SubscriptionProof',
+  Type.Object(
+    { endpoint: Type.String(), auth: Type.String({ description: 'Of the subscription, as base64.' }) },
+    { examples: [exampleProof] },
+  ),
+);
+
+// POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it. A subscriber token says
+// whose it is; DELETE /webPush/user makes it nobody's. Some proxies drop the body of a DELETE or refuse it, so both
+// have a POST form.
 
 const acknowledgement = 'Subscription received.';
 

@@ -1,15 +1,380 @@
-// The ledger in SQLite: reads the rows of slices, and commits what came of them.
-import { countSingleAnswers, type Ledger, type SingleAnswers } from '../ledger.ts';
+// Stores the results of a page of rows in one transaction: the cursor of the slice, counts, retries, marks on subscriptions that
+// are gone, attempts, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
+import { type AttemptSet, createAttemptGatherer, type StoredAnswer } from '../attempt-sets.ts';
+import {
+  type Alarm,
+  type BroadcastState,
+  isSettlement,
+  type OriginCounts,
+  type Recipient,
+} from '../broadcasts.ts';
+import { judgeAnswers, judgeMarks } from '../deletion-guard.ts';
+import { addRemoved, finishIfOver, judgeBroadcast, judgePages, raiseAlarm } from '../finish-broadcast.ts';
+import {
+  type CommitAnswer,
+  countSingleAnswers,
+  isAnswer,
+  type Ledger,
+  type PageCommit,
+  type PageOfSlice,
+  type RowResult,
+  type SingleAnswers,
+} from '../ledger.ts';
+import type { PortableDatabase, Work } from '../portable-sql.ts';
+import { drawOrderEnd } from '../push-services.ts';
 import { idsAfter } from '../slices.ts';
-import { judgeMarks } from '../deletion-guard.ts';
-import type { PortableDatabase } from '../portable-sql.ts';
+import { addColumns, listColumns, listParameters, noOutcomes } from '../statistics.ts';
+import type { SqliteDatabase } from './database.ts';
 import { createAnswerNotes, type NotedAnswers } from './gone-marks.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
-import { createPageCommit } from './commit-page.ts';
-import { createFrequencyCaps, createPageReader } from './read-page.ts';
-import { createPushServices } from './push-services.ts';
-import type { SqliteDatabase } from './database.ts';
 import { runWork } from './portable-database.ts';
+import { createPushServices, type PushServices, wakeRetries } from './push-services.ts';
+import { createFrequencyCaps, createPageReader, type FrequencyCaps } from './read-page.ts';
+
+/** @returns a function to be called inside a transaction */
+function createAttemptWriter(
+  database: SqliteDatabase,
+): (broadcastId: number, rows: readonly RowResult[], nowMs: number) => void {
+  const gather = createAttemptGatherer();
+  const addAnswer = database.prepare<Nullable<Omit<StoredAnswer, 'rows'>> & { broadcastId: number }>(`
+    insert into answers (broadcast_id, id, origin, outcome, status, reason, detail)
+    values (:broadcastId, :id, :origin, :outcome, :status, :reason, :detail)
+    on conflict do nothing
+  `);
+  const countAnswer = database.prepare<{ broadcastId: number; id: number; rows: number; nowMs: number }>(`
+    insert into answer_counts (broadcast_id, answer_id, rows, last_at_ms) values (:broadcastId, :id, :rows, :nowMs)
+    on conflict (broadcast_id, answer_id, shard) do update set
+      rows = rows + excluded.rows, last_at_ms = excluded.last_at_ms
+  `);
+  const addSet = database.prepare<
+    Nullable<AttemptSet> & { broadcastId: number; nowMs: number; sinceMs: number }
+  >(`
+    insert into attempt_sets
+      (broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
+    values
+      (:broadcastId, :nowMs, :sinceMs, :outcome, :attempt, :answerId, :firstId, :lastId, :rows, :ids)
+  `);
+
+  return (broadcastId, rows, nowMs) => {
+    const { answers, sets } = gather(broadcastId, rows);
+    for (const { rows: counted, status, reason, detail, ...answer } of answers) {
+      addAnswer.run({
+        ...answer,
+        broadcastId,
+        status: status ?? null,
+        reason: reason ?? null,
+        detail: detail ?? null,
+      });
+      if (counted > 0) countAnswer.run({ broadcastId, id: answer.id, rows: counted, nowMs });
+    }
+    for (const { sinceMs = nowMs, ...set } of sets) addSet.run({ ...set, broadcastId, nowMs, sinceMs });
+  };
+}
+
+/** Replaces undefined by null, which SQLite's parameters need. */
+type Nullable<Row> = {
+  [Name in keyof Row]-?: undefined extends Row[Name] ? Exclude<Row[Name], undefined> | null : Row[Name];
+};
+
+type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
+  /** Answers of the push service itself, those that mean "later" included. */
+  answers: number;
+  readonly goneRows: Recipient[];
+  readonly acceptedBy: Recipient[];
+};
+
+type RaisedAlarm = Omit<Alarm, 'firstAtMs'>;
+
+type RetryValues = {
+  broadcastId: number;
+  position: number;
+  dueAtMs: number;
+  attempts: number;
+  deferrals: number;
+  expiresAtMs: number;
+  newToken: string | null;
+  pushServiceId: number | null;
+  drawOrder: number | null;
+  refusals: number;
+  doubts: number;
+  refusedBy: number | null;
+  refusedSinceMs: number | null;
+};
+
+/** @returns a function to be called inside a transaction */
+function createPageCommit(
+  database: SqliteDatabase,
+  portable: PortableDatabase,
+  pushServices: PushServices,
+  caps: FrequencyCaps,
+): (page: PageCommit) => CommitAnswer {
+  const statements = prepareStatements(database);
+  const storeAttempts = createAttemptWriter(database);
+  const noteAnswers = createAnswerNotes(database);
+  const outcomes = createOutcomeCounts(database);
+
+  /** @returns false if the slice is another worker's, or its cursor is not where the page begins */
+  const moveCursor = (
+    { broadcastId, fenceToken, leaseMs }: PageCommit,
+    { number, fromCursor, cursor }: PageOfSlice,
+    nowMs: number,
+  ): boolean => {
+    const untilMs = nowMs + leaseMs;
+    const moved = statements.moveCursor.first({
+      broadcastId,
+      fenceToken,
+      number,
+      fromCursor,
+      cursor,
+      untilMs,
+    });
+    if (moved === undefined) return false;
+    if (moved.cursor >= moved.through_position) statements.dropSlice.run({ broadcastId, number });
+    return true;
+  };
+
+  /** @returns the rows that the worker still has; undefined if its lease is lost */
+  const takeRows = (page: PageCommit, nowMs: number): readonly RowResult[] | undefined => {
+    const { broadcastId, fenceToken, slice } = page;
+    if (slice !== undefined) return moveCursor(page, slice, nowMs) ? page.rows : undefined;
+    const leased = new Set(
+      statements.leasedRows.all({ broadcastId, fenceToken }).map(({ position }) => position),
+    );
+    const rows = page.rows.filter(({ recipient }) => leased.has(recipient.position));
+    const isLost = rows.length < page.rows.length && leased.size === 0;
+    return isLost && statements.leasedSlice.first({ broadcastId, fenceToken }) === undefined
+      ? undefined
+      : rows;
+  };
+
+  const store = (page: PageCommit, row: RowResult, nowMs: number, isCancelled: boolean): void => {
+    const { broadcastId, fenceToken } = page;
+    const { position } = row.recipient;
+    const isFresh = page.slice !== undefined;
+    if (row.retry === undefined) {
+      if (!isFresh) statements.dropRetry.run({ broadcastId, position });
+      return;
+    }
+    const { delayMs, attempts, deferrals, expiresAtMs, refusals = 0, doubts = 0, reader } = row.retry;
+    const pushService = row.suspension && pushServices.find({ origin: row.origin, ...row.suspension });
+    const isSuspended = pushService?.isSuspended === true;
+    const values = {
+      broadcastId,
+      position,
+      dueAtMs: isSuspended ? expiresAtMs : nowMs + delayMs,
+      pushServiceId: isSuspended ? pushService.id : null,
+      drawOrder: isSuspended ? drawOrderOf(row, pushService.id) : null,
+      // how often it was refused during a hold says nothing of the row
+      refusals: isSuspended ? Math.min(refusals, 1) : refusals,
+      refusedBy: row.result === 'refused' ? (pushService?.id ?? null) : null,
+      refusedSinceMs: row.result === 'refused' ? nowMs : null,
+      attempts,
+      deferrals,
+      expiresAtMs,
+      doubts,
+      newToken: row.result === 'detached' ? fenceToken : null,
+    };
+    // what is cancelled is not tried again; an answer that is still to come is waited for
+    if (isFresh && isCancelled && row.result !== 'detached') return;
+    const { language = null, timeZone = null } = reader ?? {};
+    if (isFresh) statements.addRetry.run({ ...values, language, timeZone });
+    else {
+      statements.deferRetry.run(values);
+      statements.wakeRetries.run({ broadcastId, dueAtMs: values.dueAtMs });
+    }
+  };
+
+  /** Rows that the push service accepted before get negative numbers: they are drawn first. */
+  const drawOrderOf = ({ recipient, suspension }: RowResult, pushServiceId: number): number => {
+    const { drawOrder = 0 } = suspension ?? {};
+    const wasAccepted = pushServices.wasAccepted(pushServiceId, recipient.subscriptionId);
+    return wasAccepted ? drawOrder - drawOrderEnd : drawOrder;
+  };
+
+  /** @param rows all that were read of the page */
+  const countMissing = (
+    { removals_after: removalsAfter, rows_in: rowsIn }: BroadcastHead,
+    { fromCursor, cursor, missing }: PageOfSlice,
+    rows: readonly RowResult[],
+  ): number => {
+    if (missing !== undefined) return missing;
+    // of a list, each position was a member's
+    if (rowsIn === 'list') return cursor - fromCursor - rows.length;
+    const removals = statements.findRemovals.all({ removalsAfter, fromCursor, cursor });
+    if (removals.length === 0) return 0;
+    const read = new Set(rows.map(({ recipient }) => recipient.position));
+    return removals.filter(({ id }) => !read.has(id)).length;
+  };
+
+  /** @param judged push services with as many marks as are judged together */
+  function* endPage(
+    broadcastId: number,
+    isCancelled: boolean,
+    judged: readonly string[],
+    alarms: Iterable<RaisedAlarm>,
+  ): Work<readonly Alarm[]> {
+    const raised: Alarm[] = [];
+    for (const alarm of alarms) raised.push(...(yield* raiseAlarm(portable, broadcastId, alarm)));
+    if (isCancelled) return [...raised, ...(yield* judgeBroadcast(portable, broadcastId))];
+    raised.push(...(yield* judgePages(portable, broadcastId, judged)));
+    return [...raised, ...((yield* finishIfOver(portable, broadcastId)) ?? [])];
+  }
+
+  return (page) => {
+    const nowMs = database.now();
+    const { broadcastId } = page;
+    const head = statements.findHead.first({ broadcastId });
+    const rows = head && takeRows(page, nowMs);
+    if (head === undefined || rows === undefined) {
+      return {
+        isLeaseLost: true,
+        state: head?.state ?? 'cancelled',
+        newAlarms: [],
+        pushServices: pushServices.states(),
+      };
+    }
+
+    pushServices.record(page.answers ?? [], nowMs);
+    const isCancelled = head.state === 'cancelled';
+    const tallies = new Map<string, OriginTally>();
+    const alarms = new Map<string, RaisedAlarm>();
+    for (const row of rows) {
+      store(page, row, nowMs, isCancelled);
+      const counts = tallyOf(tallies, row.origin);
+      addTo(counts, row);
+      if (row.result === 'gone') counts.goneRows.push(row.recipient);
+      if (row.result === 'accepted') counts.acceptedBy.push(row.recipient);
+      if (row.result === 'accepted' && head.per_person !== null)
+        caps.accept(broadcastId, row.recipient, nowMs);
+      if (row.alarm !== undefined) addAlarm(alarms, { origin: row.origin, ...row.alarm, rows: 1 });
+    }
+
+    const judged: string[] = [];
+    const answersOf = judgeAnswers(rows);
+    for (const { answers, goneRows: gone, acceptedBy, ...counts } of tallies.values()) {
+      statements.addTally.run({ broadcastId, ...counts });
+      outcomes.addToBroadcast({ id: broadcastId, startAtMs: head.start_at_ms }, counts);
+      const { origin, accepted } = counts;
+      const noted = { origin, answers, accepted, gone, acceptedBy, page: answersOf.get(origin) };
+      if (noteAnswers(noted)) judged.push(origin);
+    }
+    if (page.slice !== undefined)
+      runWork(database, addRemoved(broadcastId, countMissing(head, page.slice, rows)));
+    storeAttempts(broadcastId, rows, nowMs);
+    return {
+      isLeaseLost: false,
+      state: head.state,
+      newAlarms: runWork(database, endPage(broadcastId, isCancelled, judged, alarms.values())),
+      pushServices: pushServices.states(),
+    };
+  };
+}
+
+function tallyOf(tallies: Map<string, OriginTally>, origin: string): OriginTally {
+  let counts = tallies.get(origin);
+  if (counts === undefined) {
+    counts = { origin, ...noOutcomes, answers: 0, goneRows: [], acceptedBy: [] };
+    tallies.set(origin, counts);
+  }
+  return counts;
+}
+
+function addTo(counts: OriginTally, row: RowResult): void {
+  counts.attempts += row.attempts;
+  if (isSettlement(row.result)) counts[row.result] += 1;
+  if (isAnswer(row)) counts.answers += 1;
+}
+
+function addAlarm(alarms: Map<string, RaisedAlarm>, alarm: RaisedAlarm): void {
+  const key = `${alarm.origin} ${alarm.reason}`;
+  const known = alarms.get(key);
+  // a push service's own words may have what no text in the store has
+  const added = { ...alarm, detail: alarm.detail.replaceAll('\0', '\ufffd') };
+  alarms.set(key, known === undefined ? added : { ...known, rows: known.rows + alarm.rows });
+}
+
+interface BroadcastHead {
+  readonly state: BroadcastState;
+  readonly start_at_ms: number;
+  readonly per_person: string | null;
+  readonly rows_in: string;
+  readonly removals_after: number;
+}
+
+function prepareStatements(database: SqliteDatabase) {
+  return {
+    findHead: database.prepare<{ broadcastId: number }, BroadcastHead>(
+      'select state, start_at_ms, per_person, rows_in, removals_after from broadcasts where id = :broadcastId',
+    ),
+    findRemovals: database.prepare<
+      { removalsAfter: number; fromCursor: number; cursor: number },
+      { id: number }
+    >(`
+        select subscription_id as id from removals
+        where subscription_id > :fromCursor and subscription_id <= :cursor and id > :removalsAfter
+      `),
+    moveCursor: database.prepare<
+      {
+        broadcastId: number;
+        fenceToken: string;
+        number: number;
+        fromCursor: number;
+        cursor: number;
+        untilMs: number;
+      },
+      { cursor: number; through_position: number }
+    >(`
+        update slices set cursor = :cursor, lease_until_ms = :untilMs
+        where broadcast_id = :broadcastId and number = :number and token = :fenceToken and cursor = :fromCursor
+        returning cursor, through_position
+      `),
+    leasedRows: database.prepare<{ broadcastId: number; fenceToken: string }, { position: number }>(
+      'select position from retries where broadcast_id = :broadcastId and token = :fenceToken',
+    ),
+    leasedSlice: database.prepare<{ broadcastId: number; fenceToken: string }, { number: number }>(
+      'select number from slices where broadcast_id = :broadcastId and token = :fenceToken',
+    ),
+    dropSlice: database.prepare<{ broadcastId: number; number: number }>(
+      'delete from slices where broadcast_id = :broadcastId and number = :number',
+    ),
+    addRetry: database.prepare<RetryValues & { language: string | null; timeZone: string | null }>(`
+        insert into retries
+          (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token, push_service_id, draw_order,
+           refusals, refused_by, refused_since_ms, doubts, language, time_zone)
+        values
+          (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken, :pushServiceId, :drawOrder,
+           :refusals, :refusedBy, :refusedSinceMs, :doubts, :language, :timeZone)
+      `),
+    deferRetry: database.prepare<RetryValues>(`
+        update retries set
+          due_at_ms = :dueAtMs,
+          attempts = :attempts,
+          deferrals = :deferrals,
+          expires_at_ms = :expiresAtMs,
+          token = :newToken,
+          push_service_id = :pushServiceId,
+          draw_order = :drawOrder,
+          refusals = :refusals,
+          doubts = :doubts,
+          refused_by = coalesce(refused_by, :refusedBy),
+          refused_since_ms = coalesce(refused_since_ms, :refusedSinceMs)
+        where broadcast_id = :broadcastId and position = :position
+      `),
+    dropRetry: database.prepare<{ broadcastId: number; position: number }>(
+      'delete from retries where broadcast_id = :broadcastId and position = :position',
+    ),
+    wakeRetries: database.prepare<{ broadcastId: number; dueAtMs: number }>(wakeRetries),
+    addTally: database.prepare<
+      { [Name in keyof OriginCounts]: OriginCounts[Name] } & { broadcastId: number }
+    >(`
+        insert into origin_counts as c (broadcast_id, origin, ${listColumns})
+        values (:broadcastId, :origin, ${listParameters})
+        on conflict (broadcast_id, shard, origin) do update set ${addColumns}
+      `),
+  };
+}
+
+// The ledger in SQLite: reads the rows of slices, and commits what came of them.
 
 export function createSqliteLedger(database: SqliteDatabase, portable: PortableDatabase): Ledger {
   const recipients = createPageReader(database);

@@ -1,7 +1,7 @@
 // Subscriptions in SQLite.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { normalizeEndpoint, splitEndpoint } from '../../protocol/endpoint.ts';
-import { isSameSecret } from '../../protocol/same-secret.ts';
+import { isSameSecret } from '../../protocol/bytes.ts';
 import { checkUserAndTags, type AudienceExpression } from '../../audience/user-and-tags.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
 import {

@@ -96,7 +96,7 @@ export class FrameWriter {
   }
 }
 
-// The frames that the client writes, except request bodies (flow-controller.ts).
+// The frames that the client writes, except request bodies (streams.ts).
 
 const ourSettings: readonly (readonly [setting: number, value: number])[] = [
   [Setting.headerTableSize, 0],

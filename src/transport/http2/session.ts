@@ -22,11 +22,10 @@ import { connectionError } from '../connection-errors.ts';
 import { timeoutError } from '../check-options.ts';
 import type { Exchange, Session, SessionEvents, SessionSettings } from '../exchange.ts';
 import { ClientFrames, FrameWriter } from './frame-writer.ts';
-import { FlowController } from './flow-controller.ts';
+import { FlowController, Stream, StreamTable } from './streams.ts';
 import { HpackDecoder, type HeaderBlock } from './hpack-decoder.ts';
 import { type FrameEvents, FrameValidator } from './frame-reader.ts';
 import { ErrorCode, Http2Fault, maxStreamId, maxStreams, PeerSettings } from './protocol.ts';
-import { Stream, StreamTable } from './streams.ts';
 
 /** Beyond this much unsent data, requests wait: the push service reads too slowly. */
 const maxUnwrittenBytes = 262_144;

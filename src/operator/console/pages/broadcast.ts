@@ -1,5 +1,5 @@
 // One broadcast: its progress, its outcomes by push service and time, what is wrong, and how to stop it.
-import { givenKey } from '../../../delivery/broadcast/idempotency-key.ts';
+import { givenKey } from '../../../delivery/broadcast/create-broadcast.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { countOf, formatCount } from '../../../errors/format-count.ts';
 import type { CountName } from '../../../delivery/broadcast/meanings.ts';

@@ -1,4 +1,5 @@
 // base64 in both alphabets (RFC 4648 §4, §5). Decoding is strict; `Buffer` ignores what is not base64.
+import { timingSafeEqual } from 'node:crypto';
 
 const standardAlphabet = /^[A-Za-z0-9+/]*$/;
 const urlSafeAlphabet = /^[A-Za-z0-9_-]*$/;
@@ -25,4 +26,11 @@ export function decodeBase64(text: string): Uint8Array | undefined {
  */
 export function encodeBase64url(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url');
+}
+
+// Compares secrets in constant time.
+
+export function isSameSecret(one: string | Uint8Array, other: string | Uint8Array): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }
