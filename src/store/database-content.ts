@@ -23,13 +23,17 @@ export interface DatabaseState {
 /** The version that `schema.sql` makes; each migration adds 1. Databases with a lower version are of commits before 1.0.0. */
 const firstVersion = 1000;
 
-export const newestVersion = (migrations: readonly string[]): number => firstVersion + migrations.length;
+export const newestVersion = (migrations: readonly unknown[]): number => firstVersion + migrations.length;
 
-/** The version that the next of `sqlAfter` makes. */
+/** The version that the next of `migrationsAfter` makes. */
 export const versionAfter = (version: number): number => (version === 0 ? firstVersion : version + 1);
 
 /** What brings tables of a version to the newest. @param version 0: there are no tables */
-export const sqlAfter = (version: number, schema: string, migrations: readonly string[]): readonly string[] =>
+export const migrationsAfter = <Migration>(
+  version: number,
+  schema: Migration,
+  migrations: readonly Migration[],
+): readonly Migration[] =>
   version === 0 ? [schema, ...migrations] : migrations.slice(version - firstVersion);
 
 /**

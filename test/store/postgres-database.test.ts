@@ -27,7 +27,7 @@ import { keepFunctions } from '../../src/store/postgres/functions/use-functions.
 import { hashInvitation } from '../../src/store/invitations.ts';
 import { inspectDatabase } from '../../src/store/postgres/preflight.ts';
 import { migrate } from '../../src/store/postgres/migrate.ts';
-import { migrations, schemaVersion } from '../../src/store/postgres/migrations.ts';
+import { migrations, partitions, schemaVersion } from '../../src/store/postgres/migrations.ts';
 import { checkDatabaseUrl, describeDatabase, urlsOfHosts } from '../../src/store/postgres/database-url.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { PostgresDatabase } from '../../src/store/postgres/database.ts';
@@ -587,19 +587,23 @@ describe('a PostgreSQL store', () => {
     await until(async () => (await lastUse()) >= today, 'the note of today');
   });
 
-  test('is migrated however long a statement of the migration takes, or waits for another process that migrates', async (t) => {
+  test('is migrated however long a statement of the migration takes, or another process that migrates', async (t) => {
     await using newer = closing(await PostgresDatabase.open({ url: database.url, statementTimeoutMs: 1000 }));
     await using other = await connect(database.url);
     await other.query('begin; lock table deskbell.schema_version in row exclusive mode');
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const migrated = migrate(newer, migrations, changed);
-    await Promise.race([untilOneWaits(other, 'the migration to wait'), migrated]);
-    // longer than the server lets other statements run, and than their answers are waited for
-    await other.query('select pg_sleep(1.1)');
+    const warnings: string[] = [];
+    // longer than the server lets other statements run
+    const slow = [...migrations, 'select pg_sleep(1.1)'];
+    const migrating = migrate(newer, slow, changed, (warning) => warnings.push(warning));
+    await until(() => warnings.length > 0, 'the migration to give way to the other one');
+    await other.query('commit');
+    const isSleeping = `select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`;
+    await until(async () => (await other.query(isSleeping)).rowCount, 'the slow statement');
+    // longer than the answers of other statements are waited for
     t.mock.timers.tick(3_600_000);
     t.mock.timers.reset();
-    await other.query('commit');
-    await within(migrated, 'the migration');
+    await within(migrating, 'the migration');
     assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
   });
 
@@ -639,6 +643,43 @@ describe('a PostgreSQL store', () => {
     assert.equal(await store.subscriptions.count(), 1);
     const [version] = await readRows(database.url, 'select version from deskbell.schema_version');
     assert.deepEqual(version, { version: schemaVersion + 1 });
+  });
+
+  test('gets an index while others write and a dump is open, also if one who built it before has died', async (t) => {
+    await addSubscriptions(store, 20);
+    const migrators = await Promise.all(
+      [1, 2].map(() => PostgresDatabase.open({ url: database.url, maxConnections: 1 })),
+    );
+    const looking = await PostgresDatabase.open({ url: database.url });
+    t.after(() => Promise.all([...migrators, looking].map((each) => each.close())));
+    await looking.query('create index subscriptions_by_zone_3 on deskbell.subscriptions_3 (id)');
+    await looking.query(`update pg_index set indisvalid = false
+      where indexrelid = 'deskbell.subscriptions_by_zone_3'::regclass`);
+    await using dump = await connect(database.url);
+    await dump.query('begin isolation level repeatable read');
+    await dump.query('select count(*) from deskbell.subscriptions');
+    const { rows } = await dump.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const warnings: string[] = [];
+    const index = { index: 'subscriptions_by_zone', on: 'subscriptions', by: '(time_zone, id)' };
+    const added = [...migrations, index, { ...index, index: 'audit_by_target', on: 'audit', by: '(target)' }];
+    const migrating = [looking, ...migrators].map((each) =>
+      migrate(each, added, undefined, (warning) => warnings.push(warning)),
+    );
+    const forDump = new RegExp(`waits for session ${rows[0]?.pid} of the database \\(`);
+    await until(() => warnings.some((warning) => forDump.test(warning)), 'the index to wait for the dump');
+    await within(store.subscriptions.put(madeUpSubscription(20), vapidPublicKey), 'a registration meanwhile');
+    await dump.query('commit');
+    await within(Promise.all(migrating), 'the index');
+    const [built] = await looking.query<{ readonly indexes: number; definition: string }>(
+      `select count(*) filter (where i.indisvalid) as indexes,
+         max(pg_get_indexdef(i.indexrelid)) filter (where c.relname = 'subscriptions_by_zone_3') as definition
+       from pg_index i join pg_class c on c.oid = i.indexrelid
+       where c.relname like 'subscriptions_by_zone%' or c.relname = 'audit_by_target'`,
+    );
+    assert.equal(built?.indexes, 1 + partitions + 1);
+    assert.match(built.definition, /\(time_zone, id\)$/);
+    const [version] = await readRows(database.url, 'select version from deskbell.schema_version');
+    assert.deepEqual(version, { version: schemaVersion + 2 });
   });
 
   test('waits for registrations that are open, so that none is sent uncounted or counted unsent', async () => {
@@ -1144,9 +1185,9 @@ describe('a PostgreSQL store', () => {
       `select relname as name, coalesce(array_to_string(reloptions, ','), '') as options
        from pg_class where relnamespace = 'deskbell'::regnamespace and relkind = 'r'`,
     );
-    const partitions = tables.filter(({ name }) => /^subscriptions_\d+$/.test(name)).map(({ name }) => name);
+    const hashed = tables.filter(({ name }) => /^subscriptions_\d+$/.test(name)).map(({ name }) => name);
     assert.deepEqual(
-      new Set(partitions),
+      new Set(hashed),
       new Set(Array.from({ length: 32 }, (_, number) => `subscriptions_${number}`)),
     );
     const roomy = new Set(tables.flatMap(({ name, options }) => (/fillfactor/.test(options) ? name : [])));

@@ -3,9 +3,9 @@
 // is run with `once`.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool, PoolClient } from 'pg';
+import type { ClientBase, Pool, PoolClient } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { defaultMaxConnections, openPool } from './connection.ts';
+import { createClient, defaultMaxConnections, openPool } from './connection.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 import { describeDatabase } from './database-url.ts';
@@ -180,6 +180,22 @@ export class PostgresDatabase {
     }
   }
 
+  /**
+   * Runs statements outside of any transaction, on a connection of their own, however long they take or wait for locks.
+   *
+   * @throws what the server or the driver says
+   */
+  async alone<Result>(work: (query: Query) => Promise<Result>, answerWithinMs: number): Promise<Result> {
+    const client = await createClient(this.#options);
+    try {
+      await client.connect();
+      await client.query('set statement_timeout = 0; set lock_timeout = 0');
+      return await work(queryOf(client, answerWithinMs));
+    } finally {
+      await client.end();
+    }
+  }
+
   async #askTime(): Promise<number> {
     const [row] = await this.queryBriefly<{ readonly now_ms: number }>(
       'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
@@ -252,7 +268,7 @@ export class PostgresDatabase {
 }
 
 const queryOf =
-  (client: PoolClient, answerWithinMs?: number): Query =>
+  (client: ClientBase, answerWithinMs?: number): Query =>
   async <Row extends object>(text: string, values: readonly Value[] = []) => {
     // `pg` knows the last one, its types do not
     const statement = { text, values: values as unknown[], query_timeout: answerWithinMs };

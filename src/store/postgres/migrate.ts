@@ -1,31 +1,31 @@
 // Brings the tables and functions of a database to the newest version, once, however many processes begin at the same time.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DatabaseError } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import {
   checkVersion,
+  migrationsAfter,
   newestVersion,
-  sqlAfter,
   unfinishedCopy,
   unfinishedCopyError,
   versionAfter,
 } from '../database-content.ts';
 import { codeOf } from './database-errors.ts';
 import { describeFunctions, type DatabaseFunctions } from './functions/all-functions.ts';
-import { areInUse, installFunctions, lockMigrations } from './functions/use-functions.ts';
-import { migrations as allMigrations, schema } from './migrations.ts';
+import { areInUse, installFunctions, lockBriefly, lockMigrations } from './functions/use-functions.ts';
+import { type Migration, migrations as allMigrations, type NewIndex, schema } from './migrations.ts';
 import type { PostgresDatabase, Query } from './database.ts';
 
 /** A migration of a large table takes long, and so do those wait who begin meanwhile. */
 const maxMigrationMs = 24 * 60 * 60 * 1000;
-/** How long others wait for a migration that waits for a table: before PostgreSQL looks for deadlocks, which it does after a second. */
-const lockTimeoutMs = 500;
 const pauseMs = 1000;
 
 /** Another session has locked a table that the migration changes, or makes the first tables. */
 class GaveWay extends Error {}
 
 /**
- * Each migration is a transaction of its own. One that does not get its locks at once gives way and is tried again, without end.
+ * Each migration is a transaction of its own; an index is built while others write. What does not get its locks at once gives way and
+ * is tried again, without end.
  *
  * @param migrations after the schema
  * @param functions may change without a migration
@@ -34,7 +34,7 @@ class GaveWay extends Error {}
  */
 export async function migrate(
   database: PostgresDatabase,
-  migrations: readonly string[] = allMigrations,
+  migrations: readonly Migration[] = allMigrations,
   functions = describeFunctions(newestVersion(migrations)),
   onWarning: (warning: string) => void = () => {},
 ): Promise<void> {
@@ -46,43 +46,130 @@ export async function migrate(
   });
   if (isDone) return;
   let told = '';
+  const tell = (session: string | undefined): void => {
+    if (session !== undefined && session !== told)
+      onWarning(`The migration of the database ${database.label} waits for ${session}.`);
+    told = session ?? '';
+  };
   for (;;) {
     try {
-      if (await migrateOnce(database, migrations, functions)) return;
+      if (await migrateOnce(database, migrations, functions, tell)) return;
     } catch (error) {
       if (!(error instanceof GaveWay)) throw error;
-      const session = await findBlocker(database);
-      if (session !== undefined && session !== told)
-        onWarning(`The migration of the database ${database.label} waits for ${session}.`);
-      told = session ?? '';
+      tell(await findSession(database.query, holdsTable));
       await sleep(pauseMs * (0.5 + Math.random()));
     }
   }
 }
 
+/** Tells of the session that is waited for, if there is one. */
+type Tell = (session: string | undefined) => void;
+
 /** @returns whether all is done @throws {GaveWay} */
 const migrateOnce = (
   database: PostgresDatabase,
-  migrations: readonly string[],
+  migrations: readonly Migration[],
   functions: DatabaseFunctions,
+  tell: Tell,
 ): Promise<boolean> =>
-  database.transaction(async (query) => {
-    await query('set local statement_timeout = 0');
-    const version = await lockVersion(query, database.label, newestVersion(migrations));
-    const [next] = sqlAfter(version, schema, migrations);
-    if (next === undefined) {
-      await installFunctions(query, functions);
-      return true;
-    }
-    await query(`set local lock_timeout = ${lockTimeoutMs}`);
-    try {
-      await query(next);
-    } catch (error) {
-      throw isLocked(codeOf(error)) ? new GaveWay('A table is locked.', { cause: error }) : error;
-    }
-    await query('update deskbell.schema_version set version = $1', [versionAfter(version)]);
-    return false;
-  }, maxMigrationMs);
+  database.transaction(
+    (query) =>
+      orGiveWay(async () => {
+        await query(
+          `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; ${lockBriefly}`,
+        );
+        const version = await lockVersion(query, database.label, newestVersion(migrations));
+        const [next] = migrationsAfter<Migration>(version, schema, migrations);
+        if (next === undefined) {
+          await installFunctions(query, functions);
+          return true;
+        }
+        if (typeof next === 'string') await query(next);
+        // nothing is asked here meanwhile: the index would wait for the end of this transaction
+        else await buildIndex(database, next, tell);
+        await query('update deskbell.schema_version set version = $1', [versionAfter(version)]);
+        return false;
+      }, isLocked),
+    maxMigrationMs,
+  );
+
+async function orGiveWay<Result>(
+  work: () => Promise<Result>,
+  isOthers: (error: unknown) => boolean,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isOthers(error) ? new GaveWay('Another session is in the way.', { cause: error }) : error;
+  }
+}
+
+/** A lock that is not available, or a deadlock. */
+const isLocked = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
+
+/** The same thing was made by another session: a schema, a table or index, or anything at the same moment. */
+const isMade = (error: unknown): boolean =>
+  ['42P06', '42P07'].includes(codeOf(error) ?? '') ||
+  (codeOf(error) === '23505' && (error as DatabaseError).constraint?.startsWith('pg_') === true);
+
+/**
+ * Builds an index, of each partition first. It waits for transactions that are open, and none waits for it. What is there already was
+ * built by a process that ended before it could say so.
+ */
+async function buildIndex(
+  database: PostgresDatabase,
+  { index, on, by }: NewIndex,
+  tell: Tell,
+): Promise<void> {
+  await watched(database, tell, async (query) => {
+    const briefly = (sql: string) => query(`${lockBriefly}; ${sql}`);
+    const build = async (table: string, name: string): Promise<void> => {
+      const [known] = await query<{ readonly indisvalid: boolean }>(
+        'select indisvalid from pg_index where indexrelid = to_regclass($1)',
+        [`deskbell.${name}`],
+      );
+      if (known?.indisvalid === true) return;
+      // while the server of a process that has died builds it still, it cannot be dropped
+      if (known !== undefined) await briefly(`drop index deskbell.${name}`);
+      await query(`create index concurrently ${name} on deskbell.${table} ${by}`);
+    };
+    const partitions = await query<{ readonly table: string }>(
+      `select relname as table from pg_inherits join pg_class c on c.oid = inhrelid
+       where inhparent = to_regclass($1) order by c.oid`,
+      [`deskbell.${on}`],
+    );
+    if (partitions.length === 0) return build(on, index);
+    const parts = partitions.map(({ table }) => ({ table, name: table.replace(on, index) }));
+    for (const { table, name } of parts) await build(table, name);
+    await briefly(`create index if not exists ${index} on only deskbell.${on} ${by}`);
+    for (const { name } of parts)
+      await briefly(`alter index deskbell.${index} attach partition deskbell.${name}`);
+  });
+}
+
+/** Runs statements on a connection of their own, and tells of the sessions that they wait for. */
+const watched = (
+  database: PostgresDatabase,
+  tell: Tell,
+  work: (query: Query) => Promise<void>,
+): Promise<void> =>
+  database.alone(
+    (query) =>
+      database.alone(async (watching) => {
+        const [{ pid } = { pid: 0 }] = await query<{ readonly pid: number }>(
+          'select pg_backend_pid() as pid',
+        );
+        const isInTheWay = `a.pid = any (pg_blocking_pids(${pid}))`;
+        const look = (): void => void findSession(watching, isInTheWay).then(tell, () => {});
+        const timer = setInterval(look, pauseMs);
+        try {
+          await work(query);
+        } finally {
+          clearInterval(timer);
+        }
+      }, maxMigrationMs),
+    maxMigrationMs,
+  );
 
 /** Nobody else migrates until the transaction ends. @returns 0 if nothing of ours was there @throws {GaveWay} */
 async function lockVersion(query: Query, label: string, newest: number): Promise<number> {
@@ -94,19 +181,17 @@ async function lockVersion(query: Query, label: string, newest: number): Promise
   return readVersion(query, label, newest);
 }
 
-/** A lock that is not available, or a deadlock. */
-const isLocked = (code: string | undefined): boolean => code === '55P03' || code === '40P01';
+/** A session `a` that has locked one of our tables. */
+const holdsTable = `exists (
+  select from pg_locks l join pg_class c on c.oid = l.relation and c.relnamespace = to_regnamespace('deskbell')
+  where l.pid = a.pid and l.granted and l.database = (select oid from pg_database where datname = current_database()))`;
 
-/** The session with the oldest transaction that has locked a table. Times of other users' sessions are hidden. */
-async function findBlocker(database: PostgresDatabase): Promise<string | undefined> {
-  const session = await database.first<{ pid: number; application: string; seconds: number | null }>(`
+/** The session with the oldest transaction of those that are meant. Times of other users' sessions are hidden. */
+async function findSession(query: Query, condition: string): Promise<string | undefined> {
+  const [session] = await query<{ pid: number; application: string; seconds: number | null }>(`
     select a.pid, a.application_name as application,
            extract(epoch from clock_timestamp() - a.xact_start)::int as seconds
-    from pg_locks l
-    join pg_class c on c.oid = l.relation and c.relnamespace = 'deskbell'::regnamespace
-    join pg_stat_activity a on a.pid = l.pid
-    where l.granted and a.pid <> pg_backend_pid()
-      and l.database = (select oid from pg_database where datname = current_database())
+    from pg_stat_activity a where a.pid <> pg_backend_pid() and ${condition}
     order by a.xact_start, a.pid limit 1`);
   if (session === undefined) return undefined;
   const { pid, application, seconds } = session;
@@ -136,14 +221,12 @@ export async function readVersion(
 const tablesOfOurs = `
   select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'deskbell'`;
 
-/** @throws {GaveWay} if somebody else has made it at the same time */
+/** @throws {GaveWay} if another process has made it at the same time */
 async function createSchema(query: Query, label: string): Promise<void> {
-  try {
+  await orGiveWay(async () => {
     await query('create schema if not exists deskbell');
     await query('create table deskbell.schema_version (version int not null)');
-  } catch (error) {
-    throw exists(codeOf(error)) ? new GaveWay('The schema is there.', { cause: error }) : error;
-  }
+  }, isMade);
   const [other] = await query(`${tablesOfOurs} and c.relname <> 'schema_version' limit 1`);
   if (other !== undefined) {
     throw new DeskbellError(
@@ -153,7 +236,3 @@ async function createSchema(query: Query, label: string): Promise<void> {
   }
   await query('insert into deskbell.schema_version (version) values (0)');
 }
-
-/** A schema or table of that name; the third is what PostgreSQL says if both are made at once. */
-const exists = (code: string | undefined): boolean =>
-  code === '42P06' || code === '42P07' || code === '23505';

@@ -11,10 +11,22 @@ export const workChannel = 'deskbell_work';
 /** Makes all tables, of the first version. */
 export const schema = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');
 
+/** An index that is built while others write to its table, in a transaction of its own for each partition. */
+export interface NewIndex {
+  readonly index: string;
+  /** The name of the table, without its schema. */
+  readonly on: string;
+  /** As in `create index`: `(user_name, id) where user_name is not null`. */
+  readonly by: string;
+}
+
+/** SQL that runs in one transaction, or an index. An index of a large table is no part of such SQL: nobody could write meanwhile. */
+export type Migration = string | NewIndex;
+
 /**
  * What has changed since. Once released, neither an entry nor the schema is edited: a change is a new entry. Processes of the version
  * before go on using the tables while a migration runs, and after it: add, do not rename.
  */
-export const migrations: readonly string[] = [];
+export const migrations: readonly Migration[] = [];
 
 export const schemaVersion = newestVersion(migrations);

@@ -12,7 +12,7 @@ import {
   formatMode,
   isOpenToOthers,
 } from '../../keys/private-file.ts';
-import { checkVersion, sqlAfter, unfinishedCopy, unfinishedCopyError } from '../database-content.ts';
+import { checkVersion, migrationsAfter, unfinishedCopy, unfinishedCopyError } from '../database-content.ts';
 import { hindranceOf, isBusy, toStoreError } from './database-errors.ts';
 import { migrations, schema, schemaVersion } from './migrations.ts';
 
@@ -179,7 +179,7 @@ function migrate(database: DatabaseSync, path: string): void {
   try {
     // read again: another process may have been faster
     const version = readVersion(database, path);
-    for (const sql of sqlAfter(version, schema, migrations)) database.exec(sql);
+    for (const sql of migrationsAfter(version, schema, migrations)) database.exec(sql);
     database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}`);
     database.exec('commit');
   } catch (error) {

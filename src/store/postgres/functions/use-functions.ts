@@ -42,8 +42,15 @@ export async function keepFunctions(
   });
 }
 
+/**
+ * Within a transaction: it does not wait longer for a lock, since others would wait behind it, and the snapshot of one that waits keeps
+ * indexes from being built. Less than the second after which PostgreSQL looks for deadlocks.
+ */
+export const lockBriefly = 'set local lock_timeout = 500';
+
 /** Until the transaction ends. Others go on reading the version. */
 export async function lockMigrations(query: Query): Promise<void> {
+  await query(lockBriefly);
   await query('lock table deskbell.schema_version in share row exclusive mode');
 }
 
