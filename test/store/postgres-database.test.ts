@@ -1059,21 +1059,28 @@ describe('a PostgreSQL store', () => {
     assert.equal(await store.subscriptions.count(), 1);
   });
 
-  test('a broadcast whose last worker has died after its last page is finished by whoever looks for work', async () => {
+  test('a broadcast whose last worker has died after its last page is finished by whoever looks for work, which they get too', async () => {
     await addSubscriptions(store, 3);
-    const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs));
-    const slice = (await store.leases.leaseSlice({ leaseMs: 0, broadcastId: broadcast.id }))!;
-    // what its last commit leaves
+    const ending = await createBroadcast(10);
+    const left = await createBroadcast(10);
+    const due = await createBroadcast(10);
+    for (const { id } of [ending, left])
+      assert.ok(await store.leases.leaseSlice({ leaseMs: 0, broadcastId: id }));
+    await commitSlices(store, due.id, retried);
     await using other = await connect(database.url);
-    await other.query('delete from deskbell.slices');
-    await other.query(`insert into deskbell.removed_rows (broadcast_id, shard, rows) values ($1, 0, 3)`, [
-      broadcast.id,
-    ]);
-    assert.equal((await store.broadcasts.get(broadcast.id)).state, 'running');
-    assert.ok(slice);
-    assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
-    assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
-    const { state, alarms } = await store.broadcasts.get(broadcast.id);
+    // what their last commits leave; another worker is just ending the first one
+    await other.query(`
+      delete from deskbell.slices;
+      insert into deskbell.removed_rows (broadcast_id, shard, rows) values (${left.id}, 0, 3);
+      set session_replication_role = replica;
+      update deskbell.broadcasts set state = 'done' where id = ${ending.id}`);
+    assert.equal((await store.broadcasts.get(left.id)).state, 'running');
+    for (const { id } of [ending, left])
+      assert.equal(await store.leases.leaseSlice({ leaseMs, broadcastId: id }), undefined);
+    await other.query('update deskbell.work set retries_at_ms = broadcast_id');
+    const retries = await store.leases.leaseRetries({ leaseMs, limit: 10 });
+    assert.deepEqual([retries?.broadcastId, retries?.rows.length], [due.id, 3]);
+    const { state, alarms } = await store.broadcasts.get(left.id);
     assert.deepEqual([state, alarms], ['done', []]);
   });
 

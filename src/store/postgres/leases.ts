@@ -103,18 +103,15 @@ export function createPostgresLeases(
 
     leaseRetries: async ({ leaseMs, limit, aheadMs = 0, broadcastId = anyBroadcast }) => {
       const fenceToken = randomUUID();
-      const lease = () =>
-        database.query<RetryRowOfDatabase>(
-          `select * from ${functions}.lease_retries($1, $2, $3, $4, $5, $6)`,
-          [database.now(), leaseMs, fenceToken, limit, broadcastId, aheadMs],
-        );
-      let rows = await lease();
-      // its last worker has ended before it could finish it, or what was left of it was removed
-      while (rows[0]?.position === null) {
-        const { broadcast_id: over } = rows[0];
-        if ((await portable.background(() => finishIfOver(portable, over))) === undefined) return undefined;
-        rows = await lease();
-      }
+      const found = await database.query<RetryRowOfDatabase>(
+        `select * from ${functions}.lease_retries($1, $2, $3, $4, $5, $6)`,
+        [database.now(), leaseMs, fenceToken, limit, broadcastId, aheadMs],
+      );
+      const { rows = [], over = [] } = Object.groupBy(found, ({ position }) =>
+        position === null ? 'over' : 'rows',
+      );
+      // their last workers have ended before they could finish them, or what was left of them was removed
+      for (const { broadcast_id: id } of over) await portable.background(() => finishIfOver(portable, id));
       const [first] = rows;
       if (first === undefined) return undefined;
       const read = await recipients.of(rows);

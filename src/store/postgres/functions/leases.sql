@@ -124,7 +124,7 @@ begin
 end $$;
 
 -- Leases due retries of one running broadcast, the longest due first, or probes. p_broadcast: 0 for any; ahead_ms: rows that were
--- put off without an attempt are due so much earlier. One row without a position: nothing is left of the broadcast, end it.
+-- put off without an attempt are due so much earlier. A row without a position: nothing is left of its broadcast, end it.
 create function deskbell_functions.lease_retries(
   p_now_ms bigint, lease_ms bigint, p_token text, max_rows int, p_broadcast bigint, ahead_ms bigint
 )
@@ -194,11 +194,10 @@ begin
     if not exists (select from deskbell.retries r where r.broadcast_id = chosen)
       and (select s.number from deskbell.slices s where s.broadcast_id = chosen order by s.number desc limit 1) is null then
       broadcast_id := chosen;
-      are_probes := false;
       return next;
-      return;
+    else
+      perform deskbell_functions.note_due_retries(chosen);
     end if;
-    perform deskbell_functions.note_due_retries(chosen);
     are_probes := false;
     probed := null;
     suspended_since_ms := null;
