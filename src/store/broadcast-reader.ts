@@ -135,9 +135,9 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
     },
     leftOut: async (id) => {
       const rows = await database.read<{ readonly code: number; readonly rows: number }>(
-        `select s.is_inactive as code, sum(s.rows) as rows
+        `select s.left_out as code, sum(s.rows) as rows
          from deskbell.broadcasts b join deskbell.audience_sets s on s.audience_id = b.audience_id
-         where b.id = :id and s.is_inactive > 0 group by 1 order by 1`,
+         where b.id = :id and s.left_out > 0 group by 1 order by 1`,
         { id },
       );
       return Object.fromEntries(rows.map(({ code, rows: count }) => [reasonOf(code), Number(count)]));

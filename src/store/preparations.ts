@@ -176,7 +176,7 @@ function* addRange(
   yield* run(
     `insert into deskbell.slices (broadcast_id, number, cursor, through_position)
      select :broadcastId, number, first_id - 1, last_id from deskbell.audience_sets
-     where audience_id = :audienceId and number >= :number and is_inactive = 0`,
+     where audience_id = :audienceId and number >= :number and left_out = 0`,
     { ...id, audienceId: broadcast.audience_id, number },
   );
   if (isSplit) yield* noteGroups(broadcastId, number, sets, database);
@@ -244,7 +244,7 @@ function* endSplit(broadcastId: number, audienceId: number): Work<void> {
     { broadcastId },
   );
   yield* run(
-    `delete from deskbell.audience_sets where audience_id = :audienceId and is_inactive = 0 and not exists (
+    `delete from deskbell.audience_sets where audience_id = :audienceId and left_out = 0 and not exists (
        select 1 from deskbell.slices s where s.broadcast_id = :broadcastId and s.number = audience_sets.number)`,
     { broadcastId, audienceId },
   );
@@ -256,7 +256,7 @@ function* insertSets(audienceId: number, firstNumber: number, sets: readonly Pre
     const { partition = null, ids, language = null, timeZone = null, leftOut = 0 } = set;
     yield* run(
       `insert into deskbell.audience_sets
-         (audience_id, number, in_partition, first_id, last_id, rows, ids, language, time_zone, is_inactive)
+         (audience_id, number, in_partition, first_id, last_id, rows, ids, language, time_zone, left_out)
        values (:audienceId, :number, :partition, :firstId, :lastId, :rows, :ids, :language, :timeZone, :leftOut)
        on conflict do nothing`,
       {

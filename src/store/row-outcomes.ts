@@ -114,10 +114,10 @@ function createFactsReader(database: PortableDatabase, histories: AttemptReader[
     const sets = await database.read<{
       readonly audience_id: number;
       readonly ids: Uint8Array;
-      readonly is_inactive: number;
+      readonly left_out: number;
       readonly free_at_ms: number | null;
     }>(
-      `select a.audience_id, a.ids, a.is_inactive, (
+      `select a.audience_id, a.ids, a.left_out, (
          select max(s.lease_until_ms) from deskbell.broadcasts b join deskbell.slices s on s.broadcast_id = b.id
          where ${database.isOneOf('b.id', 'broadcastIds')} and b.audience_id = a.audience_id and s.number = a.number and s.token is null
        ) as free_at_ms
@@ -162,7 +162,7 @@ function createFactsReader(database: PortableDatabase, histories: AttemptReader[
       };
       const open = given.filter(({ state }) => state === 'running' || state === 'paused');
       for (const retry of await readRetries(open, range)) of(retry.broadcast_id, retry.id).retry = retry;
-      for (const { audience_id, ids, is_inactive: code, free_at_ms } of await readMembers(given, range)) {
+      for (const { audience_id, ids, left_out: code, free_at_ms } of await readMembers(given, range)) {
         const standing =
           code === 0 ? { isMember: true, freeAtMs: free_at_ms ?? 0 } : { leftOut: reasonOf(code) };
         for (const head of given) {

@@ -36,7 +36,7 @@ const fill = `
   update broadcasts set channel = 'news', local_time = '2027-01-01T09:00', if_time_passed = 'skip', quiet_hours = '22:00-07:00',
       time_zone = 'Asia/Tokyo', skip_inactive = 10, inactive = 3, has_texts = 1, has_placeholders = 1 where id = 8;
   insert into broadcast_texts (broadcast_id, language, payload, recipients) values (8, 'pt-BR', x'00ff', 2), (8, 'de', x'7b7d', 0);
-  update audience_sets set language = 'de', time_zone = 'Europe/Berlin', is_inactive = 1 where audience_id = 3 and number = 1;
+  update audience_sets set language = 'de', time_zone = 'Europe/Berlin', left_out = 1 where audience_id = 3 and number = 1;
   update preparations set split = '{"languages":["de","pt-BR"]}';
   insert into push_services (id, origin, vapid_public_key, refusals_in_row, refusals_to_suspend, suspended_since_ms, probe_at_ms, draws)
     values (5, 'https://fcm.googleapis.com', 'K1', 25, 20, 1234, 5678, 2);

@@ -46,7 +46,7 @@ const ownForms: Readonly<Record<string, OwnForm>> = {
             union all select audience_id, 0, created_at_ms from ${audiencesOfPartitions})`,
   },
   audience_sets: {
-    from: `(select audience_id, number, in_partition, first_id, last_id, rows, ids, language, time_zone, is_inactive
+    from: `(select audience_id, number, in_partition, first_id, last_id, rows, ids, language, time_zone, left_out
             from deskbell.audience_sets s where exists (select from deskbell.audiences a where a.id = s.audience_id)
             union all select audience_id, number, in_partition, first_id, last_id, rows, ids, null, null, 0 from ${setsOfPartitions})`,
   },

@@ -201,7 +201,7 @@ create table deskbell.audience_sets (
   language text,
   time_zone text,
   -- who was left out, and why (leftOutCodes in ../split-audience.ts); there is no slice for them
-  is_inactive int not null default 0,
+  left_out int not null default 0,
   primary key (audience_id, number)
 );
 -- nothing is gained by compressing them

@@ -139,7 +139,7 @@ create table audience_sets (
   ids blob not null,
   language text,
   time_zone text,
-  is_inactive integer not null default 0,
+  left_out integer not null default 0,
   primary key (audience_id, number)
 ) strict;
 create index audience_sets_by_member on audience_sets (audience_id, first_id, last_id);
