@@ -1,6 +1,6 @@
 // `npm run bench` runs every section, `npm run bench -- service` those that are named. A section is a file in this
 // folder that exports `bench`. With `--quick` a section that can gives rougher figures sooner; `--rows 100000` sets how many
-// rows "postgres" has.
+// rows "postgres" has, `--against FOLDER` what "versions" compares with.
 import { readdir } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { basename } from 'node:path';
@@ -12,9 +12,13 @@ const names = (await readdir(import.meta.dirname))
   .map((file) => basename(file, '.ts'));
 const { positionals: wanted, values } = readOptions({
   allowPositionals: true,
-  options: { quick: { type: 'boolean', default: false }, rows: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    rows: { type: 'string' },
+    against: { type: 'string' },
+  },
 });
-const { quick } = values;
+const { quick, against } = values;
 const rows = values.rows === undefined ? undefined : Number(values.rows);
 const unknown = wanted.filter((name) => !names.includes(name));
 
@@ -29,8 +33,12 @@ if (unknown.length > 0) {
   console.log(`Node ${process.versions.node}, ${cpus().length} × ${model}\n`);
   for (const name of wanted.length > 0 ? wanted : names) {
     const section = (await import(`./${name}.ts`)) as {
-      bench(options: { readonly quick: boolean; readonly rows: number | undefined }): Promise<void>;
+      bench(options: {
+        readonly quick: boolean;
+        readonly rows: number | undefined;
+        readonly against: string | undefined;
+      }): Promise<void>;
     };
-    await section.bench({ quick, rows });
+    await section.bench({ quick, rows, against });
   }
 }

@@ -11,12 +11,16 @@ export interface Server {
 }
 
 /** The command as it is published: start-up is measured without type stripping. */
-const command = join(import.meta.dirname, '../../dist/cli/main.cjs');
+const command = 'dist/cli/main.cjs';
 
 export const startBare = (): Promise<Server> => start([join(import.meta.dirname, 'bare-server.ts')]);
 
 export const startDeskbell = (data: string, ...flags: readonly string[]): Promise<Server> =>
-  start([command, 'serve', '--port', '0', '--data', data, ...flags]);
+  startVersion(join(import.meta.dirname, '../..'), data, ...flags);
+
+/** @param folder of a checkout, or of the package */
+export const startVersion = (folder: string, data: string, ...flags: readonly string[]): Promise<Server> =>
+  start([join(folder, command), 'serve', '--port', '0', '--data', data, ...flags]);
 
 export const startMounted = (mount: 'middleware' | 'handler', data: string): Promise<Server> =>
   start([join(import.meta.dirname, 'mounted-server.ts'), mount, data]);
