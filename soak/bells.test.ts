@@ -1,8 +1,9 @@
-// Real tools ring real bells: what Apprise, shoutrrr, Alertmanager, ntfy and Gotify send is recognised and made a notification. Those that are not on
-// the path are skipped: apprise is from PyPI, prometheus-alertmanager from Debian, and Go builds both shoutrrr, ntfy and gotify-cli.
+// Real tools ring real bells: what they send is recognised and made a notification. Those that are not on the path are skipped: apprise and the
+// module gotify of python3 are from PyPI; prometheus, prometheus-alertmanager, caddy and nginx from Debian; Go builds both shoutrrr, ntfy and gotify.
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,35 +80,60 @@ test('Apprise', { skip: apprise.skip, timeout }, async (t) => {
   }
 });
 
-const shoutrrr = program('shoutrrr');
-test('shoutrrr', { skip: shoutrrr.skip, timeout }, async (t) => {
-  const { secret, plain, newest } = await startBells(t);
-  for (const [url, tool, hasTitle] of [
-    [`ntfy://${plain}/ring/${secret}?scheme=http`, 'text, as for ntfy', true],
-    [`gotify://${plain}/ring/${secret}?disabletls=yes`, 'Gotify', true],
-    [`gotify://${plain}/${secret}?disabletls=yes`, 'Gotify', true],
-    [`generic+http://${plain}/ring/${secret}?template=json`, 'other JSON, or a form', true],
-    [`generic+http://${plain}/${secret}`, 'text, as for ntfy', false],
-  ] as const) {
-    await execute(shoutrrr.path, ['send', '--url', url, '--title', 'Watchtower', '--message', `by ${tool}`]);
-    const { tool: recognised, title, message } = await newest();
-    assert.deepEqual(
-      [recognised, title, message],
-      [tool, hasTitle ? 'Watchtower' : 'alerts', `by ${tool}`],
-      url,
-    );
-  }
-});
+for (const name of ['shoutrrr', 'shoutrrr-containrrr']) {
+  const { path, skip } = program(name);
+  test(name, { skip, timeout }, async (t) => {
+    const { secret, plain, newest } = await startBells(t);
+    for (const [url, tool, hasTitle] of [
+      [`ntfy://${plain}/ring/${secret}?scheme=http`, 'text, as for ntfy', true],
+      [`gotify://${plain}/ring/${secret}?disabletls=yes`, 'Gotify', true],
+      [`gotify://${plain}/${secret}?disabletls=yes`, 'Gotify', true],
+      [`generic://${plain}/ring/${secret}?template=json&disabletls=yes`, 'other JSON, or a form', true],
+      [`generic+http://${plain}/${secret}`, 'text, as for ntfy', false],
+    ] as const) {
+      await execute(path, ['send', '--url', url, '--title', 'Watchtower', '--message', `by ${tool}`]);
+      const { tool: recognised, title, message } = await newest();
+      assert.deepEqual(
+        [recognised, title, message],
+        [tool, hasTitle ? 'Watchtower' : 'alerts', `by ${tool}`],
+        url,
+      );
+    }
+  });
+}
 
-const alertmanager = program('alertmanager', 'prometheus-alertmanager');
-test('Alertmanager', { skip: alertmanager.skip, timeout }, async (t) => {
-  const { secret, plain, newest } = await startBells(t);
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-alertmanager-'));
+/** Starts a program that ends with the test. */
+async function start(t: TestContext, path: string, flags: readonly string[], cwd: string) {
+  const child = spawn(path, flags, {
+    cwd,
+    env: { ...process.env, HOME: cwd, XDG_DATA_HOME: cwd, XDG_CONFIG_HOME: cwd },
+  });
+  let written = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (written += chunk.toString()));
+  t.after(async () => {
+    child.kill();
+    await once(child, 'exit');
+  });
+  return () => written;
+}
+
+/** A folder that is removed after the test, with this file in it. */
+async function folderWith(t: TestContext, name: string, content: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-bells-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, name), content);
+  return folder;
+}
+
+/** @returns its port */
+async function startAlertmanager(t: TestContext, url: string): Promise<number> {
   const port = await freePort();
-  await writeFile(
-    join(folder, 'alertmanager.yml'),
+  const folder = await folderWith(
+    t,
+    'alertmanager.yml',
     `route: {receiver: bell, group_by: [alertname], group_wait: 1s, group_interval: 1s}
-receivers: [{name: bell, webhook_configs: [{url: 'http://${plain}/ring/${secret}', send_resolved: true}]}]
+receivers: [{name: bell, webhook_configs: [{url: '${url}', send_resolved: true}]}]
 `,
   );
   const flags = [
@@ -116,11 +142,14 @@ receivers: [{name: bell, webhook_configs: [{url: 'http://${plain}/ring/${secret}
     `--web.listen-address=127.0.0.1:${port}`,
     '--cluster.listen-address=',
   ];
-  const process = spawn(alertmanager.path, flags, { stdio: 'ignore' });
-  t.after(async () => {
-    process.kill();
-    await rm(folder, { recursive: true });
-  });
+  await start(t, alertmanager.path, flags, folder);
+  return port;
+}
+
+const alertmanager = program('alertmanager', 'prometheus-alertmanager');
+test('Alertmanager', { skip: alertmanager.skip, timeout }, async (t) => {
+  const { secret, plain, newest } = await startBells(t);
+  const port = await startAlertmanager(t, `http://${plain}/ring/${secret}`);
   const send = async (endsAt?: string): Promise<boolean> => {
     const alerts = ['db1', 'db2'].map((instance) => ({
       labels: { alertname: 'DiskFull', severity: 'critical', instance },
@@ -150,6 +179,46 @@ receivers: [{name: bell, webhook_configs: [{url: 'http://${plain}/ring/${secret}
     ['Resolved: DiskFull (2)', tag, true],
   );
 });
+
+const prometheus = program('prometheus');
+test(
+  'Prometheus, Alertmanager, and what a browser gets',
+  { skip: alertmanager.skip || prometheus.skip, timeout },
+  async (t) => {
+    const { secret, plain, sender, userAgent } = await startBells(t);
+    const port = await startAlertmanager(t, `http://${plain}/ring/${secret}`);
+    const folder = await folderWith(
+      t,
+      'prometheus.yml',
+      `global: {evaluation_interval: 1s}
+rule_files: [rules.yml]
+alerting: {alertmanagers: [{static_configs: [{targets: ['127.0.0.1:${port}']}]}]}
+`,
+    );
+    await writeFile(
+      join(folder, 'rules.yml'),
+      `groups: [{name: disks, rules: [{alert: DiskFull, expr: vector(97) > 90, labels: {severity: critical, instance: db1},
+  annotations: {summary: 'Disk of {{ $labels.instance }} is at {{ $value }} %'}}]}]
+`,
+    );
+    const stop = new AbortController();
+    const working = sender.work(stop.signal);
+    const shown = userAgent.nextMessage();
+    const flags = [
+      `--config.file=${folder}/prometheus.yml`,
+      `--storage.tsdb.path=${folder}/data`,
+      `--web.listen-address=127.0.0.1:${await freePort()}`,
+    ];
+    await start(t, prometheus.path, flags, folder);
+    const { title, message } = JSON.parse(Buffer.from((await shown).data!).toString()) as Record<
+      string,
+      unknown
+    >;
+    assert.deepEqual([title, message], ['DiskFull', 'Disk of db1 is at 97 %']);
+    stop.abort();
+    await working;
+  },
+);
 
 const ntfy = program('ntfy');
 test('the command ntfy', { skip: ntfy.skip, timeout }, async (t) => {
@@ -188,6 +257,22 @@ test('the command gotify', { skip: gotify.skip, timeout }, async (t) => {
   assert.deepEqual([tool, title, message], ['Gotify', 'CLI', 'Done']);
 });
 
+const python = program('python3');
+const hasGotify = spawnSync(python.path, ['-c', 'import gotify']).status === 0;
+test(
+  'the client gotify of PyPI',
+  { skip: python.skip || (!hasGotify && 'python3 has no module gotify.'), timeout },
+  async (t) => {
+    const { secret, plain, newest } = await startBells(t);
+    const script = `import gotify
+print(gotify.Gotify(base_url="http://${plain}/ring", app_token="${secret}").create_message("Done", title="PyPI", priority=2))`;
+    const { stdout } = await execute(python.path, ['-c', script]);
+    assert.match(stdout, /'message': 'Done'.*'priority': 2/);
+    const { tool, title, message } = await newest();
+    assert.deepEqual([tool, title, message], ['Gotify', 'PyPI', 'Done']);
+  },
+);
+
 const curl = program('curl');
 test(
   'what docs/bells.md has for shells: the function and the command of an agent, to a browser',
@@ -220,41 +305,71 @@ test(
   },
 );
 
+const proxied = (language: string): string =>
+  codeBlocks.find((block) => block.path === 'docs/bells.md' && block.language === language)!.code;
+
 const caddy = program('caddy');
 test(
   'Caddy of docs/bells.md passes bells on, and has no secret in its logs',
   { skip: caddy.skip, timeout },
   async (t) => {
     const { secret, plain, newest } = await startBells(t);
-    const folder = await mkdtemp(join(tmpdir(), 'deskbell-caddy-'));
     const port = await freePort();
-    const { code } = codeBlocks.find(
-      ({ path, language }) => path === 'docs/bells.md' && language === 'caddy',
-    )!;
-    const configuration = code
+    const configuration = proxied('caddy')
       .replace('{\n', '{\n\tadmin off\n')
       .replace('bell.example.org {', `http://127.0.0.1:${port} {\n\tlog`)
       .replace('127.0.0.1:8081', plain)
       // nothing answers there
       .replace('127.0.0.1:8080', `127.0.0.1:${await freePort()}`);
-    await writeFile(join(folder, 'Caddyfile'), configuration);
-    const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-    const server = spawn(caddy.path, ['run', '--config', join(folder, 'Caddyfile')], { env });
-    let written = '';
-    server.stderr.on('data', (chunk: Buffer) => (written += chunk.toString()));
-    t.after(async () => {
-      server.kill();
-      await rm(folder, { recursive: true, force: true });
-    });
+    const folder = await folderWith(t, 'Caddyfile', configuration);
+    const written = await start(t, caddy.path, ['run', '--config', join(folder, 'Caddyfile')], folder);
     const post = async (path: string): Promise<number> =>
       (await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: 'Tea' })).status;
     await until(() => post(`/ring/${secret}`).catch(() => 0), 'Caddy');
     assert.equal((await newest())['message'], 'Tea');
     assert.equal(await post(`/else/${secret}?token=${secret}`), 502);
     await until(
-      () => written.includes('/else/***?token=***') && written.includes('dial tcp'),
-      () => written,
+      () => written().includes('/else/***?token=***') && written().includes('dial tcp'),
+      () => written(),
     );
-    assert.ok(!written.includes(secret));
+    assert.ok(!written().includes(secret));
+  },
+);
+
+const nginx = program('nginx', '/usr/sbin/nginx');
+test(
+  'nginx of docs/bells.md passes bells on, and has no secret in its logs',
+  { skip: nginx.skip, timeout },
+  async (t) => {
+    const { secret, plain, newest } = await startBells(t);
+    const port = await freePort();
+    const folder = await folderWith(
+      t,
+      'nginx.conf',
+      `daemon off; pid nginx.pid; error_log error.log info;
+events {}
+http {
+  access_log access.log;
+  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+  server {
+    listen 127.0.0.1:${port};
+    ${proxied('nginx').replace('127.0.0.1:8081', plain)}
+    location / { return 204; }
+  }
+}
+`,
+    );
+    await start(t, nginx.path, ['-p', folder, '-c', 'nginx.conf', '-e', 'error.log'], folder);
+    const post = async (path: string, body = 'Tea'): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body })).status;
+    await until(() => post(`/ring/${secret}`).catch(() => 0), 'nginx');
+    assert.equal((await newest())['message'], 'Tea');
+    assert.equal(await post(`/ring?token=${secret}`, 'x'.repeat(1024 * 1024)), 200);
+    // refused by nginx itself, and to be in the log of errors
+    assert.equal(await post(`/ring/${secret}`, 'x'.repeat(1024 * 1024 + 1)), 413);
+    assert.equal(await post('/logged'), 204);
+    const log = () => readFile(join(folder, 'access.log'), 'utf8');
+    await until(async () => (await log()).includes('/logged'), 'the log');
+    assert.ok(!((await log()) + (await readFile(join(folder, 'error.log'), 'utf8'))).includes(secret));
   },
 );

@@ -1,20 +1,6 @@
 // What tools are answered: some fail on a status other than 200, on a body that is not JSON, or on members that they do not know.
 import { randomBytes } from 'node:crypto';
-import { type Posted, type RequestHead, textOf } from './posted.ts';
-
-/** A request that rings nothing. */
-export class BellError extends Error {
-  /** HTTP. */
-  readonly status: number;
-  /** ntfy's number for the error. */
-  readonly code: number;
-
-  constructor(status: number, code: number, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
+import { type BellError, type Posted, type RequestHead, textOf } from './posted.ts';
 
 export interface Answer {
   readonly status: number;

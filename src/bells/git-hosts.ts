@@ -1,29 +1,43 @@
-// What GitHub, Gitea and Forgejo send, and their signatures: the key is the secret of the bell.
+// What GitHub, Gitea, Forgejo and GitLab send, and how it is signed: the key is the secret of the bell.
 import { createHmac } from 'node:crypto';
 import { lookUp } from '../errors/look-up.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
-import { listOf, type Nothing, objectOf, type Posted, type Shown, textOf } from './posted.ts';
+import { BellError, listOf, type Nothing, objectOf, type Posted, type Shown, textOf } from './posted.ts';
 
-/** Whether a hexadecimal HMAC-SHA256 fits. Without one, the secret in the address is enough. */
-export const isSigned = (header: unknown, secret: string, signed: Uint8Array): boolean =>
+/** Whether the hexadecimal HMAC-SHA256 of one of these fits. Without one, the secret in the address is enough. */
+export const isSigned = (header: unknown, secret: string, ...signed: readonly Uint8Array[]): boolean =>
   header === undefined ||
-  isSameSecret(
-    String(header).replace(/^sha256=/, ''),
-    createHmac('sha256', secret).update(signed).digest('hex'),
+  signed.some((bytes) =>
+    isSameSecret(
+      String(header).replace(/^sha256=/, ''),
+      createHmac('sha256', secret).update(bytes).digest('hex'),
+    ),
   );
+
+/** @param what such as signature */
+export const wrong = (what: string): BellError => {
+  const remedy = 'make the secret of the webhook the last part of its address, or empty';
+  return new BellError(401, 40101, `unauthorized: the ${what} does not fit; ${remedy}`);
+};
 
 /** What an event is about: the first of these members. */
 const subjects =
   'pull_request issue discussion release workflow_run workflow_job check_run check_suite deployment_status alert milestone package';
 /** Events of work that takes a while: only its end is shown. */
-const works = /^(?:workflow_run|workflow_job|check_run|check_suite|deployment_status|status)$/;
+const works =
+  /^(?:workflow_run|workflow_job|check_run|check_suite|deployment_status|status|pipeline|job|deployment)$/;
 const failures = /^(?:fail\w*|error|timed_out|startup_failure|action_required)$/;
-const notEnded = /^(?:queued|pending|in_progress|requested|waiting)$/;
+const notEnded =
+  /^(?:queued|pending|in_progress|requested|waiting\w*|created|preparing|running|manual|scheduled)$/;
 
 const firstLine = (value: unknown): readonly string[] => textOf(value)?.split('\n', 1) ?? [];
 
 /** @param event as its header has it */
-export function readGitEvent({ fields = {} }: Posted, event: string): Shown | Nothing {
+export function readGitEvent(
+  { fields = {} }: Pick<Posted, 'fields'>,
+  event: string,
+  about = subjects.split(' ').find((name) => fields[name] != null) ?? event,
+): Shown | Nothing {
   if (event === 'ping') return 'nothing';
   const { full_name, html_url } = objectOf(fields['repository']);
   const title = textOf(full_name) ?? textOf(objectOf(fields['organization'])['login']) ?? event;
@@ -31,7 +45,8 @@ export function readGitEvent({ fields = {} }: Posted, event: string): Shown | No
   if (event === 'push') {
     const branch = (textOf(fields['ref']) ?? '').replace(/^refs\/(?:heads|tags)\//, '');
     const commits = listOf(fields['commits']);
-    const count = commits.length === 1 ? 'a commit' : `${commits.length} commits`;
+    const total = Number(textOf(fields['total_commits'] ?? fields['total_commits_count']) ?? commits.length);
+    const count = total === 1 ? 'a commit' : `${total} commits`;
     return {
       title,
       text: [
@@ -42,19 +57,21 @@ export function readGitEvent({ fields = {} }: Posted, event: string): Shown | No
       key: `${title} push ${branch}`,
     };
   }
-  const kind = subjects.split(' ').find((name) => name in fields) ?? event;
-  const subject = objectOf(lookUp(fields, kind));
+  const subject = objectOf(lookUp(fields, about));
+  // a pull request is an issue too, with the same number
+  const kind = about === 'issue' && subject['pull_request'] != null ? 'pull_request' : about;
   const number = textOf(subject['number'] ?? subject['run_number']);
   const name = textOf(subject['title'] ?? subject['name'] ?? subject['tag_name'] ?? fields['ref']);
-  const key = `${title} ${kind} ${number ?? textOf(subject['id']) ?? name}`;
+  const { conclusion, state, status, head_branch: branch = fields['context'] } = subject;
+  const id = number ?? textOf(subject['id'] ?? branch) ?? name;
+  const key = id && `${title} ${kind} ${id}`;
   if (works.test(event)) {
-    const { conclusion, state, status, head_branch: branch = fields['context'] } = subject;
     const result = textOf(conclusion ?? state ?? status ?? fields['state']);
     if (result === undefined || notEnded.test(result)) return 'nothing';
     const isFailure = failures.test(result);
     return {
       title,
-      text: `${name ?? event} ${result}${branch === undefined ? '' : ` (${textOf(branch)})`}`,
+      text: `${name ?? event.replaceAll('_', ' ')} ${result}${branch === undefined ? '' : ` (${textOf(branch)})`}`,
       url: subject['html_url'] ?? subject['target_url'] ?? fields['target_url'] ?? html_url,
       key,
       urgency: isFailure ? 'high' : 'low',
@@ -67,11 +84,47 @@ export function readGitEvent({ fields = {} }: Posted, event: string): Shown | No
     : event.includes('review')
       ? 'reviewed'
       : textOf(fields['action']);
-  const about = [who, action, kind, number && `#${number}`].filter(Boolean).join(' ').replaceAll('_', ' ');
+  const deed = [who, action, kind, number && `#${number}`].filter(Boolean).join(' ').replaceAll('_', ' ');
   return {
     title,
-    text: [name === undefined ? about : `${about}: ${name}`, ...firstLine(said['body'])].join('\n'),
+    text: [name === undefined ? deed : `${deed}: ${name}`, ...firstLine(said['body'])].join('\n'),
     url: said['html_url'] ?? subject['html_url'] ?? html_url,
     key,
   };
+}
+
+/** GitLab's names for what GitHub has too. */
+const gitLabKinds = { tag_push: 'push', build: 'job', work_item: 'issue' };
+
+/** GitLab says the same in members of its own. @param event as its header has it */
+export function readGitLabEvent({ fields = {} }: Posted, event: string): Shown | Nothing {
+  const given = textOf(fields['object_kind'] ?? fields['event_name']) ?? event;
+  const kind = lookUp(gitLabKinds, given) ?? given;
+  const user = objectOf(fields['user']);
+  const { path_with_namespace, web_url } = objectOf(fields['project']);
+  const attributes = objectOf(fields['object_attributes']);
+  const isNote = kind === 'note';
+  const noted = ['merge_request', 'issue', 'snippet', 'commit'].find((name) => fields[name] != null);
+  const about = isNote ? objectOf(lookUp(fields, noted ?? '')) : { ...fields, ...attributes };
+  const subject = {
+    number: about['iid'],
+    id: about['id'] ?? about['build_id'] ?? about['deployment_id'],
+    title: about['title'] ?? about['name'] ?? about['build_name'] ?? about['environment'],
+    status: about['status'] ?? about['build_status'],
+    head_branch: about['ref'],
+    html_url: about['url'] ?? about['deployable_url'],
+  };
+  const action = textOf(attributes['action'] ?? fields['action']);
+  const name = isNote ? (noted ?? kind) : kind;
+  const members = {
+    ...fields,
+    repository: { full_name: path_with_namespace ?? fields['group_path'], html_url: web_url },
+    sender: { login: fields['user_username'] ?? user['username'] ?? user['name'] },
+    deleted: /^0+$/.test(String(fields['after'])),
+    // such as open and close
+    action: action && (/(?:ed|al)$/.test(action) ? action : action.replace(/e?$/, 'ed')),
+    comment: isNote ? { body: attributes['note'], html_url: attributes['url'] } : undefined,
+    [name]: subject,
+  };
+  return readGitEvent({ fields: members }, isNote ? 'comment' : kind, name);
 }

@@ -1,9 +1,10 @@
 // What is sent to messengers and to servers of notifications, and any other JSON, form or text.
 import { countOf } from '../errors/format-count.ts';
 import { lookUp } from '../errors/look-up.ts';
+import { cutText } from '../errors/untrusted-text.ts';
 import type { JsonObject } from '../protocol/json-object.ts';
 import type { Urgency } from '../protocol/request.ts';
-import { listOf, objectOf, type Posted, type Shown, textOf } from './posted.ts';
+import { clean, listOf, objectOf, type Posted, type Shown, textOf, toJson } from './posted.ts';
 
 /** Gotify's priorities, as its Android app treats them. */
 function urgencyOf(priority: unknown): Urgency | undefined {
@@ -59,8 +60,7 @@ function plainOf(text: string): string {
 
 export function readSlack({ fields = {} }: Posted): Shown | undefined {
   const { text, attachments, blocks, title: other } = fields;
-  if (other !== undefined || (typeof text !== 'string' && !Array.isArray(attachments ?? blocks)))
-    return undefined;
+  if (other != null || (typeof text !== 'string' && !Array.isArray(attachments ?? blocks))) return undefined;
   const [first = {}, ...others] = listOf(attachments);
   const parts = listOf(blocks).map((block) => textOf(objectOf(block['text'])['text']));
   const texts = [
@@ -109,18 +109,20 @@ export function readUsual({ fields = {} }: Posted): Shown | undefined {
 const maxShapeCharacters = 1000;
 
 /** JSON with nothing that Deskbell takes for a text is shown as it is. */
-export function readUnknown({ fields, secret }: Posted): Shown | undefined {
-  if (fields === undefined) return undefined;
-  const text = JSON.stringify(fields).replaceAll(secret, '…');
-  return { text, shape: describeShape(fields).replaceAll(secret, '…').slice(0, maxShapeCharacters) };
+export function readUnknown({ value, text, secret }: Posted): Shown | undefined {
+  if (value === undefined) return undefined;
+  const [json, shape] = [toJson(value) ?? text, describeShape(value)].map((part) =>
+    part.replaceAll(secret, '…'),
+  );
+  return { text: json!, shape: clean(cutText(shape!, maxShapeCharacters)) };
 }
 
 /** Members and types, without values: `{alert: {name: text, tags: [text]}, count: number}`. */
 function describeShape(value: unknown, depth = 0): string {
   if (value === null) return 'null';
-  if (Array.isArray(value)) return value.length === 0 ? '[]' : `[${describeShape(value[0], depth + 1)}]`;
   if (typeof value !== 'object') return typeof value === 'string' ? 'text' : typeof value;
-  if (depth > 3) return '{…}';
+  if (depth > 3) return '…';
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : `[${describeShape(value[0], depth + 1)}]`;
   const members = Object.entries(value).slice(0, 30);
   return `{${members.map(([name, part]) => `${name.slice(0, 40)}: ${describeShape(part, depth + 1)}`).join(', ')}}`;
 }

@@ -17,7 +17,7 @@ const urgencies: Readonly<Record<string, Urgency>> = {
 
 /** Alertmanager, and Grafana, which has the same members and some of its own. */
 export function readAlerts({ fields }: Posted, isGrafana: boolean): Shown | undefined {
-  if (!Array.isArray(fields?.['alerts']) || 'orgId' in fields !== isGrafana) return undefined;
+  if (!Array.isArray(fields?.['alerts']) || (fields['orgId'] != null) !== isGrafana) return undefined;
   if (!isGrafana && textOf(fields['version']) !== '4') return undefined;
   const alerts = listOf(fields['alerts']);
   const firing = alerts.filter(({ status }) => status !== 'resolved');

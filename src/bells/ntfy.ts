@@ -3,8 +3,7 @@ import { countOf } from '../errors/format-count.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
 import { lookUp } from '../errors/look-up.ts';
 import { isJsonObject } from '../protocol/json-object.ts';
-import { BellError } from './answers.ts';
-import { type Posted, type RequestHead, type Shown, textOf } from './posted.ts';
+import { BellError, parse, type Posted, type RequestHead, type Shown, textOf } from './posted.ts';
 
 /** By the name in JSON: what it is called in header fields and the query. The first that is not empty counts. */
 const aliases = {
@@ -26,7 +25,7 @@ const aliases = {
 type Parameters = Readonly<Partial<Record<keyof typeof aliases, unknown>>>;
 
 /** The parameters in header fields and query. */
-export function readParameters({ headers, query }: RequestHead): Parameters {
+function readParameters({ headers, query }: RequestHead): Parameters {
   const found = Object.entries(aliases).flatMap(([name, words]) => {
     const names = words.split(' ');
     const given = [
@@ -62,7 +61,7 @@ const priorities = ['min', 'low', 'default', 'high', 'max'];
 const urgencies = ['very-low', 'low', 'normal', 'high', 'high'] as const;
 
 /** Short codes that tools and the examples of ntfy use. */
-const emojis = new Map(
+const nameToEmoji = Object.fromEntries(
   (
     '+1 👍 computer 💻 green_circle 🟢 heavy_check_mark ✔️ loudspeaker 📢 no_entry ⛔ partying_face 🥳 red_circle 🔴 ' +
     'rotating_light 🚨 skull 💀 tada 🎉 test_tube 🧪 triangular_flag_on_post 🚩 warning ⚠️ white_check_mark ✅ x ❌'
@@ -74,28 +73,28 @@ const emojis = new Map(
 /** Parameters that no notification has. */
 const notShown = { attach: 'an attachment', icon: 'an icon', email: 'an e-mail', call: 'a call' } as const;
 
-/** @param given the text, if the parameters have none */
-export function toShown(
+/** @param text of the body */
+function toShown(
   parameters: Parameters,
   { path, bytes, method }: Posted,
   nowMs: number,
-  given = 'triggered',
+  text = '',
 ): Shown | BellError {
   const delayMs = readDelay(textOf(parameters.delay), nowMs);
   if (delayMs instanceof BellError) return delayMs;
-  const isBinary = bytes.includes(0);
+  const filename = textOf(parameters.filename);
+  const isFile = bytes.includes(0) || filename !== undefined;
   const { tags } = parameters;
-  const names = Array.isArray(tags)
-    ? tags.map(String)
-    : (textOf(tags)?.split(',') ?? []).map((tag) => tag.trim());
-  const prefix = names
-    .flatMap((name) => emojis.get(name) ?? [])
-    .map((emoji) => `${emoji} `)
-    .join('');
-  const words = names.filter((name) => name !== '' && !emojis.has(name));
-  const message = textOf(parameters.message)?.replaceAll(String.raw`\n`, '\n');
-  const body = message ?? (isBinary ? (textOf(parameters.filename) ?? 'A file') : given);
-  const text = words.length === 0 ? body : `${body}\n(${words.join(', ')})`;
+  const names = (Array.isArray(tags) ? tags : (textOf(tags)?.split(',') ?? [])).flatMap(
+    (name) => textOf(name) ?? [],
+  );
+  const emojis = names.flatMap((name) => lookUp(nameToEmoji, name) ?? []);
+  const prefix = emojis.map((emoji) => `${emoji} `).join('');
+  const words = names.filter((name) => lookUp(nameToEmoji, name) === undefined);
+  const message = textOf(parameters.message);
+  // a body counts before the parameter
+  const body = (isFile ? message : text || message) ?? (isFile ? (filename ?? 'A file') : 'triggered');
+  const withWords = words.length === 0 ? body : `${body}\n(${words.join(', ')})`;
   const title = textOf(parameters.title);
   const priority = textOf(parameters.priority)?.toLowerCase().replace('urgent', 'max') ?? '';
   const key = textOf(parameters.sequence_id) ?? (path.length === 2 && method !== 'GET' ? path[1] : undefined);
@@ -104,7 +103,7 @@ export function toShown(
   const left = actions.length - views.length;
   return {
     title: title && prefix + title,
-    text: title === undefined ? prefix + text : text,
+    text: title === undefined ? prefix + withWords : withWords,
     url: parameters.click,
     urgency:
       urgencies[priorities.includes(priority) ? priorities.indexOf(priority) : Number(priority || '0') - 1],
@@ -114,7 +113,7 @@ export function toShown(
     actions: views.slice(0, 3).map(({ label, url }) => ({ title: String(label), url: textOf(url) })),
     leftOut: [
       ...Object.entries(notShown).flatMap(([name, what]) =>
-        textOf(parameters[name as keyof Parameters]) !== undefined || (isBinary && name === 'attach')
+        textOf(parameters[name as keyof Parameters]) !== undefined || (isFile && name === 'attach')
           ? what
           : [],
       ),
@@ -134,18 +133,15 @@ const maxActionCharacters = 4000;
 /** JSON, or ntfy's short form: `view, Label, https://…, clear=true; http, …`, in which quoted values may have commas. */
 function readActions(given: unknown): readonly Action[] {
   const text = textOf(given)?.slice(0, maxActionCharacters) ?? '';
-  if (Array.isArray(given)) return given.filter(isJsonObject);
-  try {
-    return readActions(JSON.parse(text) as unknown[]);
-  } catch {
-    return text.split(';').flatMap((part) => {
-      const values = part.matchAll(/("[^"]*"|'[^']*'|[^,"']+)(?:,|$)/g);
-      const [action, label, url] = Array.from(values, ([, value = '']) =>
-        value.trim().replace(/^(["'])(.*)\1$/, '$2'),
-      );
-      return action === undefined || action === '' ? [] : [{ action, label, url }];
-    });
-  }
+  const list = Array.isArray(given) ? given : parse(text);
+  if (Array.isArray(list)) return list.filter(isJsonObject);
+  return text.split(';').flatMap((part) => {
+    const values = part.matchAll(/("[^"]*"|'[^']*'|[^,"']+)(?:,|$)/g);
+    const [action, label, url] = Array.from(values, ([, value = '']) =>
+      value.trim().replace(/^(["'])(.*)\1$/, '$2'),
+    );
+    return action === undefined || action === '' ? [] : [{ action, label, url }];
+  });
 }
 
 const unitsMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -168,7 +164,14 @@ function readDelay(text: string | undefined, nowMs: number): number | BellError 
 }
 
 /** JSON at the root: its topic is the bell. */
-export const readNtfyJson = (posted: Posted, nowMs: number): Shown | BellError | undefined =>
+export const readNtfyJson = (posted: Posted, nowMs: number) =>
   posted.path.length === 0 && textOf(posted.fields?.['topic']) !== undefined
     ? toShown(posted.fields!, posted, nowMs)
     : undefined;
+
+/** Parameters in header fields and query, in which `\n` is a line break, and a body that is text. */
+export function readNtfyText(posted: Posted, nowMs: number) {
+  const parameters = readParameters(posted);
+  const message = textOf(parameters.message)?.replaceAll(String.raw`\n`, '\n');
+  return toShown({ ...parameters, message }, posted, nowMs, posted.text);
+}

@@ -1,9 +1,26 @@
 // What is posted to a bell, read once: where secrets may be, the body as text, and its fields, whatever form they came in.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { isJsonObject, type JsonObject, parseJsonObject } from '../protocol/json-object.ts';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { lookUp } from '../errors/look-up.ts';
+import { isJsonObject, type JsonObject } from '../protocol/json-object.ts';
 import type { MessageAction } from '../protocol/message/message.ts';
 import type { Urgency } from '../protocol/request.ts';
 import { bellSecretPattern } from '../store/bells.ts';
+
+/** A request that rings nothing. */
+export class BellError extends Error {
+  /** HTTP. */
+  readonly status: number;
+  /** ntfy's number for the error. */
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
 
 /** A request before its body is read. */
 export interface RequestHead {
@@ -18,7 +35,9 @@ export interface Posted extends RequestHead {
   readonly secret: string;
   readonly bytes: Buffer;
   readonly text: string;
-  /** Set for a JSON object, a form, or a query that contains JSON. */
+  /** A JSON object or array, or the members of a form. */
+  readonly value: object | undefined;
+  /** The value, if it is an object. */
   readonly fields: JsonObject | undefined;
   /** The JSON that git hosts sign: the body, or what a form has of it. */
   readonly json: Buffer;
@@ -61,6 +80,22 @@ export const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? v
 export const listOf = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isJsonObject) : [];
 
+/** Removes control characters, except line breaks and tabs. */
+export const clean = (text: string): string =>
+  text
+    .toWellFormed()
+    .replaceAll('\r\n', '\n')
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '');
+
+/** @returns `undefined` for a value that is nested too deeply */
+export function toJson(value: object): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
 const fromBase64 = (text: string): string => Buffer.from(text, 'base64url').toString();
 
 /** The secrets in a request's head, wherever clients put them. */
@@ -70,7 +105,8 @@ export function secretsIn({ path: [first], headers, query }: RequestHead): reado
     const [, scheme = '', value = ''] = /^(\w+) +(\S+)$/.exec(authorization.trim()) ?? [];
     return scheme.toLowerCase() === 'basic' ? fromBase64(value).split(':') : value;
   });
-  return [first, query.get('token'), ...authorizations, headers['x-gotify-key']].filter(
+  const tokens = [query.get('token'), headers['x-gotify-key'], headers['x-gitlab-token']];
+  return [first, ...tokens, ...authorizations].filter(
     (text): text is string => typeof text === 'string' && bellSecretPattern.test(text),
   );
 }
@@ -78,22 +114,25 @@ export function secretsIn({ path: [first], headers, query }: RequestHead): reado
 /** The member `topic` of ntfy, in the beginning of a body. */
 export const topicsIn = (start: Buffer): readonly string[] =>
   Array.from(start.toString().matchAll(/"topic"\s*:\s*"([\w-]+)"/g), ([, topic]) => topic!)
-    .slice(0, 1)
-    .filter((topic) => bellSecretPattern.test(topic));
+    .filter((topic) => bellSecretPattern.test(topic))
+    .slice(0, 1);
 
 /** Before the secret is right, and after. */
 export const maxBytes = { unknown: 4096, known: 1024 * 1024 };
+
+const tooLarge = (most: number): BellError =>
+  new BellError(413, 41303, `the body is larger than the ${most} bytes that are read`);
 
 /**
  * Reads a body.
  *
  * @param find looks for the bell in what has come so far, if it is not known yet
- * @returns `undefined` for a body that is too large for what is known
+ * @throws {BellError} for a body that is too large for what is known, or that cannot be decoded
  */
 export async function readBody<Found>(
   request: IncomingMessage,
   find: (start: Buffer) => Promise<Found | undefined>,
-): Promise<{ readonly bytes: Buffer; readonly found: Found | undefined } | undefined> {
+): Promise<{ readonly bytes: Buffer; readonly found: Found | undefined }> {
   let found = await find(Buffer.alloc(0));
   const chunks: Buffer[] = [];
   let size = 0;
@@ -102,33 +141,60 @@ export async function readBody<Found>(
     chunks.push(chunk);
     size += chunk.length;
     if (size > maxBytes.unknown) found ??= await find(Buffer.concat(chunks).subarray(0, maxBytes.unknown));
-    if (size > (found === undefined ? maxBytes.unknown : maxBytes.known)) return undefined;
+    const most = found === undefined ? maxBytes.unknown : maxBytes.known;
+    if (size > most) throw tooLarge(most);
   }
-  const bytes = Buffer.concat(chunks);
-  return { bytes, found: found ?? (await find(bytes)) };
+  const bytes = await decode(Buffer.concat(chunks), request.headers['content-encoding']);
+  return { bytes, found: found ?? (await find(bytes.subarray(0, maxBytes.unknown))) };
 }
 
-/** Members of forms that hold JSON: of GitHub and Slack, and of Uptime Kuma. */
+const decoders = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+};
+
+async function decode(bytes: Buffer, encoding = 'identity'): Promise<Buffer> {
+  if (encoding === 'identity') return bytes;
+  const decoder = lookUp(decoders, encoding.toLowerCase().replace(/^x-/, ''));
+  if (decoder === undefined)
+    throw new BellError(415, 41501, 'the Content-Encoding is none of gzip, deflate and br: leave it out');
+  return decoder(bytes, { maxOutputLength: maxBytes.known }).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ERR_BUFFER_TOO_LARGE'
+      ? tooLarge(maxBytes.known)
+      : new BellError(400, 40001, 'the body is not what its Content-Encoding says');
+  });
+}
+
+/** Members of forms that hold JSON: of git hosts and Slack, and of Uptime Kuma. */
 const jsonMembers = ['payload', 'data'];
 /** Without one of these, text that says it is a form is text: `curl -d` says so of everything. */
 const formMembers = ['message', 'text', 'msg', 'body', 'description', 'summary', 'content'];
 
-/** Reads the fields of a body. */
+/** @returns `undefined` for text that is neither a JSON object nor an array */
+export function parse(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? (value ?? undefined) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the value of a body; without one, a query can be a form: of Gitea and Uptime Kuma. */
 export async function readPosted(head: RequestHead, secret: string, bytes: Buffer): Promise<Posted> {
   const type = head.headers['content-type'] ?? '';
   const text = bytes.toString().trim();
-  const form = await readForm(bytes, text, type);
-  const inForm = jsonMembers.map((name) => form?.get(name)).find((value) => parseJsonObject(value ?? ''));
-  const isForm = /^multipart/i.test(type) || formMembers.some((name) => form?.get(name));
-  // Uptime Kuma's GET
-  const members =
-    form && isForm ? form : bytes.length === 0 && head.query.has('heartbeat') ? head.query : undefined;
-  const json = inForm ?? text;
-  const fields =
-    parseJsonObject(json) ??
-    (members &&
-      Object.fromEntries([...members].map(([name, value]) => [name, parseJsonObject(value) ?? value])));
-  return { ...head, secret, bytes, text, fields, json: Buffer.from(json) };
+  const isQuery = bytes.length === 0;
+  const form = isQuery ? head.query : await readForm(bytes, text, type);
+  const json = jsonMembers.flatMap((name) => form?.get(name) ?? []).find(parse) ?? text;
+  const isForm = isQuery
+    ? head.query.has('heartbeat')
+    : /^multipart/i.test(type) || formMembers.some((name) => form?.get(name));
+  const members = isForm && form ? [...form].map(([name, part]) => [name, parse(part) ?? part]) : undefined;
+  const value = parse(json) ?? (members && (Object.fromEntries(members) as JsonObject));
+  const fields = isJsonObject(value) ? value : undefined;
+  return { ...head, secret, bytes, text, value, fields, json: Buffer.from(json) };
 }
 
 async function readForm(bytes: Buffer, text: string, type: string): Promise<URLSearchParams | undefined> {

@@ -7,7 +7,6 @@ import type { Sender } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { countOf } from '../errors/format-count.ts';
 import { lookUp } from '../errors/look-up.ts';
-import type { JsonObject } from '../protocol/json-object.ts';
 import { maxPlaintextBytes } from '../protocol/message-encryption.ts';
 import { encodePayload } from '../protocol/message/encode-payload.ts';
 import { measureMessage } from '../protocol/message/measure-message.ts';
@@ -15,8 +14,8 @@ import type { Message } from '../protocol/message/message.ts';
 import { readMessage } from '../protocol/message/read-message.ts';
 import type { Bell, Fold, NewBellRequest } from '../store/bells.ts';
 import type { Store } from '../store/store.ts';
-import { BellError, type Made } from './answers.ts';
-import { type Posted, type Shown, textOf } from './posted.ts';
+import type { Made } from './answers.ts';
+import { BellError, clean, type Posted, type Shown, textOf, toJson } from './posted.ts';
 import { type Tool, tools } from './tools.ts';
 
 export interface BellParts {
@@ -69,13 +68,6 @@ function linkOf(given: unknown): string | undefined {
   return /^https?:$/.test(protocol) && hostname !== '' && href.length <= maxUrlBytes ? href : undefined;
 }
 
-/** Removes control characters, except line breaks and tabs. */
-const clean = (text: string): string =>
-  text
-    .toWellFormed()
-    .replaceAll('\r\n', '\n')
-    .replaceAll(/[^\P{Cc}\n\t]/gu, '');
-
 const characters = new Intl.Segmenter();
 const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
 
@@ -94,37 +86,37 @@ function cutToBytes(text: string, maxBytes: number): string {
 }
 
 /** What is made of a request, by the first tool that knows it. */
-function recognise(bell: Bell, posted: Posted, nowMs: number) {
-  const { fields } = posted;
-  const own = textAt(fields, bell.textFrom);
+async function recognise(bell: Bell, posted: Posted, nowMs: number) {
+  const { value } = posted;
+  const own = textAt(value, bell.textFrom);
   const ofBell: Pick<Tool, 'name' | 'answer' | 'read'> = {
     name: 'fields of the bell',
     read: () => (own === undefined ? undefined : { text: own }),
   };
   for (const { name, answer, read } of [ofBell, ...tools]) {
-    const shown = read(posted, nowMs);
+    const shown = await read(posted, nowMs);
     if (shown === undefined) continue;
     if (shown === 'nothing' || shown instanceof BellError) return { name, answer, shown };
-    const title = textAt(fields, bell.titleFrom) ?? shown.title;
-    return { name, answer, shown: { ...shown, title, url: textAt(fields, bell.urlFrom) ?? shown.url } };
+    const title = textAt(value, bell.titleFrom) ?? shown.title;
+    return { name, answer, shown: { ...shown, title, url: textAt(value, bell.urlFrom) ?? shown.url } };
   }
   throw new Error('Anything is text.');
 }
 
 /** @see RFC 6901 §4 */
-function textAt(fields: JsonObject | undefined, pointer: string | undefined): string | undefined {
+function textAt(whole: object | undefined, pointer: string | undefined): string | undefined {
   if (pointer === undefined) return undefined;
-  let value: unknown = fields;
+  let value: unknown = whole;
   for (const part of pointer.split('/').slice(1)) {
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
     value =
       typeof value === 'object' && value && Object.hasOwn(value, name) ? value[name as never] : undefined;
   }
-  return typeof value === 'object' && value ? JSON.stringify(value) : textOf(value);
+  return typeof value === 'object' && value ? toJson(value) : textOf(value);
 }
 
 /** Header fields by which hosts name a delivery; a repeated one is the same request. */
-const deliveryHeaders = ['x-github-delivery', 'x-gitea-delivery', 'x-forgejo-delivery'];
+const deliveryHeaders = ['x-github-delivery', 'x-gitea-delivery', 'x-forgejo-delivery', 'idempotency-key'];
 
 export interface Bells {
   /** @throws {BellError} */
@@ -206,7 +198,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
     cancel,
     ring: async (bell, posted) => {
       const nowMs = store.now();
-      const { name: tool, answer = 'JSON', shown } = recognise(bell, posted, nowMs);
+      const { name: tool, answer = 'JSON', shown } = await recognise(bell, posted, nowMs);
       const note = (request: Omit<NewBellRequest, 'tool'>) => bells.note(bell.id, { tool, ...request });
       if (shown instanceof BellError) {
         await note({ outcome: 'refused', leftOut: shown.message });
@@ -214,7 +206,11 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
       }
       const isShown = shown !== 'nothing';
       const made = isShown
-        ? await send(bell, posted, shown)
+        ? await send(bell, posted, shown).catch(async (error: unknown) => {
+            // its channel was removed, for instance
+            if (error instanceof DeskbellError) await note({ outcome: 'refused', leftOut: error.message });
+            throw error;
+          })
         : ({ title: '', text: '', outcome: 'nothing', broadcastId: undefined } as const);
       const { outcome, broadcastId } = made;
       const { leftOut = [], shape } = isShown ? shown : {};

@@ -1,7 +1,8 @@
 // What bells understand, in this order: how each tool is recognised, and what is made of what it sends. docs/bells.md has its table from
 // here.
-import { type answers, BellError } from './answers.ts';
-import { isSigned, readGitEvent } from './git-hosts.ts';
+import type { answers } from './answers.ts';
+import { isSameSecret } from '../protocol/bytes.ts';
+import { isSigned, readGitEvent, readGitLabEvent, wrong } from './git-hosts.ts';
 import {
   readApprise,
   readDiscord,
@@ -12,8 +13,10 @@ import {
   usualNames,
 } from './messengers.ts';
 import { readAlerts, readMonitor } from './monitoring.ts';
-import { readNtfyJson, readParameters, toShown } from './ntfy.ts';
-import { type Nothing, type Posted, type Shown, textOf } from './posted.ts';
+import { readNtfyJson, readNtfyText } from './ntfy.ts';
+import { type BellError, type Nothing, type Posted, type Shown, textOf } from './posted.ts';
+
+type Recognised = Shown | Nothing | BellError | undefined;
 
 /** A tool that rings bells, with the text for docs/bells.md. */
 export interface Tool {
@@ -28,7 +31,7 @@ export interface Tool {
   /** Default: JSON. */
   readonly answer?: keyof typeof answers;
   /** @returns undefined if it is of another tool, an error if it is to be refused */
-  read(posted: Posted, nowMs: number): Shown | Nothing | BellError | undefined;
+  read(posted: Posted, nowMs: number): Recognised | Promise<Recognised>;
 }
 
 const ofGit = {
@@ -38,13 +41,6 @@ const ofGit = {
   urgency: 'builds: high if they fail, low if not',
   replaces: 'the same issue, pull request, build or branch; builds that succeed: silently',
 };
-
-/** Forgejo and Gitea have GitHub’s names too. @param isRight whether the signature fits */
-function readSigned(posted: Posted, event: string, isRight: boolean): Shown | Nothing | BellError {
-  if (isRight) return readGitEvent(posted, event);
-  const remedy = 'make the secret of the webhook the last part of its address, or empty';
-  return new BellError(401, 40101, `unauthorized: the signature does not fit; ${remedy}`);
-}
 
 const ofAlerts = {
   title: '`alertname`, and how many alerts',
@@ -60,11 +56,13 @@ export const tools: readonly Tool[] = [
     name: 'Forgejo, Gitea',
     recognisedBy: 'the header `X-Forgejo-Event` or `X-Gitea-Event`; `X-Gitea-Signature` must fit',
     ...ofGit,
+    // they have GitHub’s names too
     read: (posted) => {
       const { headers, secret, json } = posted;
       const event = textOf(headers['x-forgejo-event'] ?? headers['x-gitea-event']);
       const signature = headers['x-forgejo-signature'] ?? headers['x-gitea-signature'];
-      return event === undefined ? event : readSigned(posted, event, isSigned(signature, secret, json));
+      if (event === undefined) return undefined;
+      return isSigned(signature, secret, json) ? readGitEvent(posted, event) : wrong('signature');
     },
   },
   {
@@ -74,16 +72,37 @@ export const tools: readonly Tool[] = [
     read: (posted) => {
       const { headers, secret, bytes } = posted;
       const event = textOf(headers['x-github-event']);
+      if (event === undefined) return undefined;
       const isRight = isSigned(headers['x-hub-signature-256'], secret, bytes);
-      return event === undefined ? event : readSigned(posted, event, isRight);
+      return isRight ? readGitEvent(posted, event) : wrong('signature');
+    },
+  },
+  {
+    name: 'GitLab',
+    recognisedBy: 'the header `X-Gitlab-Event`; `X-Gitlab-Token` must fit',
+    ...ofGit,
+    read: (posted) => {
+      const { headers, secret } = posted;
+      const event = textOf(headers['x-gitlab-event']);
+      if (event === undefined) return undefined;
+      const isRight = isSameSecret(String(headers['x-gitlab-token'] ?? secret), secret);
+      return isRight ? readGitLabEvent(posted, event) : wrong('token');
     },
   },
   {
     name: 'Grafana',
-    recognisedBy: '`alerts` and `orgId`',
+    recognisedBy: '`alerts` and `orgId`; `X-Grafana-Alerting-Signature` must fit',
     ...ofAlerts,
     link: 'panel, dashboard or generator',
-    read: (posted) => readAlerts(posted, true),
+    read: (posted) => {
+      const { headers, secret, bytes } = posted;
+      const shown = readAlerts(posted, true);
+      // signed after the seconds since 1970 of a header field with any name
+      const times = Object.values(headers).filter((value) => /^\d{10}$/.test(String(value)));
+      const signed = times.map((seconds) => Buffer.concat([Buffer.from(`${String(seconds)}:`), bytes]));
+      const isRight = isSigned(headers['x-grafana-alerting-signature'], secret, bytes, ...signed);
+      return shown === undefined || isRight ? shown : wrong('signature');
+    },
   },
   {
     name: 'Alertmanager',
@@ -159,7 +178,7 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'unknown JSON',
-    recognisedBy: 'an object with none of these',
+    recognisedBy: 'an object with none of these, or an array',
     title: 'the name of the bell',
     text: 'the JSON, shortened',
     read: readUnknown,
@@ -173,6 +192,6 @@ export const tools: readonly Tool[] = [
     urgency: '`Priority`, as above',
     replaces: '`Sequence-ID`, or what follows the secret in the path',
     answer: 'ntfy',
-    read: (posted, nowMs) => toShown(readParameters(posted), posted, nowMs, posted.text || undefined),
+    read: readNtfyText,
   },
 ];

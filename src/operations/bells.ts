@@ -1,11 +1,12 @@
 // Bells: addresses with a secret that ring one audience with what is posted there.
 import { checkExpression, checkName } from '../audience/user-and-tags.ts';
-import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { formatAskedAudience, isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { findChannel } from '../delivery/broadcast/reader-options.ts';
 import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { type Schema, Type } from '../http/schema.ts';
+import { Type } from '../http/schema.ts';
 import { readPayloadTexts } from '../protocol/message/read-message.ts';
+import { urgencies } from '../protocol/request.ts';
 import {
   type Bell,
   type BellRequest,
@@ -16,7 +17,6 @@ import {
 } from '../store/bells.ts';
 import type { Store } from '../store/store.ts';
 import { recurringAudienceSchema } from './audience.ts';
-import { pushOptionSchemas } from './message.ts';
 import { type NamedList, operation, type View } from './operation.ts';
 
 /** RFC 6901 §3, but not the whole document. */
@@ -26,53 +26,79 @@ export const jsonPointer = /^(?:\/(?:[^~/]|~[01])*)+$/;
 const nameSchema = Type.String({ minLength: 1, format: 'channel-name' });
 const moment = Type.String({ format: 'date-time' });
 
-const pointer = (what: string, usual: string): Schema<string> =>
-  Type.String({
-    format: 'json-pointer',
-    maxLength: 200,
-    description: `Where ${what} is in JSON that is posted, as a JSON Pointer such as ${usual}. Default: what Deskbell recognises.`,
-  });
+interface Setting {
+  readonly label: string;
+  /** What the flag is given. */
+  readonly value: string;
+  readonly description: string;
+  readonly keywords: Readonly<Record<string, unknown>>;
+}
 
-const settings = {
-  channel: Type.Optional(
-    Type.String({ format: 'channel-name', description: 'Rings only readers who have this channel on.' }),
+const pointer = (what: string, usual: string): Setting => ({
+  label: `JSON Pointer to the ${what}`,
+  value: 'pointer',
+  description: `Where the ${what} is in JSON, such as ${usual} (RFC 6901). Default: what Deskbell recognises.`,
+  keywords: { format: 'json-pointer', maxLength: 200 },
+});
+
+/** What a bell can be given: members of the API, flags of `bells add` and fields of the console, each described once. */
+export const bellSettings: Readonly<Record<keyof BellSettings, Setting>> = {
+  channel: {
+    label: 'Channel',
+    value: 'name',
+    description: 'Rings only readers who have this channel on.',
+    keywords: { format: 'channel-name' },
+  },
+  title: {
+    label: 'Title',
+    value: 'text',
+    description: 'Title of what comes without one. Default: the name of the bell.',
+    keywords: { format: 'channel-title' },
+  },
+  url: {
+    label: 'Link',
+    value: 'url',
+    description: 'What a click opens if what comes has no link of its own.',
+    keywords: { format: 'link', maxLength: 1000 },
+  },
+  urgency: {
+    label: 'Urgency',
+    value: 'urgency',
+    description: 'Urgency of what comes without one: very-low, low, normal or high.',
+    keywords: { enum: urgencies },
+  },
+  textFrom: pointer('text', '/alert/name'),
+  titleFrom: pointer('title', '/alert/host'),
+  urlFrom: pointer('link', '/links/0/href'),
+};
+export const bellSettingNames = Object.keys(bellSettings) as readonly (keyof BellSettings)[];
+
+/** Whom a bell rings, in words. */
+export const describeRung = ({ audience, channel }: Bell): string =>
+  formatAskedAudience(audience) + (channel === undefined ? '' : ` with the channel ${channel} on`);
+
+const example = { name: 'backups', audience: { user: 'me' }, title: 'Backups', urgency: 'high' };
+
+const given = {
+  name: nameSchema,
+  audience: recurringAudienceSchema,
+  ...Object.fromEntries(
+    Object.entries(bellSettings).map(([name, { description, keywords }]) => [
+      name,
+      Type.Optional(Type.String({ description, ...keywords })),
+    ]),
   ),
-  title: Type.Optional(
-    Type.String({
-      format: 'channel-title',
-      description: 'Title of what comes without one. Default: the name of the bell.',
-    }),
-  ),
-  url: Type.Optional(
-    Type.String({
-      maxLength: 1000,
-      format: 'link',
-      description: 'What a click opens if what comes has no link of its own.',
-    }),
-  ),
-  urgency: pushOptionSchemas.urgency,
-  textFrom: Type.Optional(pointer('the text', '/alert/name')),
-  titleFrom: Type.Optional(pointer('the title', '/alert/host')),
-  urlFrom: Type.Optional(pointer('the link', '/links/0/href')),
 };
 
-/** The settings that are texts. */
-export const bellTexts = ['title', 'url', 'urgency', 'textFrom', 'titleFrom', 'urlFrom'] as const;
-
-const example = { audience: { user: 'me' }, title: 'Backups', urgency: 'high' };
+export type NewBell = { readonly name: string; readonly audience: RecurringAudience } & BellSettings;
 
 const bellBody = Type.Model(
   'BellRequest',
-  Type.Object(
-    { name: nameSchema, audience: recurringAudienceSchema, ...settings },
-    { additionalProperties: false, examples: [{ name: 'backups', ...example }] },
-  ),
+  Type.Unsafe<NewBell>(Type.Object(given, { additionalProperties: false, examples: [example] })),
 );
 
 const members = {
-  name: nameSchema,
-  audience: recurringAudienceSchema,
-  ...settings,
+  ...given,
   createdAt: moment,
   lastRequestAt: Type.Optional(
     Type.String({ format: 'date-time', description: 'Absent: nothing was posted there yet.' }),
@@ -82,7 +108,7 @@ const members = {
 /** A bell, without its secret. */
 const bellView: View<Bell> = {
   schema: Type.Model('Bell', Type.Object(members)),
-  example: { name: 'backups', ...example, createdAt: '2027-01-01T09:00:00.000Z' },
+  example: { ...example, createdAt: '2027-01-01T09:00:00.000Z' },
   toJson: ({ id: _id, createdAtMs, lastRequestAtMs, ...bell }) => ({
     ...bell,
     createdAt: isoTime(createdAtMs),
@@ -115,7 +141,9 @@ const requestSchema = Type.Model(
     broadcast: Type.Optional(Type.Integer({ description: 'Id of the broadcast.' })),
     title: Type.Optional(Type.String({ description: 'As it was sent, while the broadcast is kept.' })),
     message: Type.Optional(Type.String()),
-    leftOut: Type.Optional(Type.String({ description: 'What of the request was not sent.' })),
+    leftOut: Type.Optional(
+      Type.String({ description: 'What of the request was not sent; why it was refused.' }),
+    ),
     shape: Type.Optional(
       Type.String({ description: 'Members and types of JSON that was not understood, without values.' }),
     ),
@@ -194,8 +222,9 @@ export const bellParams = {
 const ofOne = {
   tag: 'Sending',
   params: bellParams,
+  errors: ['ERR_BELL_NOT_FOUND'],
   target: ({ name }: { readonly name: string }) => `bell ${name}`,
-};
+} as const;
 
 export const listBells: NamedList<Bell> = {
   path: '/v1/bells',
@@ -206,8 +235,6 @@ export const listBells: NamedList<Bell> = {
   nameOf: ({ name }) => name,
   read: ({ store }) => store.bells.list(),
 };
-
-export type NewBell = { readonly name: string; readonly audience: RecurringAudience } & BellSettings;
 
 export const addBell = operation({
   route: 'POST /v1/bells',
@@ -220,16 +247,12 @@ export const addBell = operation({
   errors: ['ERR_BELL_EXISTS', 'ERR_CHANNEL_NOT_FOUND', 'ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],
   action: 'bell.add',
   target: ({ name }) => `bell ${name}`,
-  run: async ({ store }, { name: given, audience, ...rest }: NewBell): Promise<NewSecret> => {
-    const name = checkName(given, '/name', 'The name of a bell');
-    await findChannel(rest.channel, store);
+  run: async ({ store }, bell): Promise<NewSecret> => {
+    const name = checkName(bell.name, '/name', 'The name of a bell');
+    const audience = bell.audience === 'all' ? bell.audience : checkExpression(bell.audience);
+    await findChannel(bell.channel, store);
     const secret = createBellSecret();
-    await store.bells.add({
-      name,
-      audience: audience === 'all' ? audience : checkExpression(audience),
-      ...rest,
-      secretHash: hashBellSecret(secret),
-    });
+    await store.bells.add({ ...bell, name, audience, secretHash: hashBellSecret(secret) });
     return { name, secret };
   },
 });
@@ -242,7 +265,6 @@ export const rotateBell = operation({
   description:
     'The former one rings nothing from then on. The answer has the new one, which is shown this once.',
   answer: secretView,
-  errors: ['ERR_BELL_NOT_FOUND'],
   action: 'bell.rotate',
   run: async ({ store }, { name }): Promise<NewSecret> => {
     const secret = createBellSecret();
@@ -257,7 +279,6 @@ export const removeBell = operation({
   operationId: 'removeBell',
   summary: 'Removes a bell',
   description: 'Its address rings nothing from then on. Broadcasts that it has made stay.',
-  errors: ['ERR_BELL_NOT_FOUND'],
   action: 'bell.remove',
   run: async ({ store }, { name }) => {
     if (await store.bells.remove(name)) return;

@@ -16,4 +16,6 @@ export interface OperatorContext extends OperationContext {
   readonly metrics: Metrics;
   /** The title of a plain-text message that has none. */
   readonly defaultTitle: string;
+  /** The URL at which bells are reached. Default: `/ring` at the host of the request. */
+  readonly bellsUrl?: string | undefined;
 }

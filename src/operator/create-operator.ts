@@ -102,7 +102,7 @@ function faultOf(
 }
 
 export interface OperatorOptions
-  extends ListenerOptions, Pick<OperatorContext, 'sender' | 'metrics' | 'hashPerson'> {
+  extends ListenerOptions, Pick<OperatorContext, 'sender' | 'metrics' | 'hashPerson' | 'bellsUrl'> {
   /** Default: only the store's warnings. */
   readonly readWarnings?: ReadWarnings | undefined;
   /** The title of plain-text messages that have none. Default: the name of this machine. */
@@ -148,7 +148,7 @@ const rules: ResponseRules = {
  * @throws {DeskbellError} ERR_CONFIGURATION if it would be reachable beyond this machine without TLS
  */
 export function createOperator(options: OperatorOptions): FastifyInstance {
-  const { store, sender, log, metrics, hashPerson, defaultTitle = hostname() } = options;
+  const { store, sender, log, metrics, hashPerson, defaultTitle = hostname(), bellsUrl } = options;
   const { readWarnings = createWarningReader(store), bellsPerMinute = defaultBellsPerMinute } = options;
   const { app, isSecure } = createListener(options);
   const onFault = (error: unknown): void => log.error({ event: 'fault', error });
@@ -165,6 +165,7 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
     hashPerson,
     defaultTitle,
     readWarnings,
+    bellsUrl,
   };
   app.register(async (scope) => addApi(scope.withTypeProvider<SchemaTypeProvider>(), context));
   app.register(async (scope) => addConsole(scope, context));

@@ -9,6 +9,7 @@ import { readRecurrence } from '../delivery/schedule/recurrence.ts';
 import type { Formats } from '../errors/describe-schema.ts';
 import { jsonPointer } from '../operations/bells.ts';
 import { controls, isPlainText, plainTextPattern } from '../errors/untrusted-text.ts';
+import type { Schema } from '../http/schema.ts';
 import { createValidatorCompiler } from '../http/validation.ts';
 import { decodeBase64 } from '../protocol/bytes.ts';
 import { messageFormats } from '../protocol/message/value-schema.ts';
@@ -131,3 +132,10 @@ export const operatorFormats: Formats = {
 export const splitTags = (text = ''): readonly string[] => text.split(',').filter((tag) => tag !== '');
 
 export const compileValidator = createValidatorCompiler(operatorFormats);
+
+/** Checks the input of an operation as the API does. @throws an error that names the member */
+export function checkInput({ body }: { readonly body?: Schema }, input: object): void {
+  const check = body && compileValidator({ schema: body } as never);
+  const { error } = (check?.(input) ?? {}) as { readonly error?: Error };
+  if (error !== undefined) throw error;
+}

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { createBellSecret, hashBellSecret } from '../../src/store/bells.ts';
 import { createBells, toMessage } from '../../src/bells/ring.ts';
 import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
@@ -142,9 +143,20 @@ test('a bell has no way in but its secret, wherever it is, and shows nothing of 
     ).status,
     401,
   );
+  const grafana = { 'x-grafana-alerting-signature': '0'.repeat(64), 'x-time': '1795860000' };
+  for (const [headers, alerts] of [
+    [{ 'x-gitlab-event': 'Push Hook', 'x-gitlab-token': wrong }, undefined],
+    [grafana, []],
+  ] as const)
+    assert.equal(
+      (await ask(base, { path: `/ring/${secret}`, headers, body: { orgId: 1, alerts } })).status,
+      401,
+    );
   assert.deepEqual(await store.broadcasts.list({ limit: 1 }), []);
-  const [request] = await store.bells.requests(1);
-  assert.deepEqual([request!.tool, request!.outcome], ['Forgejo, Gitea', 'refused']);
+  assert.deepEqual(
+    (await store.bells.requests(1)).map(({ tool, outcome }) => `${tool} ${outcome}`),
+    ['Grafana refused', 'GitLab refused', 'Forgejo, Gitea refused', 'GitHub refused'],
+  );
   await store.bells.rotate('alerts', hashBellSecret(wrong));
   assert.equal((await ask(base, { path: `/ring/${secret}` })).status, 401);
   assert.equal((await ask(base, { path: `/ring/${wrong}` })).status, 200);
@@ -187,6 +199,21 @@ test('4 KiB are read before the secret is right, 1 MiB after', async (t) => {
   assert.equal((await ask(base, { path: '/ring', body: json(secret, large.slice(0, 4096)) })).status, 413);
   assert.equal((await ask(base, { path: '/ring', body: json(createBellSecret()) })).status, 413);
   assert.equal((await ask(base, { path: '/ring/other', body: large })).status, 401);
+  // what is compressed counts as it is then
+  for (const [encoding, body, status] of [
+    ['gzip', gzipSync(large), 200],
+    ['deflate', deflateSync(large), 200],
+    ['br', brotliCompressSync('x'), 200],
+    ['gzip', gzipSync(`${large}x`), 413],
+    ['gzip', gzipSync(Buffer.alloc(16 * 1024 * 1024)), 413],
+    ['gzip', Buffer.from('x'), 400],
+    ['gzip', gzipSync(large).subarray(0, 500), 400],
+    ['zstd', Buffer.from('x'), 415],
+    ['constructor', Buffer.from('x'), 415],
+  ] as const) {
+    const answer = await ask(base, { path, headers: { 'content-encoding': encoding }, body });
+    assert.equal(answer.status, status, `${encoding}: ${answer.text}`);
+  }
 });
 
 test('what is sent is cut before a character as people see it, and fits with link and buttons', () => {
@@ -286,7 +313,14 @@ test('over the limit, what comes is answered as ever, and counted in one notific
   // without a limit
   const bells = createBells({ store, sender, perMinute: 'off' });
   const head = { method: 'POST', path: [secret], headers: {}, query: new URLSearchParams(), secret };
-  const posted = { ...head, bytes: Buffer.from('x'), text: 'x', fields: undefined, json: Buffer.from('x') };
+  const posted = {
+    ...head,
+    bytes: Buffer.from('x'),
+    text: 'x',
+    value: undefined,
+    fields: undefined,
+    json: Buffer.from('x'),
+  };
   assert.equal((await bells.ring(bell, posted)).outcome, 'rung');
 });
 
@@ -388,6 +422,16 @@ test('whatever host it is called by, a bell rings, and nothing else answers ther
   assert.equal((await ask(base, { path: '/console/sign-in', headers })).status, 421);
 });
 
+test('a bell whose channel was removed rings nothing, and says why', async (t) => {
+  const { base, secret, store, bell } = await startBells(t, { bell: { channel: 'gone' } });
+  assert.equal((await ask(base, { path: `/ring/${secret}`, body: 'x' })).status, 503);
+  const [request] = await store.bells.requests(bell.id);
+  assert.deepEqual(
+    [request!.outcome, request!.leftOut],
+    ['refused', 'There is no channel "gone"; there are none yet.'],
+  );
+});
+
 test('what cannot be stored is answered with 503, and neither the answer nor the log has the secret', async (t) => {
   const { base, secret, store, records, newest } = await startBells(t);
   const { note } = store.bells;
@@ -398,7 +442,7 @@ test('what cannot be stored is answered with 503, and neither the answer nor the
     [503, '{"code":50301,"http":503,"error":"the message was not stored: try again later"}'],
   );
   Object.assign(store.bells, { note });
-  assert.match(JSON.stringify(records), /"event":"fault","method":"POST","url":"\/ring\/:one"/);
+  assert.match(JSON.stringify(records), /"event":"fault","method":"POST","url":"\/ring\/\*"/);
   assert.ok(!JSON.stringify([records, (await newest())!.idempotencyKey ?? null]).includes(secret));
 });
 

@@ -1,5 +1,6 @@
 // What tools send to a bell, as they send it, and what is to be made of it. M is where bells are mounted, S the secret.
 import { createHmac } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 
 export interface ToolRequest {
   readonly name: string;
@@ -94,6 +95,41 @@ const push = {
   sender: pullRequest.sender,
 };
 
+const gitLab = {
+  project: { path_with_namespace: 'tea/house', web_url: 'https://gitlab.example.org/tea/house' },
+  user: { name: 'Ada', username: 'ada' },
+};
+const mergeRequest = { iid: 7, id: 99, title: 'Fix tea', state: 'opened' };
+const pipeline = (status: string): object => ({
+  object_kind: 'pipeline',
+  object_attributes: {
+    id: 31,
+    iid: 3,
+    name: null,
+    ref: 'main',
+    status,
+    url: 'https://gitlab.example.org/tea/house/-/pipelines/31',
+  },
+  merge_request: mergeRequest,
+  ...gitLab,
+});
+
+const grafana = {
+  ...alertmanager('firing', [
+    {
+      ...alert('firing', { instance: 'db1' }, { summary: 'Disk is full' }),
+      panelURL: 'https://grafana.example.org/d/1?viewPanel=2',
+      valueString: '',
+    },
+  ]),
+  version: '1',
+  orgId: 1,
+  title: '[FIRING:1] DiskFull (db1)',
+  state: 'alerting',
+  message: '**Firing**\n\nValue: [no value]',
+};
+const grafanaTime = '1795860000';
+
 const form = 'application/x-www-form-urlencoded';
 
 export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
@@ -141,6 +177,16 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     shown: { title: 'Hello', message: 'text' },
     urgency: 'low',
     tool: 'text, as for ntfy',
+    answer: /"event":"message"/,
+  },
+  {
+    name: 'ntfy’s tags; a body counts before the parameter',
+    path: `${M}/${S}/`,
+    headers: { Tags: 'red_circle,tada,constructor,nobody', Message: 'parameter', Actions: '5' },
+    body: 'body',
+    shown: { title: 'alerts', message: '🔴 🎉 body\n(constructor, nobody)' },
+    tool: 'text, as for ntfy',
+    leftOut: '1 action',
     answer: /"event":"message"/,
   },
   {
@@ -217,6 +263,17 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     answer: /"topic":"A[\w-]{14}"/,
   },
   {
+    name: 'a body that is compressed, with the secret in it',
+    path: `${M}/`,
+    headers: { 'content-type': 'application/json', 'content-encoding': 'GZIP' },
+    body: gzipSync(
+      JSON.stringify({ extras: { topic: 'A' }, topic: S, message: String.raw`C:\new`, title: 'Copied' }),
+    ),
+    shown: { title: 'Copied', message: String.raw`C:\new` },
+    tool: 'ntfy, as JSON',
+    answer: /"event":"message"/,
+  },
+  {
     name: 'Home Assistant, which sends every member',
     path: `${M}/`,
     headers: { 'content-type': 'application/json', authorization: `Bearer ${S}` },
@@ -242,26 +299,26 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
       'content-type': 'application/json',
       authorization: `Basic ${Buffer.from(`:${S}`).toString('base64')}`,
     },
-    body: {
-      ...alertmanager('firing', [
-        {
-          ...alert('firing', { instance: 'db1' }, { summary: 'Disk is full' }),
-          panelURL: 'https://grafana.example.org/d/1?viewPanel=2',
-          valueString: '',
-        },
-      ]),
-      version: '1',
-      orgId: 1,
-      title: '[FIRING:1] DiskFull (db1)',
-      state: 'alerting',
-      message: '**Firing**\n\nValue: [no value]',
-    },
+    body: grafana,
     shown: {
       title: 'DiskFull',
       message: 'Disk is full',
       url: 'https://grafana.example.org/d/1?viewPanel=2',
       renotify: true,
     },
+    tool: 'Grafana',
+  },
+  {
+    name: 'Grafana, signed with a time',
+    method: 'PUT',
+    path: `${M}/${S}`,
+    headers: {
+      'content-type': 'application/json',
+      'X-Time-Of-Mine': grafanaTime,
+      'X-Grafana-Alerting-Signature': hmac(S, `${grafanaTime}:${JSON.stringify(grafana)}`),
+    },
+    body: grafana,
+    shown: { title: 'DiskFull' },
     tool: 'Grafana',
   },
   {
@@ -428,8 +485,140 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     tool: 'Forgejo, Gitea',
   },
   {
-    name: 'Proxmox, as Gotify',
-    path: `${M}/message`,
+    name: 'Gitea by GET',
+    method: 'GET',
+    path: `${M}/${S}?payload=${encodeURIComponent(JSON.stringify(push))}`,
+    headers: { 'X-Gitea-Event': 'push', 'X-Gitea-Signature': hmac(S, JSON.stringify(push)) },
+    shown: { message: 'ada pushed 2 commits to main\nBrew tea', tag: /^bell-1-/ },
+    tool: 'Forgejo, Gitea',
+  },
+  {
+    name: 'GitHub: a comment on a pull request, which is an issue too',
+    path: `${M}/${S}`,
+    headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'issue_comment' },
+    body: {
+      ...pullRequest,
+      pull_request: undefined,
+      issue: { ...pullRequest.pull_request, pull_request: { url: '…' } },
+      comment: { body: 'Milk?' },
+    },
+    shown: { message: 'ada commented on pull request #7: Fix tea\nMilk?' },
+    tool: 'GitHub',
+  },
+  {
+    name: 'GitLab: a merge request',
+    path: M === '' ? '/' : M,
+    headers: {
+      'content-type': 'application/json',
+      'X-Gitlab-Event': 'Merge Request Hook',
+      'X-Gitlab-Token': S,
+      'Idempotency-Key': 'f5e5f430-f57b-4e6e-9fac-d9128cd7232f',
+    },
+    body: {
+      object_kind: 'merge_request',
+      ...gitLab,
+      object_attributes: { ...mergeRequest, action: 'close', url: 'https://gitlab.example.org/mr/7' },
+    },
+    shown: {
+      title: 'tea/house',
+      message: 'ada closed merge request #7: Fix tea',
+      url: 'https://gitlab.example.org/mr/7',
+      renotify: true,
+    },
+    tool: 'GitLab',
+  },
+  {
+    name: 'GitLab: a comment',
+    path: `${M}/${S}`,
+    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Note Hook' },
+    body: {
+      object_kind: 'note',
+      ...gitLab,
+      object_attributes: {
+        note: 'Milk?\nSugar?',
+        url: 'https://gitlab.example.org/mr/7#note_1',
+        action: 'create',
+      },
+      merge_request: mergeRequest,
+      issue: null,
+    },
+    shown: {
+      message: 'ada commented on merge request #7: Fix tea\nMilk?',
+      url: 'https://gitlab.example.org/mr/7#note_1',
+    },
+    tool: 'GitLab',
+  },
+  {
+    name: 'GitLab: a push',
+    path: `${M}/${S}`,
+    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Push Hook' },
+    body: {
+      ...push,
+      object_kind: 'push',
+      compare: undefined,
+      head_commit: undefined,
+      repository: { name: 'House' },
+      sender: undefined,
+      project: gitLab.project,
+      user_username: 'ada',
+      after: '95790bf891e76fee5e1747ab589903a6a1f80f22',
+      total_commits_count: 40,
+    },
+    shown: {
+      title: 'tea/house',
+      message: 'ada pushed 40 commits to main\nBrew tea',
+      url: 'https://gitlab.example.org/tea/house',
+    },
+    tool: 'GitLab',
+  },
+  {
+    name: 'GitLab: a pipeline that runs',
+    path: `${M}/${S}`,
+    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Pipeline Hook' },
+    body: pipeline('running'),
+    shown: null,
+    tool: 'GitLab',
+  },
+  {
+    name: 'GitLab: a pipeline that has failed',
+    path: `${M}/${S}`,
+    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Pipeline Hook' },
+    body: pipeline('failed'),
+    shown: {
+      message: 'pipeline failed (main)',
+      url: 'https://gitlab.example.org/tea/house/-/pipelines/31',
+      renotify: true,
+    },
+    urgency: 'high',
+    tool: 'GitLab',
+  },
+  {
+    name: 'GitLab: a job that has succeeded',
+    path: `${M}/${S}`,
+    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Job Hook' },
+    body: {
+      object_kind: 'build',
+      ref: 'main',
+      build_id: 1977,
+      build_name: 'test',
+      build_status: 'success',
+      ...gitLab,
+    },
+    shown: { title: 'tea/house', message: 'test success (main)', silent: true },
+    urgency: 'low',
+    tool: 'GitLab',
+  },
+  {
+    name: 'GitLab: a release',
+    path: `${M}/${S}`,
+    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Release Hook' },
+    body: { object_kind: 'release', id: 1, name: 'v1.1', tag: 'v1.1', action: 'create', ...gitLab },
+    shown: { message: 'ada created release: v1.1', url: 'https://gitlab.example.org/tea/house' },
+    tool: 'GitLab',
+  },
+  {
+    name: 'Proxmox, as Gotify; with a slash after the address of the server',
+    path: `${M}//message`,
     headers: { 'content-type': 'application/json', 'X-Gotify-Key': S, authorization: `Bearer ${S}` },
     body: {
       title: 'vzdump backup status (pve)',
@@ -551,6 +740,14 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     },
     tool: 'unknown JSON',
     shape: '{alert: {host: text, level: number, on: boolean, also: [{a: null}]}, key: text}',
+  },
+  {
+    name: 'JSON that is an array; NUL, halves of characters and depth in what is noted',
+    path: `${M}/${S}`,
+    body: `[{"a\\u0000\\ud800": ${'['.repeat(200_000)}${']'.repeat(200_000)}}, 1]`,
+    shown: { title: 'alerts', message: /^\[\{"a\\u0000\\ud800": \[{3000}/ },
+    tool: 'unknown JSON',
+    shape: '[{a\ufffd: [[…]]}]',
   },
   {
     name: 'a link that is opened with a message',

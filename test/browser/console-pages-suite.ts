@@ -33,6 +33,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   '/console/alarms/acknowledge': ['/console/alarms/acknowledge?alarm=sending-paused'],
   '/console/bells/show': ['/console/bells/show?name=alerts'],
   '/console/bells/remove': ['/console/bells/remove?name=alerts'],
+  '/console/bells/rotate': ['/console/bells/rotate?name=alerts'],
   '/console/broadcasts': ['/console/broadcasts', '/console/broadcasts?text=nothing'],
   '/console/broadcasts/1': [`/console/broadcasts/5?user=${words.user}`, '/console/broadcasts/6'],
   '/console/broadcasts/1/resume': ['/console/broadcasts/7/resume'],

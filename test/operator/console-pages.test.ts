@@ -1070,17 +1070,29 @@ test('the audit is found by operator, action and day in the address, and leads t
   assert.match(wordsOf(await visitor.open('/console/audit?until=2020-01-01')), /No change fits/);
 });
 
-test('bells are listed and shown with their last requests, and removed; their broadcasts are one row', async (t) => {
+test('bells are added, shown with their last requests, and removed; their broadcasts are one row', async (t) => {
   const operator = await startOperator(t);
-  const { secret } = await operator.read<{ secret: string }>('/v1/bells', {
-    method: 'POST',
-    body: { name: 'alerts', audience: { tags: { all: ['ops'] } }, urgency: 'high', textFrom: '/a/b' },
-  });
+  const visitor = await signIn(operator);
+  await visitor.open('/console/bells/add');
+  const fields = { name: 'alerts', audience: 'tags', tagsAll: 'ops', urgency: 'high', textFrom: '/a/b' };
+  const refused = await visitor.submit('/console/bells/add', { ...fields, url: 'javascript:1', tagsAll: '' });
+  assert.deepEqual([refused.status, /tag in one of/.test(refused.html)], [400, true]);
+  const wrong = await visitor.submit('/console/bells/add', { ...fields, url: 'javascript:1' });
+  assert.deepEqual([wrong.status, /id="fault-url" [^>]*>[^<]+</.test(wrong.html)], [400, true]);
+  const added = await visitor.submit('/console/bells/add', fields);
+  assert.ok(added.html.includes('/console/bells/show?name=alerts'));
+  const [, first = ''] = /127\.0\.0\.1:\d+\/ring\/(A[\w-]{14})</.exec(added.html) ?? [];
+  await visitor.open('/console/bells/add');
+  assert.equal((await visitor.submit('/console/bells/add', fields)).status, 409);
+  await visitor.open('/console/bells/rotate?name=alerts');
+  const rotated = await visitor.submit('/console/bells/rotate', { name: 'alerts' });
+  const [, secret = ''] = /\/ring\/(A[\w-]{14})</.exec(rotated.html) ?? [];
+  const former = await fetch(`${operator.base}/ring/${first}`, { method: 'POST' });
+  assert.deepEqual([first === secret, former.status], [false, 401]);
   const ring = (body: object) =>
     fetch(`${operator.base}/ring/${secret}`, { method: 'POST', body: JSON.stringify(body) });
   for (let index = 0; index < 3; index += 1) await ring({ a: { b: `<b>Disk ${index}</b>` } });
   await ring({ c: 1 });
-  const visitor = await signIn(operator);
   assert.match((await visitor.open('/console/bells')).html, /href="\/console\/bells\/show\?name=alerts"/);
   const shown = await visitor.open('/console/bells/show?name=alerts');
   for (const words of [
@@ -1105,6 +1117,6 @@ test('bells are listed and shown with their last requests, and removed; their br
   const records = await operator.store.audit.list({ limit: 9 });
   assert.deepEqual(
     records.map(({ action, target }) => `${action} ${target}`),
-    ['bell.remove bell alerts', 'bell.add bell alerts'],
+    ['remove', 'rotate', 'add', 'add', 'add', 'add'].map((action) => `bell.${action} bell alerts`),
   );
 });

@@ -254,6 +254,7 @@ const required: Readonly<Record<string, string>> = {
   '/console/people/remove': '?user=user-3',
   '/console/bells/show': '?name=1',
   '/console/bells/remove': '?name=1',
+  '/console/bells/rotate': '?name=1',
 };
 
 /** Lists with their filters. */

@@ -1,13 +1,15 @@
 // `deskbell bells`: addresses with a secret that ring one audience with what is posted there.
 import type { Command } from 'commander';
-import { formatAskedAudience, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { cutText } from '../../errors/untrusted-text.ts';
 import {
   addBell,
+  bellSettingNames,
+  bellSettings,
   bellsPath,
-  bellTexts,
   bellWithRequestsView,
+  describeRung,
   listBells,
   type NewBell,
   type NewSecret,
@@ -19,7 +21,7 @@ import {
 import type { Operation } from '../../operations/operation.ts';
 import type { Bell, BellSettings } from '../../store/bells.ts';
 import { addOptions, type Context, createCommand } from '../command.ts';
-import { type Configuration, dataSettings } from '../configuration/configuration.ts';
+import { type Configuration, dataSettings, flagOf } from '../configuration/configuration.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import {
   createChangeCommand,
@@ -87,10 +89,10 @@ function addCommand(context: Context): Command {
         'its audience, and do nothing else.',
       examples,
     },
-    (name, { all, channel, title, url, urgency, textFrom, titleFrom, urlFrom, ...people }: AddFlags) => {
-      const audience = expressionOf(people) ?? (all || channel !== undefined ? 'all' : undefined);
-      if (audience !== undefined)
-        return { name, audience, channel, title, url, urgency, textFrom, titleFrom, urlFrom };
+    (name, { all, ...flags }: AddFlags) => {
+      const given = bellSettingNames.map((setting) => [setting, flags[setting]]);
+      const audience = expressionOf(flags) ?? (all || flags.channel !== undefined ? 'all' : undefined);
+      if (audience !== undefined) return { ...(Object.fromEntries(given) as BellSettings), name, audience };
       const detail = 'Choose whom the bell rings: --user, --tag, --any-tag, --not-tag, --channel or --all';
       throw new DeskbellError('ERR_USAGE', detail);
     },
@@ -103,15 +105,10 @@ function addCommand(context: Context): Command {
   return addOptions(
     addPeopleFlags(command, 'Rings', ['all']),
     [],
-    [
-      ['--channel <name>', 'Rings only readers who have this channel on.'],
-      ['--title <text>', 'Title of what comes without one. Default: the name of the bell.'],
-      ['--url <url>', 'What a click opens if what comes has no link of its own.'],
-      ['--urgency <urgency>', 'Urgency of what comes without one: very-low, low, normal or high.'],
-      ['--text-from <pointer>', 'Where the text is in JSON, as a JSON Pointer such as /alert/name.'],
-      ['--title-from <pointer>', 'Where the title is in JSON.'],
-      ['--url-from <pointer>', 'Where the link is in JSON.'],
-    ],
+    bellSettingNames.map((name) => {
+      const { value, description } = bellSettings[name];
+      return [`${flagOf(name)} <${value}>`, description];
+    }),
   );
 }
 
@@ -128,10 +125,8 @@ function createSecretCommand<Input extends { readonly name: string }>(
     .action(async (given: string, flags: JsonFlag & Readonly<Record<string, unknown>>) => {
       const input = toInput(given, flags);
       // as the API does
-      const { compileValidator } = await import('../../operator/validator.ts');
-      const check = operation.body && compileValidator({ schema: operation.body } as never);
-      const { error } = (check?.(input) ?? {}) as { readonly error?: Error };
-      if (error !== undefined) throw error;
+      const { checkInput } = await import('../../operator/validator.ts');
+      checkInput(operation, input);
       const configuration = await readConfiguration({ flags, environment });
       const { name, secret } = await withExistingData(configuration, (data) =>
         perform(data, operation, input),
@@ -149,11 +144,10 @@ function createSecretCommand<Input extends { readonly name: string }>(
 const addressOfBells = async (configuration: Configuration): Promise<string> =>
   configuration.bellsUrl?.replace(/\/+$/, '') ?? `${await addressToShow(configuration)}${bellsPath}`;
 
-function formatBell({ name, audience, channel, lastRequestAtMs }: Bell): string {
-  const whom =
-    formatAskedAudience(audience) + (channel === undefined ? '' : ` with the channel ${channel} on`);
-  const last = lastRequestAtMs === undefined ? 'nothing came yet' : `last at ${isoTime(lastRequestAtMs)}`;
-  return [name, `to ${whom}`, last].join('  ');
+function formatBell(bell: Bell): string {
+  const { name, lastRequestAtMs: atMs } = bell;
+  const last = atMs === undefined ? 'nothing came yet' : `last at ${isoTime(atMs)}`;
+  return [name, `to ${describeRung(bell)}`, last].join('  ');
 }
 
 const showCommand = ({ environment, output }: Context): Command =>
@@ -167,7 +161,7 @@ const showCommand = ({ environment, output }: Context): Command =>
     .argument('<name>', argument)
     .onData(async ({ store }, name: string, flags: JsonFlag) => {
       const bell = await showBell(store, name);
-      const texts = bellTexts.flatMap((text) => (bell[text] === undefined ? [] : `  ${text}  ${bell[text]}`));
+      const texts = bellSettingNames.flatMap((text) => (bell[text] ? `  ${text}  ${bell[text]}` : []));
       const lines = [formatBell(bell), ...texts, ...bell.requests.map(formatRequest)];
       await output.result(flags, bellWithRequestsView.toJson(bell), lines.join('\n'));
     });

@@ -161,10 +161,10 @@ export function serveCommand(context: Context): Command {
       const close = (): Promise<unknown> =>
         (closing ??= Promise.all([operator?.close(), bells?.close(), sender?.close(), server.close()]));
       try {
-        const { bellsPerMinute } = configuration;
+        const { bellsPerMinute, bellsUrl } = configuration;
         if (sender && metrics && access) {
           const defaultTitle = hostTitle(configuration);
-          const parts = { sender, metrics, log, readWarnings, defaultTitle, bellsPerMinute };
+          const parts = { sender, metrics, log, readWarnings, defaultTitle, bellsPerMinute, bellsUrl };
           operator = await openConfiguredOperator(configuration, access, opened, parts, environment);
           await storeOperatorAddress(data, operator.address);
         }

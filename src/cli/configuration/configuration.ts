@@ -406,7 +406,7 @@ export const pick = <Name extends SettingName>(
   Object.fromEntries(names.map((name) => [name, configuration[name]])) as Pick<Configuration, Name>;
 
 /** `pushServices` → `--push-services` */
-export const flagOf = (name: SettingName): string =>
+export const flagOf = (name: string): string =>
   `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** `pushServices` → `DESKBELL_PUSH_SERVICES` */

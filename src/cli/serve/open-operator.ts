@@ -56,7 +56,7 @@ export interface OpenOperator {
 /** What a listener needs to answer requests. */
 export type ListenerParts = Pick<
   OperatorOptions,
-  'sender' | 'metrics' | 'log' | 'readWarnings' | 'defaultTitle' | 'bellsPerMinute'
+  'sender' | 'metrics' | 'log' | 'readWarnings' | 'defaultTitle' | 'bellsPerMinute' | 'bellsUrl'
 >;
 
 export type ListenerAccess = Omit<ListenerOptions, 'store' | 'log'>;

@@ -1,46 +1,103 @@
-// Bells: a list, and a page for each with its last requests. The command line adds them, since an address is shown once.
-import type { FastifyInstance } from 'fastify';
-import { formatAskedAudience } from '../../../delivery/broadcast/format-broadcast.ts';
-import { html, type Html } from '../../../http/description/html.ts';
-import { bellTexts, removeBell, showBell, type ShownRequest } from '../../../operations/bells.ts';
+// Bells: a list, a form that adds one, and a page for each with its last requests. An address is shown once.
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { html } from '../../../http/description/html.ts';
+import {
+  addBell,
+  bellSettingNames,
+  bellSettings,
+  bellsPath,
+  describeRung,
+  type NewBell,
+  type NewSecret,
+  removeBell,
+  rotateBell,
+  showBell,
+  type ShownRequest,
+} from '../../../operations/bells.ts';
+import { urgencies } from '../../../protocol/request.ts';
 import type { Bell } from '../../../store/bells.ts';
 import type { OperatorContext } from '../../context.ts';
-import { card, exactTime, facts, prose, table, time, untrusted, urlWith } from '../components.ts';
-import { audited, textField } from '../forms.ts';
+import { checkInput } from '../../validator.ts';
+import { card, exactTime, facts, notice, prose, table, time, untrusted, urlWith } from '../components.ts';
+import { toFaults } from '../draft.ts';
+import { choice, textInput } from '../form-fields.ts';
+import { audited, type Fields, optionalField, textField, textFields } from '../forms.ts';
+import { toAudience, toTags } from '../message-form.ts';
 import { changes, doneUrl, pages, sendPage, sendQuestion } from '../page.ts';
-import { sessionOf } from '../sessions.ts';
+import { csrfField, sessionOf } from '../sessions.ts';
 
 /** Its link is on the page of broadcasts, which bells make. */
 export const bellsUrl = '/console/bells';
+const entry = 'Broadcasts';
+const fieldNames = ['name', 'audience', 'user', 'tagsAll', ...bellSettingNames];
+
+const target = ({ body }: { readonly body: unknown }) => `bell ${textField(body, 'name')}`;
 
 export function addBellPages(app: FastifyInstance, parts: OperatorContext): void {
-  const { store } = parts;
+  const { store, bellsUrl: address, isSecure } = parts;
 
-  app.get('/bells', async (_request, reply) =>
+  /** The answer to a form, which a page that is loaded again has not. */
+  const sendAddress = (reply: FastifyReply, { name, secret }: NewSecret) => {
+    const base = address ?? `http${isSecure ? 's' : ''}://${reply.request.headers.host}${bellsPath}`;
+    return sendPage(reply, {
+      title: `Bell ${name}`,
+      entry,
+      content: notice(
+        'good',
+        'The address, shown this once',
+        html`<p><code>${base.replace(/\/+$/, '')}/${secret}</code></p>
+          <p><a href="${urlWith(`${bellsUrl}/show`, { name })}">To the bell</a></p>`,
+      ),
+    });
+  };
+
+  app.get('/bells', async (request, reply) =>
     sendPage(reply, {
       title: 'Bells',
-      entry: 'Broadcasts',
-      lead: html`<p class="quiet">
-        Addresses that ring an audience with what is posted there; <code>deskbell bells add</code> makes one.
-      </p>`,
+      entry,
+      actions: changes(
+        sessionOf(request),
+        html`<a class="button primary" href="${bellsUrl}/add">Add a bell</a>`,
+      ),
+      lead: html`<p class="quiet">Addresses that ring an audience with what is posted there.</p>`,
       content: table('Bells', columns, (await store.bells.list()).map(renderRow), 'No bells yet.'),
     }),
   );
 
+  app.get('/bells/add', async (_request, reply) => sendForm(reply, { audience: 'user' }));
+
+  app.post('/bells/add', audited(addBell.action, target), async (request, reply) => {
+    const fields = textFields(request.body, fieldNames);
+    try {
+      const audience = toAudience(fields);
+      const bell = {
+        name: fields['name'],
+        // the empty lists of the other fields are no part of it
+        audience: audience === 'all' || 'user' in audience ? audience : { tags: { all: toTags(fields).all } },
+        ...Object.fromEntries(bellSettingNames.map((name) => [name, optionalField(fields, name)])),
+      };
+      checkInput(addBell, bell);
+      return sendAddress(reply, await addBell.run(parts, bell as NewBell, sessionOf(request).operator.name));
+    } catch (error) {
+      return sendForm(reply.code(400), fields, error);
+    }
+  });
+
   app.get('/bells/show', async (request, reply) => {
     const { requests, ...bell } = await showBell(store, textField(request.query, 'name'));
     const { name } = bell;
-    const settings = bellTexts.flatMap((setting) =>
-      bell[setting] === undefined ? [] : [[setting, untrusted(bell[setting])] as const],
+    const settings = bellSettingNames.flatMap((setting) =>
+      bell[setting] ? [[bellSettings[setting].label, untrusted(bell[setting])] as const] : [],
     );
     return sendPage(reply, {
       title: `Bell ${name}`,
-      entry: 'Broadcasts',
+      entry,
       actions: changes(
         sessionOf(request),
-        html`<a class="button" href="${urlWith(`${bellsUrl}/remove`, { name })}">Remove…</a>`,
+        html`<a class="button" href="${urlWith(`${bellsUrl}/rotate`, { name })}">New address…</a>
+          <a class="button" href="${urlWith(`${bellsUrl}/remove`, { name })}">Remove…</a>`,
       ),
-      content: html`${card('What it does', facts([['rings', renderAudience(bell)], ...settings]))}
+      content: html`${card('What it does', facts([['Rings', untrusted(describeRung(bell))], ...settings]))}
       ${card(
         'Last requests',
         table('Last requests', requestColumns, requests.map(renderRequest), 'Nothing was posted there yet.'),
@@ -48,42 +105,93 @@ export function addBellPages(app: FastifyInstance, parts: OperatorContext): void
     });
   });
 
-  app.get('/bells/remove', async (request, reply) => {
-    const { name } = await store.bells.get(textField(request.query, 'name'));
-    return sendQuestion(reply, {
-      title: 'Remove a bell?',
-      entry: 'Broadcasts',
-      lead: html`<p class="quiet">${untrusted(name)}</p>`,
-      consequence: html`Its address rings nothing from then on. Broadcasts that it has made stay.`,
-      button: 'Remove the bell',
-      fields: { name },
-      backUrl: urlWith(`${bellsUrl}/show`, { name }),
+  for (const [path, question] of Object.entries(questions)) {
+    app.get(path, async (request, reply) => {
+      const { name } = await store.bells.get(textField(request.query, 'name'));
+      return sendQuestion(reply, {
+        ...question,
+        entry,
+        lead: html`<p class="quiet">${untrusted(name)}</p>`,
+        fields: { name },
+        backUrl: urlWith(`${bellsUrl}/show`, { name }),
+      });
     });
+  }
+
+  app.post('/bells/rotate', audited(rotateBell.action, target), async (request, reply) => {
+    const name = textField(request.body, 'name');
+    return sendAddress(reply, await rotateBell.run(parts, { name }, sessionOf(request).operator.name));
   });
 
-  app.post(
-    '/bells/remove',
-    audited(removeBell.action, ({ body }) => `bell ${textField(body, 'name')}`),
-    async (request, reply) => {
-      const session = sessionOf(request);
-      await removeBell.run(parts, { name: textField(request.body, 'name') }, session.operator.name);
-      return reply.redirect(doneUrl(session, bellsUrl, 'bellRemoved', 1), 303);
-    },
-  );
+  app.post('/bells/remove', audited(removeBell.action, target), async (request, reply) => {
+    const session = sessionOf(request);
+    await removeBell.run(parts, { name: textField(request.body, 'name') }, session.operator.name);
+    return reply.redirect(doneUrl(session, bellsUrl, 'bellRemoved', 1), 303);
+  });
+}
+
+const questions = {
+  '/bells/rotate': {
+    title: 'Give a bell another address?',
+    consequence: html`The former one rings nothing from then on. The new one is shown once.`,
+    button: 'Make a new address',
+  },
+  '/bells/remove': {
+    title: 'Remove a bell?',
+    consequence: html`Its address rings nothing from then on. Broadcasts that it has made stay.`,
+    button: 'Remove the bell',
+  },
+};
+
+/** @throws an error that no field has caused */
+function sendForm(reply: FastifyReply, fields: Fields, error?: unknown) {
+  const faults = error === undefined ? {} : toFaults(error, fields);
+  if (error !== undefined && Object.keys(faults).length === 0) throw error;
+  const form = { fields, notes: {}, faults };
+  return sendPage(reply, {
+    title: 'Add a bell',
+    entry,
+    isForChange: true,
+    content: html`<form method="post" action="${bellsUrl}/add" class="card form">
+      ${csrfField(sessionOf(reply.request))}
+      ${textInput(form, 'name', {
+        label: 'Name',
+        hint: 'Letters, digits and . _ : - such as backups.',
+        attributes: html`required autocomplete="off"`,
+      })}
+      ${choice(form, 'audience', 'Rings', [
+        ['user', 'all devices of one user'],
+        ['tags', 'subscriptions with tags'],
+        ['all', 'every subscription'],
+      ])}
+      ${textInput(form, 'user', { label: 'User' })}
+      ${textInput(form, 'tagsAll', { label: 'All of these tags', hint: 'Separated by commas.' })}
+      ${bellSettingNames.map((name) => {
+        const { label, description: hint } = bellSettings[name];
+        return name === 'urgency'
+          ? choice(
+              form,
+              name,
+              label,
+              ['', ...urgencies].map((urgency) => [urgency, urgency || 'normal']),
+            )
+          : textInput(form, name, { label, hint });
+      })}
+      <div class="buttons">
+        <button class="primary">Add the bell</button> <a class="button" href="${bellsUrl}">Back</a>
+      </div>
+    </form>`,
+  });
 }
 
 const columns = { Name: 'short', Rings: 'words', 'Last request': 'short', Created: 'short' } as const;
 
 const renderRow = (bell: Bell) => [
   html`<a href="${urlWith(`${bellsUrl}/show`, { name: bell.name })}">${untrusted(bell.name)}</a>`,
-  renderAudience(bell),
+  untrusted(describeRung(bell)),
   bell.lastRequestAtMs === undefined ? html`<span class="quiet">none yet</span>` : time(bell.lastRequestAtMs),
   time(bell.createdAtMs),
 ];
-
-const renderAudience = ({ audience, channel }: Bell): Html =>
-  html`${untrusted(formatAskedAudience(audience))}
-  ${channel !== undefined && html`with the channel ${untrusted(channel)} on`}`;
 
 const requestColumns = { When: 'short', From: 'short', Outcome: 'words', Words: 'words' } as const;
 
