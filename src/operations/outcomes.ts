@@ -150,8 +150,10 @@ export const rowOutcomeView: View<RowOutcome> = {
 export type WordPart = string | { readonly atMs: number } | { readonly quoted: string };
 
 /** The explanation as one text, with times in UTC. */
-export const explain = (outcome: RowOutcome): string =>
-  wordsOf(outcome)
+export const explain = (outcome: RowOutcome): string => textOf(wordsOf(outcome));
+
+export const textOf = (parts: readonly WordPart[]): string =>
+  parts
     .map((part) => {
       if (typeof part === 'string') return part;
       return 'atMs' in part ? isoTime(part.atMs) : `“${part.quoted}”`;

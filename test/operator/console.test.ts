@@ -713,7 +713,7 @@ test('charts side by side have one scale, with a round end', () => {
     interval('large', 0, { attempts: 1500, accepted: 1500 }),
     interval('small', 0, { attempts: 150, accepted: 150 }),
   ];
-  const text = htmlText(serviceCharts(toServiceBars(intervals, axis), axis));
+  const text = htmlText(serviceCharts(toServiceBars(intervals, axis), axis, ''));
   const ends = [...text.matchAll(/<text[^>]*>\s*([^<]*?)\s*<\/text>/g)].map(([, mark]) => mark);
   assert.deepEqual(ends, ['2K', '0', '2K', '0']);
   const heights = [...text.matchAll(/class="fill-accepted" d="M[\d.]+ [\d.]+h[\d.]+v([\d.]+)h/g)].map(
@@ -740,7 +740,7 @@ test('the figures behind a chart name each bar that has something, by push servi
     interval('one.example', 1, { attempts: 1300, accepted: 1200, gone: 3, rejected: 97 }),
     interval('two.example', 3, { attempts: 5, accepted: 5 }),
   ];
-  const text = htmlText(serviceCharts(toServiceBars(intervals, axis), axis));
+  const text = htmlText(serviceCharts(toServiceBars(intervals, axis), axis, ''));
   assert.match(text, /Messages per minute, all to one scale/);
   const table = /<details class="figures">.*<\/details>/s.exec(text)![0];
   const rows = [...table.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row]) =>

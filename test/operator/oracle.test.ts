@@ -3,387 +3,48 @@
 // it tests helps it. A name that is shown, and that it does not count, fails.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ShownFigure } from '../../src/operator/console/figures.ts';
 import { describeRoutes } from '../../src/http/description/openapi-document.ts';
 import { operatorDescription } from '../../src/operator/api/add-api.ts';
 import { csvHeader } from '../../src/operations/outcomes.ts';
-import { settlements, type NewBroadcast, type Settlement } from '../../src/store/broadcasts.ts';
-import type { RowResult } from '../../src/store/ledger.ts';
-import type { AudienceSplit, LeftOut } from '../../src/store/split-audience.ts';
-import type { Store } from '../../src/store/store.ts';
-import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { madeUpBroadcast } from '../store/store-under-test.ts';
+import { settlements } from '../../src/store/broadcasts.ts';
 import { decode, signIn, type Visitor } from './console-visitor.ts';
+import { figureOracle } from './oracle/figures.ts';
+import {
+  alarmsOf,
+  asksReceipts,
+  count,
+  type Fate,
+  heldBackOf,
+  hosts,
+  hourMs,
+  iso,
+  isOf,
+  isOver,
+  isPending,
+  isSettlement,
+  isStored,
+  type Json,
+  nextPartOf,
+  noonMs,
+  ofCause,
+  ofOutcome,
+  type Oracle,
+  originsOf,
+  reports,
+  type Row,
+  saidBy,
+  stateOf,
+  stateOfRow,
+  type Story,
+  waitsOf,
+  windows,
+  World,
+} from './oracle/world.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
-const hosts = ['fcm.googleapis.com', 'updates.push.services.mozilla.com', 'web.push.apple.com'] as const;
-const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo'] as const;
-const subscriptions = 18;
-const hourMs = 3_600_000;
-const leaseMs = 10_000;
-/** 12:00 in Berlin, 06:00 in New York, 20:00 in Tokyo. */
-const noonMs = Date.parse('2026-12-01T11:00:00Z');
-
-type Cause = 'now' | 'localTime' | 'retry' | 'turn' | 'pushService';
-
-/** A subscription in a broadcast. */
-interface Row {
-  readonly id: number;
-  readonly origin: string;
-  readonly user: string | undefined;
-  outcome: Settlement | 'pending' | 'removed' | 'cancelled' | LeftOut;
-  /** Of a pending one: what keeps it, and until when. */
-  cause: Cause;
-  untilMs: number | undefined;
-  readonly expiresAtMs: number;
-  posts: number;
-  tries: number;
-  status: number | undefined;
-  atMs: number | undefined;
-}
-
-const rowOf = ({ id, origin, user }: Person): Row => ({
-  id,
-  origin,
-  user,
-  outcome: 'pending',
-  cause: 'now',
-  untilMs: undefined,
-  expiresAtMs: 0,
-  posts: 0,
-  tries: 0,
-  status: undefined,
-  atMs: undefined,
-});
-
-interface Story {
-  readonly name: string;
-  readonly id: number;
-  readonly draft: NewBroadcast;
-  readonly rows: readonly Row[];
-  readonly startAtMs: number;
-  readonly expiresAtMs: number;
-  readonly createdAtMs: number;
-  readonly leftOut: readonly Row[];
-  /** Who is in it is written down, so that those are known who were removed before their turn. */
-  readonly hasSets: boolean;
-  readonly inactive?: number;
-  readonly shown: Set<number>;
-  readonly clicked: Set<number>;
-  state: 'running' | 'paused' | 'cancelled';
-  endedAtMs: number | undefined;
-}
-
-interface Person {
-  readonly id: number;
-  readonly origin: string;
-  readonly zone: (typeof zones)[number];
-  readonly user: string | undefined;
-  readonly hasNews: boolean;
-  isStored: boolean;
-}
-
-/** What comes of a row; `refused`: our token, so that its push service is held. */
-type Fate = Settlement | 'retry' | 'turn' | 'refused';
-
-class World {
-  nowMs = noonMs;
-  readonly people: Person[] = [];
-  readonly stories: Story[] = [];
-  /** Those that had a value. */
-  readonly metrics = new Set<string>();
-  readonly store: Store;
-
-  constructor(store: Store) {
-    this.store = store;
-  }
-
-  async subscribe(): Promise<void> {
-    await this.store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
-    for (let index = 0; index < subscriptions; index += 1) {
-      const host = hosts[index % 3]!;
-      const zone = zones[Math.floor(index / 3) % 3]!;
-      const user = index < 12 ? `user-${'abcdef'[Math.floor(index / 2)]}` : undefined;
-      const made = madeUpSubscription(index);
-      const subscription = {
-        ...made,
-        endpoint: made.endpoint.replace('fcm.googleapis.com', host),
-      };
-      const hasNews = index < 15;
-      const { id } = await this.store.subscriptions.register({
-        subscription,
-        vapidPublicKey,
-        assign: { user, tags: [index < 6 ? 'few' : 'many'] },
-        timeZone: zone,
-        channels: { news: hasNews },
-      });
-      this.people.push({ id, origin: `https://${host}`, zone, user, hasNews, isStored: true });
-    }
-  }
-
-  /** @param isIn whom it reaches. @param fromMs when somebody gets it */
-  async create(
-    name: string,
-    {
-      changes = {},
-      split,
-      isIn = () => true,
-      leftOut,
-      fromMs = () => changes.startAtMs ?? this.nowMs,
-      inactive,
-    }: {
-      readonly changes?: Partial<NewBroadcast>;
-      readonly split?: AudienceSplit;
-      readonly isIn?: (person: Person) => boolean;
-      /** Why the others that it was for are left out. */
-      readonly leftOut?: LeftOut;
-      readonly fromMs?: (person: Person) => number;
-      readonly inactive?: number;
-    } = {},
-  ): Promise<Story> {
-    const { broadcasts } = this.store;
-    const lifetimeMs = 48 * hourMs;
-    const draft = {
-      ...madeUpBroadcast(this.nowMs, changes),
-      ttlSeconds: lifetimeMs / 1000,
-      expiresAtMs: (changes.startAtMs ?? this.nowMs) + lifetimeMs,
-      createdBy: { operator: 'ada' },
-      ...split?.times,
-    };
-    const needsSets = split !== undefined || changes.matching !== undefined;
-    const audienceId = needsSets ? await broadcasts.openAudience() : undefined;
-    const { broadcast } = await broadcasts.create({
-      ...draft,
-      ...(needsSets && { audienceId, matching: changes.matching ?? {} }),
-      ...(split && { split, channel: split.channel?.name, skipInactive: split.skipInactive }),
-    });
-    if (needsSets) while (await broadcasts.prepare(broadcast.id, 'oracle'));
-    const reached = this.people.filter((person) => person.isStored && isIn(person));
-    const times = reached.map(fromMs);
-    const startAtMs = Math.max(draft.startAtMs, times.length === 0 ? 0 : Math.min(...times));
-    const story: Story = {
-      name,
-      id: broadcast.id,
-      draft,
-      createdAtMs: this.nowMs,
-      hasSets: needsSets,
-      startAtMs,
-      expiresAtMs: split?.times ? Math.max(...times) + lifetimeMs : draft.expiresAtMs,
-      ...(inactive !== undefined && { inactive }),
-      shown: new Set(),
-      clicked: new Set(),
-      state: 'running',
-      endedAtMs: reached.length === 0 ? this.nowMs : undefined,
-      rows: reached.map((person) => ({
-        ...rowOf(person),
-        outcome: 'pending',
-        cause: split?.times && fromMs(person) > this.nowMs ? 'localTime' : 'now',
-        untilMs: split?.times ? fromMs(person) : undefined,
-        expiresAtMs: fromMs(person) + lifetimeMs,
-      })),
-      leftOut:
-        leftOut === undefined
-          ? []
-          : this.people
-              .filter((person) => person.isStored && !isIn(person))
-              .map((person) => ({ ...rowOf(person), outcome: leftOut })),
-    };
-    this.stories.push(story);
-    return story;
-  }
-
-  /** Sends what can be sent now. */
-  async deliver(story: Story, fateOf: (row: Row) => Fate): Promise<void> {
-    const { leases, ledger } = this.store;
-    for (;;) {
-      const slice = await leases.leaseSlice({ leaseMs, broadcastId: story.id });
-      if (slice === undefined) break;
-      const { fenceToken, slice: number, cursor: fromCursor, throughPosition: cursor, members } = slice;
-      const read = await ledger.readRows(slice, fromCursor, 1000);
-      const found = new Set(read.map(({ subscriptionId }) => subscriptionId));
-      for (const row of story.rows) {
-        const isBehind = row.id > fromCursor && row.id <= cursor && (members?.ids.includes(row.id) ?? true);
-        if (row.outcome === 'pending' && isBehind && !found.has(row.id)) row.outcome = 'removed';
-      }
-      const expected = members?.ids.filter((id) => id > fromCursor).length;
-      const rows = read.map((recipient) => this.#settle(story, recipient, fateOf));
-      await ledger.commit({
-        broadcastId: story.id,
-        fenceToken,
-        slice: { number, fromCursor, cursor, missing: expected && expected - read.length },
-        rows,
-        answers: this.#answersOf(rows),
-        leaseMs,
-      });
-    }
-    const due = await leases.leaseRetries({ leaseMs, broadcastId: story.id, limit: 100 });
-    for (const row of story.rows) {
-      const isDue =
-        row.cause !== 'now' && row.cause !== 'localTime' && (row.untilMs ?? Infinity) <= this.nowMs;
-      if (row.outcome === 'pending' && isDue && !this.#isStored(row)) row.outcome = 'removed';
-    }
-    if (due !== undefined) {
-      const rows = due.rows.map((recipient) => this.#settle(story, recipient, fateOf));
-      await ledger.commit({ broadcastId: story.id, fenceToken: due.fenceToken, rows, leaseMs });
-    }
-    if (story.rows.every(({ outcome }) => outcome !== 'pending')) story.endedAtMs ??= this.nowMs;
-  }
-
-  #isStored = ({ id }: Row): boolean => this.people.find((person) => person.id === id)!.isStored;
-
-  #answersOf = (rows: readonly RowResult[]) =>
-    rows.some(({ result }) => result === 'heldBack')
-      ? [
-          {
-            origin: rows.find(({ result }) => result === 'heldBack')!.origin,
-            vapidPublicKey,
-            accepted: 0,
-            hasRefused: true,
-            refusalsInRow: 100,
-          },
-        ]
-      : [];
-
-  #settle(story: Story, recipient: RowResult['recipient'], fateOf: (row: Row) => Fate): RowResult {
-    const row = story.rows.find(({ id }) => id === recipient.subscriptionId)!;
-    const fate = fateOf(row);
-    const common = { recipient, origin: row.origin };
-    const { expiresAtMs } = row;
-    row.atMs = this.nowMs;
-    if (fate === 'turn' || fate === 'refused') {
-      const retry = { delayMs: fate === 'turn' ? 60_000 : 0, attempts: 0, deferrals: 1, expiresAtMs };
-      row.cause = fate === 'turn' ? 'turn' : 'pushService';
-      row.untilMs = fate === 'turn' ? this.nowMs + 60_000 : undefined;
-      row.atMs = undefined;
-      return fate === 'turn'
-        ? { ...common, attempts: 0, result: 'retry', retry }
-        : { ...common, attempts: 0, result: 'heldBack', retry, suspension: { vapidPublicKey, drawOrder: 1 } };
-    }
-    const isPosted = fate !== 'expired' && fate !== 'capped';
-    row.posts += Number(isPosted);
-    row.tries = isPosted ? row.tries + 1 : row.tries;
-    row.status = { accepted: 201, gone: 410, rejected: 413, retry: 503 }[fate as string];
-    const record = {
-      ...(isPosted && { atMs: this.nowMs }),
-      attempt: row.tries,
-      ...(row.status !== undefined && { status: row.status }),
-    };
-    const answered = { ...common, attempts: isPosted ? (1 as const) : (0 as const), record };
-    if (fate === 'retry') {
-      row.cause = 'retry';
-      row.untilMs = this.nowMs + 120_000;
-      const retry = { delayMs: 120_000, attempts: row.tries, deferrals: 0, expiresAtMs };
-      return { ...answered, result: 'retry', retry };
-    }
-    row.outcome = fate;
-    const person = this.people.find(({ id }) => id === row.id)!;
-    if (fate === 'gone') person.isStored = false;
-    return { ...answered, result: fate };
-  }
-
-  async cancel(story: Story): Promise<void> {
-    await this.store.broadcasts.cancel(story.id);
-    story.state = 'cancelled';
-    story.endedAtMs = this.nowMs;
-    for (const row of story.rows) if (row.outcome === 'pending') row.outcome = 'cancelled';
-  }
-
-  async remove(isRemoved: (person: Person) => boolean): Promise<void> {
-    for (const person of this.people.filter((each) => each.isStored && isRemoved(each))) {
-      await this.store.subscriptions.removeById(person.id);
-      person.isStored = false;
-    }
-  }
-
-  async report(story: Story, event: 'shown' | 'clicked', ids: readonly number[]): Promise<void> {
-    const of = event === 'shown' ? story.shown : story.clicked;
-    for (const id of ids) of.add(id);
-    await this.store.receipts.add(
-      ids.map((subscriptionId) => ({ broadcastId: story.id, subscriptionId, event })),
-    );
-  }
-}
-
 // The oracle: for each name, a count over rows.
-
-type Json = Readonly<Record<string, unknown>>;
-type Oracle = (story: Story, world: World) => unknown;
-
-const count = (story: Story, isMeant: (row: Row) => boolean): number => story.rows.filter(isMeant).length;
-const isPending = ({ outcome }: Row): boolean => outcome === 'pending';
-const ofOutcome =
-  (outcome: Row['outcome']): Oracle =>
-  (story) =>
-    count(story, (row) => row.outcome === outcome);
-
-/** A local time that has come makes a row sendable. */
-const causeOf = (row: Row, { nowMs }: World): Cause =>
-  row.cause === 'localTime' && row.untilMs! <= nowMs ? 'now' : row.cause;
-
-const ofCause = (story: Story, world: World, cause: Cause): number =>
-  count(story, (row) => isPending(row) && causeOf(row, world) === cause);
-
-const isOver = ({ endedAtMs }: Story): boolean => endedAtMs !== undefined;
-
-function stateOf(story: Story, { nowMs }: World): string {
-  if (story.state === 'running' && isOver(story)) return 'done';
-  return story.state === 'running' && story.startAtMs > nowMs ? 'scheduled' : story.state;
-}
-
-const iso = (atMs: number): string => new Date(atMs).toISOString();
-
-/** Of which a row was looked at, in order. */
-const originsOf = (story: Story): readonly string[] =>
-  [
-    ...new Set(
-      story.rows
-        .filter((row) => isSettlement(row.outcome) || (row.cause !== 'now' && row.cause !== 'localTime'))
-        .map(({ origin }) => origin),
-    ),
-  ].toSorted();
-
-const isSettlement = (outcome: Row['outcome']): boolean =>
-  (settlements as readonly string[]).includes(outcome);
-
-function waitsOf(story: Story, world: World): readonly object[] {
-  const causes = (['now', 'localTime', 'retry', 'turn'] as const).map((cause) => ({
-    for: cause,
-    rows: ofCause(story, world, cause),
-  }));
-  return [...causes, ...heldBackOf(story, world).map((held) => ({ for: 'pushService', ...held }))].filter(
-    ({ rows }) => rows > 0,
-  );
-}
-
-const heldBackOf = (story: Story, world: World): readonly { origin: string; rows: number }[] =>
-  hosts
-    .map((host) => `https://${host}`)
-    .map((origin) => ({
-      origin,
-      rows: count(
-        story,
-        (row) => isPending(row) && row.origin === origin && causeOf(row, world) === 'pushService',
-      ),
-    }))
-    .filter(({ rows }) => rows > 0);
-
-function nextPartOf(story: Story, world: World): string | undefined {
-  if (isOver(story)) return undefined;
-  if (stateOf(story, world) === 'scheduled') return iso(story.startAtMs);
-  if (stateOf(story, world) !== 'running' || ofCause(story, world, 'now') > 0) return undefined;
-  const times = story.rows.filter(isPending).flatMap(({ untilMs }) => untilMs ?? []);
-  const next = Math.min(...times);
-  return next > world.nowMs && next < Infinity ? iso(next) : undefined;
-}
-
-const reports = (story: Story, event: 'shown' | 'clicked', origin?: string): number =>
-  count(
-    story,
-    (row) =>
-      (event === 'shown' ? story.shown : story.clicked).has(row.id) &&
-      (origin === undefined || row.origin === origin),
-  );
-
-const asksReceipts = ({ draft }: Story): boolean => draft.receiptActions !== undefined;
 
 /** By the names of the API's description; what is stored as it was asked for is compared as well. */
 const broadcastOracle: Readonly<Record<string, Oracle>> = {
@@ -424,7 +85,8 @@ const broadcastOracle: Readonly<Record<string, Oracle>> = {
         ),
       };
     }),
-  alarms: () => [],
+  alarms: (story) =>
+    alarmsOf(story).map(({ firstAtMs, ...alarm }) => ({ ...alarm, firstAt: iso(firstAtMs) })),
   receipts: (story) =>
     asksReceipts(story)
       ? originsOf(story)
@@ -461,7 +123,15 @@ const broadcastOracle: Readonly<Record<string, Oracle>> = {
   finishedAt: (story) => story.endedAtMs && iso(story.endedAtMs),
   title: () => 'Hello',
   audience: ({ draft }) => draft.matching ?? 'all',
-  texts: () => undefined,
+  texts: ({ draft, rows }, world) =>
+    draft.texts && [
+      {
+        language: 'de',
+        recipients: rows.filter(
+          ({ id }) => world.people.find((person) => person.id === id)!.language === 'de',
+        ).length,
+      },
+    ],
   idempotencyKey: () => undefined,
   ttlSeconds: ({ draft }) => draft.ttlSeconds,
   urgency: ({ draft }) => draft.urgency,
@@ -498,16 +168,6 @@ function withoutReachTimes(shown: Json, expected: Json, { startAtMs }: Story): r
 
 const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
 
-const isStored = ({ id }: Row, { people }: World): boolean =>
-  people.find((person) => person.id === id)!.isStored;
-
-function stateOfRow(row: Row, world: World): string {
-  if (row.outcome !== 'pending') return row.outcome;
-  const cause = causeOf(row, world);
-  if (!isStored(row, world) && (cause === 'now' || cause === 'localTime')) return 'removed';
-  return cause === 'now' ? 'pending' : 'waiting';
-}
-
 const isWaiting = (row: Row, world: World): boolean => stateOfRow(row, world) === 'waiting';
 
 /** By the columns of the CSV. */
@@ -518,8 +178,8 @@ const csvOracle: Readonly<Record<string, (row: Row, story: Story, world: World) 
     row.posts > 0 || isSettlement(row.outcome) || isStored(row, world) ? row.origin : '',
   state: (row, _story, world) => stateOfRow(row, world),
   status: ({ status }) => status ?? '',
-  reason: () => '',
-  answer: () => '',
+  reason: (row) => (row.outcome === 'rejected' ? saidBy.rejected.reason : ''),
+  answer: (row) => (row.outcome === 'rejected' ? saidBy.rejected.detail : ''),
   attempts: ({ tries }) => tries,
   last_attempt_at: ({ atMs }) => (atMs === undefined ? '' : iso(atMs)),
   waits_for: (row, _story, world) => (isWaiting(row, world) ? row.cause : ''),
@@ -533,17 +193,16 @@ const csvOracle: Readonly<Record<string, (row: Row, story: Story, world: World) 
       .filter(Boolean)
       .join(' ');
   },
-  deletion_held_since: () => '',
+  deletion_held_since: ({ id }, _story, { people }) => {
+    const { isStored: is, heldSinceMs } = people.find((person) => person.id === id)!;
+    return is && heldSinceMs !== undefined ? iso(heldSinceMs) : '';
+  },
 };
 
 const running = (world: World): readonly Story[] =>
   world.stories.filter((story) => stateOf(story, world) === 'running');
 const sumOf = (stories: readonly Story[], figure: (story: Story) => number): number =>
   stories.reduce((sum, story) => sum + figure(story), 0);
-
-/** A push service goes by its domain, if that is known. */
-const isOf = (row: Row, name: string | undefined): boolean =>
-  `.${new URL(row.origin).host}`.endsWith(`.${name}`);
 
 /** Those of the store; the others are of a process or a machine. */
 const metricsOracle: Readonly<
@@ -607,6 +266,105 @@ function describedNames({ routes }: RunningOperator, path: string): readonly str
   return Object.keys(responses['200']!.content['application/json']!.schema['properties'] as object);
 }
 
+/** Opens a page. @returns what it showed */
+async function look(visitor: Visitor, open: () => Promise<unknown>): Promise<readonly ShownFigure[]> {
+  const figures: ShownFigure[] = [];
+  const add = (figure: unknown) => figures.push(figure as ShownFigure);
+  subscribe('deskbell.figure', add);
+  await open();
+  unsubscribe('deskbell.figure', add);
+  assert.equal(visitor.page.status, 200, visitor.page.url);
+  return figures;
+}
+
+/** Each figure is right, and a page shows no number that is no figure. */
+function check(at: string, world: World, { page }: Visitor, figures: readonly ShownFigure[]): void {
+  const place = `${at}: ${page.url}`;
+  for (const shown of figures) {
+    const { name, of, value } = shown;
+    world.shown.add(name);
+    try {
+      const expected = figureOracle[name]!(world, of.split(' '), shown);
+      if (!Object.is(value, expected))
+        world.faults.add(`${place}: ${name} of ${of} is ${value}, not ${expected}`);
+    } catch (error) {
+      world.faults.add(`${place}: ${name} of ${of} is ${value}: ${error}`);
+    }
+  }
+  for (const number of othersIn(page.html, figures)) world.faults.add(`${place}: no figure: ${number}`);
+}
+
+/** What is no figure: scales of charts, what somebody wrote or chose, and what is fixed. */
+const noFigures =
+  /<(script|style|svg|pre|code|bdi|select|datalist|title)\b.*?<\/\1>|<p class="[^"]*\bticks">.*?<\/p>|<p class="quiet small">Messages per.*?<\/p>/gs;
+const fixed =
+  /50 on a page|newest 20 broadcasts|Time to \d\d %|last (24 hours|7 days)|\b(7|30|90) days\b|(?<![\w.])[\w.-]+\.(com|org)\b/g;
+
+const words = (html: string): string => decode(html.replaceAll(/<[^>]+>/g, ' ')).replaceAll(/\s+/g, ' ');
+
+function othersIn(html: string, figures: readonly ShownFigure[]): readonly string[] {
+  const texts = new Set(figures.map(({ text }) => text));
+  const known = [...texts]
+    .map((text) => words(text.replaceAll(noFigures, ' ')).replaceAll(fixed, ' ').trim())
+    .filter((text) => /\d/.test(text))
+    .toSorted((one, other) => other.length - one.length)
+    .map((text) => RegExp.escape(text));
+  const rest = words(html.replaceAll(noFigures, ' ')).replaceAll(fixed, ' ');
+  const others =
+    known.length === 0
+      ? rest
+      : rest.replaceAll(new RegExp(`(?<![\\d,.])(?:${known.join('|')})(?!\\d)`, 'g'), ' ');
+  return others.match(/(?:\S+ ){0,3}\S*\d\S*(?: \S+){0,3}/g) ?? [];
+}
+
+const reported = {
+  connections: 2,
+  inFlight: 3,
+  queued: 4,
+  maxInFlight: 9,
+  answers: 100,
+  throttled: 5,
+  breaker: 'closed' as const,
+};
+
+/** Has a broadcast recur. */
+async function schedule(
+  { read }: RunningOperator,
+  world: World,
+  cron: string,
+  nextAtMs: number,
+): Promise<void> {
+  const body = { cron, audience: 'all', message: { title: 'Hello', message: 'World' }, ttlSeconds: 7200 };
+  const { id } = await read<{ readonly id: number }>('/v1/schedules', { method: 'POST', body });
+  world.schedules.push({ id, createdAtMs: world.nowMs, nextAtMs, pausedAtMs: undefined });
+  world.audited.push({ atMs: world.nowMs, status: 201 });
+}
+
+async function comparePages(moment: string, world: World, visitor: Visitor): Promise<void> {
+  const paths = [
+    '/console/',
+    '/console/?range=day',
+    '/console/?range=week',
+    '/console/broadcasts',
+    '/console/schedules',
+    '/console/subscriptions',
+    '/console/subscriptions/visits',
+    '/console/channels',
+    '/console/bells',
+    '/console/push-services',
+    '/console/keys',
+    '/console/audit',
+    ...['user-a', 'user-b', 'user-f'].map((user) => `/console/people?user=${user}`),
+    ...world.stories.slice(1, 3).map(({ id }) => `/console/broadcasts/${id}`),
+    ...world.schedules.map(({ id }) => `/console/schedules/${id}`),
+    ...[1, 4, 18, 20].map((id) => `/console/subscriptions/${id}`),
+  ];
+  for (const path of paths) {
+    const figures = await look(visitor, () => visitor.open(path));
+    check(moment, world, visitor, figures);
+  }
+}
+
 async function compare(
   moment: string,
   world: World,
@@ -620,11 +378,13 @@ async function compare(
       Object.entries(broadcastOracle).map(([name, figure]) => [name, figure(story, world)]),
     );
     const [shown, counted] = withoutReachTimes(answer, expected, story);
-    assert.deepEqual(shown, plain(counted), at);
+    world.expect(`${at}: API`, () => assert.deepEqual(shown, plain(counted)));
 
-    const page = await visitor.open(`/console/broadcasts/${story.id}`);
+    const figures = await look(visitor, () => visitor.open(`/console/broadcasts/${story.id}?user=user-b`));
+    check(moment, world, visitor, figures);
+    const { page } = visitor;
     const { 'Time to 50 %': _50, 'Time to 95 %': _95, 'Time to 99 %': _99, ...tiles } = tilesOf(page);
-    assert.deepEqual(tiles, tilesOracle(story, world), at);
+    world.expect(`${at}: tiles`, () => assert.deepEqual(tiles, tilesOracle(story, world)));
     const state = /<span class="badge (\w+)">([^<]+)</.exec(
       page.html.slice(page.html.indexOf('live-progress')),
     );
@@ -639,16 +399,18 @@ async function compare(
     const known = [...story.rows, ...story.leftOut]
       .filter((row) => stateOfRow(row, world) !== 'removed' || row.posts > 0 || story.hasSets)
       .toSorted((one, other) => one.id - other.id);
-    assert.deepEqual(
-      lines,
-      known.map((row) =>
-        Object.values(csvOracle)
-          .map((cell) => cell(row, story, world))
-          .join(','),
+    world.expect(`${at}: CSV`, () =>
+      assert.deepEqual(
+        lines,
+        known.map((row) =>
+          Object.values(csvOracle)
+            .map((cell) => cell(row, story, world))
+            .join(','),
+        ),
       ),
-      at,
     );
   }
+  await comparePages(moment, world, visitor);
   const metrics = await (await operator.ask('/metrics')).text();
   const names = new Set<string>();
   for (const [, name = '', given = '', value] of metrics.matchAll(/^deskbell_(\w+)(?:\{(.*)\})? (\S+)$/gm)) {
@@ -659,7 +421,7 @@ async function compare(
     );
     const figure = metricsOracle[name];
     assert.ok(figure, `the metric ${name} has no oracle`);
-    assert.equal(Number(value), figure(world, labels), `${moment}: ${name} ${given}`);
+    world.expect(`${moment}: ${name} ${given}`, () => assert.equal(Number(value), figure(world, labels)));
   }
   // of an origin and outcome, only once there is one
   for (const name of names) world.metrics.add(name);
@@ -679,6 +441,8 @@ test('what is shown of broadcasts is what a plain count over their rows gives, i
   assert.equal(csvHeader, `${Object.keys(csvOracle).join(',')}\r\n`);
 
   await world.subscribe();
+  await schedule(operator, world, '0 9 * * *', noonMs + 22 * hourMs);
+  await schedule(operator, world, '30 12 * * *', noonMs + 1.5 * hourMs);
   const nobody = await world.create('to nobody', {
     changes: { matching: { tags: { all: ['none'] } } },
     isIn: () => false,
@@ -716,6 +480,11 @@ test('what is shown of broadcasts is what a plain count over their rows gives, i
   const cancelled = await world.create('cancelled on its way');
   const expired = await world.create('expired');
   const asking = await world.create('with receipts', { changes: { receiptActions: [] } });
+  const german = new TextEncoder().encode('{"title":"Hallo","message":"Welt"}');
+  const texts = await world.create('in two languages', {
+    changes: { texts: new Map([['de', german]]) },
+    split: { languages: ['de'] },
+  });
   await compare('when they were made', world, operator, visitor);
 
   const fates: readonly Fate[] = ['accepted', 'rejected', 'doubtful', 'exhausted', 'capped', 'retry'];
@@ -727,8 +496,9 @@ test('what is shown of broadcasts is what a plain count over their rows gives, i
   await world.deliver(cancelled, ({ id }) => (id % 2 === 0 ? 'accepted' : 'retry'));
   await world.deliver(expired, () => 'expired');
   await world.deliver(asking, () => 'accepted');
-  await world.report(asking, 'shown', [1, 2, 3, 4, 5]);
-  await world.report(asking, 'clicked', [1, 2]);
+  await world.deliver(texts, ({ id }) => (id > 20 ? 'dormant' : 'accepted'));
+  await world.tell(asking, 'shown', [1, 2, 3, 4, 5]);
+  await world.tell(asking, 'clicked', [1, 2]);
   await world.store.broadcasts.pause(paused.id);
   paused.state = 'paused';
   await compare('when some was sent', world, operator, visitor);
@@ -742,7 +512,22 @@ test('what is shown of broadcasts is what a plain count over their rows gives, i
   });
   const gone = await world.create('that ends subscriptions');
   await world.deliver(gone, ({ id }) => (id === 18 ? 'gone' : 'accepted'));
-  await compare('when a subscription has ended', world, operator, visitor);
+  const goneThere = await world.create('that calls Windows gone', { changes: { sliceRows: 100 } });
+  await world.deliver(goneThere, ({ origin }) => (origin.endsWith(windows) ? 'gone' : 'accepted'));
+  await world.report(
+    ['ivy', 'ivy', 'oak'],
+    [
+      { ...reported, origin: `https://${hosts[0]}`, latencyMs: 42 },
+      {
+        ...reported,
+        origin: `https://${windows}`,
+        breaker: 'open',
+        breakerReason: 'no route',
+        unreachableMs: 90_000,
+      },
+    ],
+  );
+  await compare('when subscriptions have ended, and workers report', world, operator, visitor);
 
   world.nowMs += hourMs;
   await world.remove(({ user }) => user === 'user-a');
@@ -761,4 +546,11 @@ test('what is shown of broadcasts is what a plain count over their rows gives, i
   // the session of yesterday is over
   await compare('the next day', world, operator, await signIn(operator, 'full', 'eve'));
   for (const name of Object.keys(metricsOracle)) assert.ok(world.metrics.has(name), name);
+  assert.deepEqual([...world.faults], []);
+  const others = Object.keys(figureOracle).filter((name) => !world.shown.has(name) && !notShown.test(name));
+  assert.deepEqual(others, [], 'each figure is shown');
 });
+
+/** What pages show only while somebody acts, or of many. */
+const notShown =
+  /^(alarm.(ack|other)|answer.rarer|bell|broadcast.(unacc|eta)|done|draft|more|overview.(ack|open|shown)|person.d|removed|review|schedule.pau|subscription.ended|tag)/;

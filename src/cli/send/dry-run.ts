@@ -84,7 +84,7 @@ function readerLines(readers: ReaderCounts): readonly string[] {
   const texts = [...byText].map(
     ([language, count]) =>
       [
-        formatReaderCount(count, readers),
+        count,
         `get ${language === undefined ? "the message's own text" : `the text in ${language}`}`,
       ] as const,
   );
@@ -93,7 +93,7 @@ function readerLines(readers: ReaderCounts): readonly string[] {
     : 'Of these:';
   const counts = [...texts, ...describeReaderCounts(readers)];
   if (counts.length === 0) return [];
-  return [head, ...counts.map(([count, words]) => `  ${count} ${words}`)];
+  return [head, ...counts.map(([count, words]) => `  ${formatReaderCount(count, readers)} ${words}`)];
 }
 
 const readersToFields = ({ byText, reached, fromMs, throughMs, ...counts }: ReaderCounts): object => ({

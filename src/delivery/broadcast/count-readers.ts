@@ -45,10 +45,10 @@ export interface ReaderCounts {
 
 /** `1,234`, or `about 1,200` if it is an estimate. */
 export const formatReaderCount = (count: number, { isEstimate }: ReaderCounts): string =>
-  isEstimate ? `about ${formatEstimate(count)}` : formatCount(count);
+  isEstimate && count > 0 ? `about ${formatEstimate(count)}` : formatCount(count);
 
 /** The counts that are not 0, besides those of texts, with their meanings; inactive readers are included even if there are none. */
-export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [string, string])[] => {
+export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [number, string])[] => {
   const described = (
     [
       [counts.channelOff, 'have the channel off, and get nothing'],
@@ -59,9 +59,7 @@ export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [
       [counts.heldByQuietHours, 'get it when their quiet hours end'],
       [counts.expired, 'would get nothing: it expires before their quiet hours end'],
     ] as const
-  )
-    .filter(([count]) => count > 0)
-    .map(([count, words]) => [formatReaderCount(count, counts), words] as const);
+  ).filter(([count]) => count > 0);
   return counts.inactive === 0 ? [...described, nobodyInactive] : described;
 };
 
@@ -76,7 +74,7 @@ function timesOf({ atOnce, byText, throughMs }: ReaderCounts): readonly (readonl
 }
 
 const nobodyInactive = [
-  '0',
+  0,
   'are left out as inactive: only broadcasts with receipts count, for 30 days',
 ] as const;
 

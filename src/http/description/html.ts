@@ -7,7 +7,7 @@ export interface Html {
 }
 
 /** `false` and `undefined` give nothing, for use with `&&`. */
-type Part = string | number | Html | readonly Part[] | false | undefined;
+type Part = string | Html | readonly Part[] | false | undefined;
 
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { [made]: String.raw({ raw: texts }, ...parts.map(toText)) };

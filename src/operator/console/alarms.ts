@@ -10,13 +10,13 @@ import {
 } from '../../delivery/alarms/standing-alarm.ts';
 import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../delivery/broadcast/meanings.ts';
-import { countOf, formatCount } from '../../errors/format-count.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Alarm } from '../../store/broadcasts.ts';
 import type { OperatorContext } from '../context.ts';
 import { notice, timeFromNow, untrusted, urlWith } from './components.ts';
+import { counted, figure, figuresOf } from './figures.ts';
 import { audited, textField } from './forms.ts';
-import { pages, sendPage } from './page.ts';
+import { broadcastLink, pages, sendPage } from './page.ts';
 import { type ConsoleSession, csrfField, sessionOf } from './sessions.ts';
 
 export const renderAlarms = (alarms: readonly Html[]): Html =>
@@ -56,10 +56,11 @@ const nameOf = (link: string): string =>
 /** Everything but the title. */
 function describeStanding(alarm: StandingAlarm): Html {
   const { remedy, detail, sinceMs, kind, broadcastIds, acknowledgement } = alarm;
-  const count = formatAlarmCount(alarm);
+  const shown = figuresOf('alarm', alarm.id);
+  const count = shown('count', alarm.count, () => formatAlarmCount(alarm));
   return html`${remedy !== '' && html`<p>${remedy}</p>`}
     <p class="quiet small">
-      ${count !== '' && html`${count} · `}${sinceMs !== undefined && html`since ${timeFromNow(sinceMs)} · `}
+      ${count !== '' && html`${count} · `}${sinceMs !== undefined && html`since ${shown('since', sinceMs, timeFromNow)} · `}
       ${nameBroadcasts(broadcastIds)}<code>${kind}</code>${
         detail !== '' && html` · its reason: “${untrusted(detail)}”`
       }
@@ -67,8 +68,8 @@ function describeStanding(alarm: StandingAlarm): Html {
     ${
       acknowledgement &&
       html`<p class="small">
-        <strong>${acknowledgement.operator}</strong> knows of it since ${timeFromNow(acknowledgement.atMs)}:
-        “${untrusted(acknowledgement.note)}”
+        <strong>${acknowledgement.operator}</strong> knows of it since
+        ${shown('acknowledgedAt', acknowledgement.atMs, timeFromNow)}: “${untrusted(acknowledgement.note)}”
       </p>`
     }`;
 }
@@ -77,23 +78,22 @@ function nameBroadcasts(ids: readonly number[]): Html | false {
   if (ids.length === 0) return false;
   const named = ids.toReversed().slice(0, namedBroadcasts);
   const others = ids.length - named.length;
-  const links = named.map(
-    (id, index) => html`${index > 0 && ', '}<a href="/console/broadcasts/${id}">${id}</a>`,
-  );
+  const links = named.map((id, index) => html`${index > 0 && ', '}${broadcastLink(id)}`);
   return html`${ids.length === 1 ? 'broadcast' : 'broadcasts'}
-  ${links}${others > 0 && html` and ${formatCount(others)} others`} · `;
+  ${links}${others > 0 && html` and ${figure('alarm.otherBroadcasts', others)} others`} · `;
 }
 
 /** An alarm of one broadcast, on its page. */
-export function renderAlarm(alarm: Alarm): Html {
+export function renderAlarm(alarm: Alarm, broadcastId: number): Html {
   const { origin, reason, detail, rows, firstAtMs } = alarm;
+  const shown = figuresOf('raised', `${broadcastId} ${origin} ${reason}`);
   const { meaning, remedy } = meaningOf(reason);
   return notice(
     rankOf(reason) === 'urgent' ? 'bad' : 'warn',
     origin === '' ? meaning || reason : `${hostOf(origin)}: ${meaning || reason}`,
     html`${remedy !== '' && html`<p>${remedy}</p>`}
       <p class="quiet small">
-        ${countOf(rows, 'message')}, first ${timeFromNow(firstAtMs)} ·
+        ${shown('rows', rows, counted('message'))}, first ${shown('firstAt', firstAtMs, timeFromNow)} ·
         <code>${reason}</code>${detail !== '' && html` · its reason: “${untrusted(detail)}”`}
       </p>`,
   );
@@ -155,7 +155,7 @@ const renderForm = ({ id }: StandingAlarm, session: ConsoleSession): Html =>
       ${csrfField(session)} <input type="hidden" name="alarm" value="${id}" />
       <label>
         Note for other operators
-        <input name="note" required maxlength="${maxNoteLength}" autocomplete="off" />
+        <input name="note" required maxlength="${String(maxNoteLength)}" autocomplete="off" />
       </label>
       <div class="buttons">
         <button class="primary">Acknowledge</button> <a class="button" href="${pages.Overview}">Back</a>

@@ -1,12 +1,12 @@
 // Bar charts as SVG, with a scale, a time axis, a place for the values of the bar under the pointer, and all figures as a table, from
 // which the page's script reads them. A page needs neither script nor inline style for a chart.
-import { formatReached } from '../../delivery/broadcast/format-broadcast.ts';
-import { formatCount } from '../../errors/format-count.ts';
+import { formatReached, reachedShare } from '../../delivery/broadcast/format-broadcast.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { type Broadcast, type Settlement, settlements } from '../../store/broadcasts.ts';
 import type { OutcomeInterval, SubscriptionDay } from '../../store/statistics.ts';
 import { formatSpan, time } from './components.ts';
+import { counted, figure, type FigureName, figuresOf } from './figures.ts';
 
 /** Bars of equal width, and the labels below the beginning, middle and end of the time. */
 interface TimeAxis {
@@ -70,7 +70,7 @@ function chartFrame({ label, heading, rows, sum, heightPixels, scale, bars }: Dr
       </p>
     </div>
     <div class="plot">
-      <svg class="scale quiet" height="${heightPixels}" aria-hidden="true">
+      <svg class="scale quiet" height="${String(heightPixels)}" aria-hidden="true">
         ${marks
           .filter(hasRoom)
           .map(
@@ -86,15 +86,15 @@ function chartFrame({ label, heading, rows, sum, heightPixels, scale, bars }: Dr
       </svg>
       <svg
         class="bars"
-        viewBox="0 0 ${chartWidth} ${heightPixels}"
+        viewBox="${`0 0 ${chartWidth} ${heightPixels}`}"
         preserveAspectRatio="none"
-        height="${heightPixels}"
+        height="${String(heightPixels)}"
         role="img"
         aria-label="${label}: ${sum}"
         data-rows="${rows}"
-        data-since="${sinceMs}"
-        data-step="${stepMs}"
-        data-count="${count}"
+        data-since="${String(sinceMs)}"
+        data-step="${String(stepMs)}"
+        data-count="${String(count)}"
       >
         <path class="axis" d="${lines.join('')}" />
         ${bars}
@@ -113,13 +113,13 @@ const baselineOf = (mark: number, { top, bottom }: Scale): string => {
 const rect = (x: number, y: number, width: number, height: number): string =>
   `M${round(x)} ${round(y)}h${round(width)}v${round(height)}h-${round(width)}z`;
 
-const round = (value: number): number => Math.round(value * 10) / 10;
+const round = (value: number): string => String(Math.round(value * 10) / 10);
 
 export interface FigureRow {
   /** Index of the bar in its chart. */
   readonly index: number;
   readonly name: string | Html;
-  readonly values: readonly number[];
+  readonly values: readonly string[];
 }
 
 /** @param groups rows of each chart by its name; a bar without a row has no values */
@@ -150,7 +150,7 @@ function figuresTable(
               ${
                 heading !== undefined &&
                 html`<tr>
-                  <th scope="rowgroup" colspan="${columns}">${heading}</th>
+                  <th scope="rowgroup" colspan="${String(columns)}">${heading}</th>
                 </tr>`
               }
               ${figures.map(renderRow)}
@@ -163,12 +163,16 @@ function figuresTable(
 
 // Kept short: a page may have hundreds of rows, and gets them again each second.
 const renderRow = ({ index, name, values }: FigureRow): Html =>
-  html`<tr data-bar="${index}">
+  html`<tr data-bar="${String(index)}">
     <th scope="row">${name}</th>
-    ${values.map((value) => html`<td class="number">${value > 0 && formatCount(value)}</td>`)}
+    ${values.map((value) => html`<td class="number">${value}</td>`)}
   </tr>`;
 
-const nameOfBar = ({ sinceMs, stepMs }: TimeAxis, index: number): Html => time(sinceMs + index * stepMs);
+const timeOfBar = ({ sinceMs, stepMs }: TimeAxis, index: number): number => sinceMs + index * stepMs;
+
+/** Nothing for 0: the bars of a table are mostly empty. */
+const barFigure = (name: FigureName, value: number, of: string): string =>
+  value > 0 ? figure(name, value, of) : '';
 
 /** What happened at one push service, in bars of equal width. */
 export interface ServiceBars {
@@ -233,8 +237,8 @@ function outcomeBars({ bars }: ServiceBars, scale: Scale): Html {
 const sumOf = (bar: Readonly<Record<Settlement, number>>): number =>
   settlements.reduce((sum, outcome) => sum + bar[outcome], 0);
 
-/** Outcomes by push service, one chart below the other, all to one scale. */
-export function serviceCharts(services: readonly ServiceBars[], axis: TimeAxis): Html {
+/** Outcomes by push service, one chart below the other, all to one scale. @param scope of what time or broadcast */
+export function serviceCharts(services: readonly ServiceBars[], axis: TimeAxis, scope: string): Html {
   const shown = settlements.filter((outcome) => services.some(({ sums }) => sums[outcome] > 0));
   const scale = { top: roundUp(Math.max(1, ...services.flatMap(({ bars }) => bars.map(sumOf)))), bottom: 0 };
   const unit = `Messages per ${formatStep(axis)}`;
@@ -248,7 +252,7 @@ export function serviceCharts(services: readonly ServiceBars[], axis: TimeAxis):
                 label: service.pushService,
                 heading: html`<h3>${service.pushService}</h3>`,
                 rows: `service-${index}`,
-                sum: sumsText(service.sums),
+                sum: sumsText(service.sums, `${scope} ${service.pushService}`),
                 heightPixels: serviceHeight,
                 scale,
                 bars: outcomeBars(service, scale),
@@ -270,8 +274,14 @@ export function serviceCharts(services: readonly ServiceBars[], axis: TimeAxis):
           .filter(([, bar]) => sumOf(bar) > 0)
           .map(([bar, counts]) => ({
             index: bar,
-            name: nameOfBar(axis, bar),
-            values: shown.map((outcome) => counts[outcome]),
+            name: figure('bars.from', timeOfBar(axis, bar), scope, time),
+            values: shown.map((outcome) =>
+              barFigure(
+                `bars.${outcome}`,
+                counts[outcome],
+                `${scope} ${pushService} ${timeOfBar(axis, bar)} ${timeOfBar(axis, bar + 1)}`,
+              ),
+            ),
           })),
       })),
     )}`;
@@ -283,14 +293,14 @@ function formatStep({ stepMs }: TimeAxis): string {
   return lookUp({ '1 s': 'second', '1 min': 'minute', '1 h': 'hour' }, words) ?? words;
 }
 
-/** `1,200 accepted · 3 gone · 12 tried again` */
-export function sumsText(sums: ServiceBars['sums']): string {
-  const again = sums.attempts - sums.accepted - sums.gone - sums.rejected;
+/** `1,200 accepted · 3 gone · 1,215 attempts` */
+export function sumsText(sums: ServiceBars['sums'], of: string): string {
+  const shown = figuresOf('services', of);
   const parts = settlements
     .filter((outcome) => sums[outcome] > 0)
-    .map((outcome) => `${formatCount(sums[outcome])} ${outcome}`);
-  if (again > 0) parts.push(`${formatCount(again)} tried again`);
-  return parts.join(' · ');
+    .map((outcome) => `${shown(`${outcome}`, sums[outcome])} ${outcome}`);
+  const tries = shown('attempts', sums.attempts, counted('attempt'));
+  return [...parts, ...(sumOf(sums) === sums.attempts ? [] : [tries])].join(' · ');
 }
 
 export const legend = (names: readonly string[]): Html =>
@@ -306,9 +316,18 @@ export const legend = (names: readonly string[]): Html =>
     )}
   </ul>`;
 
+export const reachedFigure = (broadcast: Broadcast): string =>
+  figure('broadcast.reachedShare', reachedShare(broadcast) ?? 0, broadcast.id, () =>
+    formatReached(broadcast),
+  );
+
+/** `990 of 1,000 reached` */
+export const reachedWords = ({ id, recipients, counts }: Broadcast): string =>
+  `${figure('broadcast.accepted', counts.accepted, id)} of ${figure('broadcast.recipients', recipients, id)} reached`;
+
 /** The progress of a broadcast, with its outcomes. */
 export function progressBar(broadcast: Broadcast): Html {
-  const { recipients, counts } = broadcast;
+  const { id, recipients, counts } = broadcast;
   let x = 0;
   const parts = settlements
     .filter((outcome) => counts[outcome] > 0)
@@ -327,7 +346,7 @@ export function progressBar(broadcast: Broadcast): Html {
     viewBox="0 0 100 4"
     preserveAspectRatio="none"
     role="img"
-    aria-label="${formatReached(broadcast)} of ${formatCount(recipients)} reached"
+    aria-label="${reachedFigure(broadcast)} of ${figure('broadcast.recipients', recipients, id)} reached"
   >
     ${parts}
   </svg>`;
@@ -365,7 +384,7 @@ export function dayBars(days: readonly SubscriptionDay[], sinceMs: number, count
     {
       label,
       rows: 'days',
-      sum: `${formatCount(sumOfDays('gained'))} gained · ${formatCount(sumOfDays('lost'))} lost, days in UTC`,
+      sum: `${figure('days.gained', sumOfDays('gained'), 'all')} gained · ${figure('days.lost', sumOfDays('lost'), 'all')} lost, days in UTC`,
       heightPixels: dayChartHeight,
       scale,
       bars: html`${bars}`,
@@ -378,8 +397,11 @@ export function dayBars(days: readonly SubscriptionDay[], sinceMs: number, count
       rows: 'days',
       figures: shown.map(({ startMs, gained, lost }, index) => ({
         index,
-        name: dateOf(startMs),
-        values: [gained, lost],
+        name: figure('days.date', dateOf(startMs), '', String),
+        values: [
+          barFigure('days.gained', gained, dateOf(startMs)),
+          barFigure('days.lost', lost, dateOf(startMs)),
+        ],
       })),
     },
   ])}`;

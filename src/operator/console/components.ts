@@ -1,10 +1,10 @@
 // The parts that pages are made of. Text from push services, browsers and users of the site must go through `untrusted`.
 import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { formatCount } from '../../errors/format-count.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { escapeControls, escapeProse } from '../../errors/untrusted-text.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
+import { figure } from './figures.ts';
 import type { Fields } from './forms.ts';
 
 const units = [
@@ -74,9 +74,12 @@ const stateVariants: Readonly<Record<ReturnType<typeof stateOf>, Variant>> = {
 
 /** Green means reached: of one that reached nobody it is red, or grey if there was nobody to reach. */
 export function stateBadge(broadcast: Broadcast): Html {
-  const state = stateOf(broadcast);
-  if (state !== 'done' || broadcast.counts.accepted > 0) return badge(state, stateVariants[state]);
-  return badge('done, reached nobody', broadcast.recipients === 0 ? 'plain' : 'bad');
+  const { id, recipients, counts } = broadcast;
+  return figure('broadcast.state', stateOf(broadcast), id, (state) =>
+    state !== 'done' || counts.accepted > 0
+      ? badge(state, stateVariants[state])
+      : badge('done, reached nobody', recipients === 0 ? 'plain' : 'bad'),
+  );
 }
 
 /** Not a heading, so that it fits below headings of any level. */
@@ -158,7 +161,7 @@ export const facts = (entries: readonly (readonly [string, string | Html])[]): H
 
 /** Says how many hosts are not shown, if any. */
 export const moreHosts = (count: number): Html | false =>
-  count > 0 && html`<p class="quiet">and ${formatCount(count)} more hosts</p>`;
+  count > 0 && html`<p class="quiet">and ${figure('more.hosts', count)} more hosts</p>`;
 
 export const isFiltered = (given: Fields): boolean => Object.values(given).some(Boolean);
 

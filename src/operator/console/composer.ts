@@ -1,5 +1,4 @@
 // The composer as HTML: fields on the left, the summary and a preview of the notification on the right.
-import { formatCount } from '../../errors/format-count.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import {
   memberDescriptions,
@@ -22,6 +21,7 @@ import { zoneField, zoneLabel } from './local-time-input.ts';
 import type { Channel } from '../../audience/channels.ts';
 import { describeLanguage, languagesOf, renderLanguages } from './languages.ts';
 import { type ConsoleSession, csrfField } from './sessions.ts';
+import { figure } from './figures.ts';
 import type { Fields } from './forms.ts';
 import { renderPreviews } from './preview.ts';
 import { lookUp } from '../../errors/look-up.ts';
@@ -88,10 +88,10 @@ const renderSummary = ({ notes, vapidPublicKey }: Composer): Html =>
 /** Counts are labels, because some browsers show only these. */
 const renderSuggestions = ({ tags, isSample }: Composer): Html =>
   html`<datalist id="tags">
-    ${tags.map(
-      ({ tag, subscriptions }) =>
-        html`<option value="${tag}">${tag}: ${isSample && 'about '}${formatCount(subscriptions)}</option>`,
-    )}
+    ${tags.map(({ tag, subscriptions }) => {
+      const count = figure('tag.subscriptions', subscriptions, tag);
+      return html`<option value="${tag}">${tag}: ${isSample && 'about '}${count}</option>`;
+    })}
   </datalist>`;
 
 /** Rarely used members; open if one of the fields is filled in. */
@@ -211,7 +211,7 @@ const renderActions = (form: FormState): Html =>
     actionFieldNames,
     html`${actionIndexes.map(
       (index) =>
-        html`<div class="pair" role="group" aria-label="Button ${index + 1}">
+        html`<div class="pair" role="group" aria-label="${`Button ${index + 1}`}">
           ${textInput(form, `actionTitle${index}`, { label: `Button ${index + 1}` })}
           ${textInput(form, `actionUrl${index}`, { label: 'Opens' })}
           ${textInput(form, `actionIcon${index}`, { label: 'Icon' })}

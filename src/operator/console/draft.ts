@@ -3,7 +3,6 @@
 import { formatAskedAudience } from '../../delivery/broadcast/format-broadcast.ts';
 import { type AudienceEstimator, formatAudienceSize } from '../../delivery/broadcast/estimate-audience.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { formatCount } from '../../errors/format-count.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { measureMessage, memberSizes } from '../../protocol/message/measure-message.ts';
@@ -16,6 +15,7 @@ import { pickDeliveryOptions } from '../../store/delivery-options.ts';
 import type { Store } from '../../store/store.ts';
 import { notice, untrusted } from './components.ts';
 import { actionCount, actionFields, filledActions, type FormState } from './form-fields.ts';
+import { figure, idText } from './figures.ts';
 import { type Fields, optionalField } from './forms.ts';
 import { fromTexts } from './languages.ts';
 import { describeLocalTime, toLocalTime, toStart } from './local-time-input.ts';
@@ -98,17 +98,17 @@ function describeMessage(fields: Fields): Draft {
   );
   const { localized, bytes, maxBytes } = longest!;
   const language = localized.language === undefined ? '' : `, in ${localized.language}`;
-  const size = `${formatCount(bytes)} of ${formatCount(maxBytes)} bytes${language}`;
+  const size = `${figure('draft.bytes', bytes)} of ${figure('draft.maxBytes', maxBytes)} bytes${language}`;
   const excess = bytes - maxBytes;
   if (excess <= 0) return { notes: { size }, faults: {} };
   const [largest] = memberSizes(localized);
   const field = memberField(largest?.member ?? '', fields);
   return {
-    notes: { size: `${size}, ${formatCount(excess)} too many` },
+    notes: { size: `${size}, ${figure('draft.excess', excess)} too many` },
     faults: {
       [field]:
-        `This has ${formatCount(largest?.bytes ?? 0)} bytes, and the message ${formatCount(excess)} more than the ` +
-        `${formatCount(maxBytes)} that fit into a push message. Shorten it.`,
+        `This has ${figure('draft.memberBytes', largest?.bytes ?? 0, field)} bytes, and the message ${figure('draft.excess', excess)} more than the ` +
+        `${figure('draft.maxBytes', maxBytes)} that fit into a push message. Shorten it.`,
     },
   };
 }
@@ -123,7 +123,7 @@ function describePictures(fields: Fields): Draft {
     const url = lookUp(fields, name) ?? '';
     if (url === '') return [];
     const note = /^data:/i.test(url)
-      ? `This data URL takes ${formatCount(Buffer.byteLength(url))} bytes of the message.`
+      ? `This data URL takes ${figure('draft.pictureBytes', Buffer.byteLength(url), name)} bytes of the message.`
       : `Each browser loads it ${URL.canParse(url) ? `from ${new URL(url).host}` : 'from your site'} when it shows the message.`;
     return [[name, note] as const];
   });
@@ -132,13 +132,18 @@ function describePictures(fields: Fields): Draft {
 
 function describeTime(fields: Fields, nowMs: number): Draft {
   const startAt = toStart(fields, nowMs);
-  const notes = startAt && { startAt: describeLocalTime(startAt.getTime(), fields, nowMs) };
+  const notes = startAt && {
+    startAt: figure('draft.start', startAt.getTime(), '', (atMs) => describeLocalTime(atMs, fields, nowMs)),
+  };
   return { notes: notes ?? {}, faults: {} };
 }
 
 async function describeRecipients(fields: Fields, estimator: AudienceEstimator): Promise<Draft> {
   const size = await estimator.estimate(toAudience(fields));
-  return { notes: { recipients: formatAudienceSize(size) }, faults: {} };
+  return {
+    notes: { recipients: figure('draft.recipients', size.count, '', () => formatAudienceSize(size)) },
+    faults: {},
+  };
 }
 
 export interface Duplicate {
@@ -158,7 +163,7 @@ export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore
   const lacking = [
     ...(message === undefined ? [html`Its payload is not a message with title and text.`] : []),
     ...((message?.actions?.length ?? 0) > actionCount
-      ? [html`The form has room for ${actionCount} buttons.`]
+      ? [html`The form has room for ${String(actionCount)} buttons.`]
       : []),
     ...(audienceFields === undefined
       ? [html`It went to ${untrusted(formatAskedAudience(audience))}: choose an audience.`]
@@ -173,7 +178,7 @@ export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore
     },
     done: notice(
       lacking.length === 0 ? 'good' : 'warn',
-      `A copy of broadcast ${id}; it is sent only after the review`,
+      `A copy of broadcast ${idText('broadcast', id)}; it is sent only after the review`,
       html`${lacking.map((text) => html`<p>${text}</p>`)}`,
     ),
   };

@@ -2,9 +2,14 @@
 // or person. A broadcast is named by its title, otherwise its text, otherwise its number.
 import { countMeanings, meaningOf } from '../../delivery/broadcast/meanings.ts';
 import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { formatCount } from '../../errors/format-count.ts';
 import { html, type Html } from '../../http/description/html.ts';
-import { describeAttempt, type WordPart, wordsOf } from '../../operations/outcomes.ts';
+import {
+  describeAttempt,
+  explain as explainOutcome,
+  textOf,
+  type WordPart,
+  wordsOf,
+} from '../../operations/outcomes.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { readPayloadTexts } from '../../protocol/message/read-message.ts';
@@ -23,8 +28,9 @@ import {
   untrusted,
   type Variant,
 } from './components.ts';
+import { figure, figuresOf } from './figures.ts';
 import { idField } from './forms.ts';
-import { subscriptionLink } from './page.ts';
+import { broadcastLink, subscriptionLink, urlOf } from './page.ts';
 
 const maxCharacters = 80;
 
@@ -50,8 +56,8 @@ function firstCharacters(text: string): string {
 
 const shownAnswers = 50;
 
-/** @param none shown if there is none */
-export function answersTable(answers: readonly AnswerCount[], none: string): Html {
+/** @param none shown if there is none @param scope which broadcasts they are of */
+export function answersTable(answers: readonly AnswerCount[], none: string, scope: string): Html {
   const kinds = Map.groupBy(answers, ({ origin, outcome, reason, status, detail }) =>
     JSON.stringify([pushServiceName(origin), outcome, reason, status, detail]),
   );
@@ -77,22 +83,26 @@ export function answersTable(answers: readonly AnswerCount[], none: string): Htm
       .map((sum) => [
         pushServiceName(sum.origin),
         badge(sum.outcome, sum.outcome === 'rejected' ? 'bad' : 'plain'),
-        sum.status === undefined ? '' : String(sum.status),
-        formatCount(sum.rows),
+        sum.status === undefined ? '' : figure('answer.status', sum.status, nameAnswer(sum, scope), String),
+        figure('answer.rows', sum.rows, nameAnswer(sum, scope)),
         explain(sum),
-        time(sum.lastAtMs),
+        figure('answer.lastAt', sum.lastAtMs, nameAnswer(sum, scope), time),
       ]),
     none,
   )}
   ${renderRest(sums.slice(shownAnswers))}`;
 }
 
+const nameAnswer = ({ origin, outcome, status }: AnswerCount, scope: string): string =>
+  `${scope} ${pushServiceName(origin)} ${outcome} ${status}`;
+
 function renderRest(rest: readonly AnswerCount[]): Html | false {
   const times = rest.reduce((sum, { rows }) => sum + rows, 0);
   return (
     rest.length > 0 &&
     html`<p class="quiet">
-      and ${formatCount(rest.length)} rarer answers, ${formatCount(times)} times together
+      and ${figure('answer.rarer', rest.length)} rarer answers, ${figure('answer.rarerRows', times)} times
+      together
     </p>`
   );
 }
@@ -104,6 +114,9 @@ function explain({ outcome, reason, detail }: AnswerCount): Html {
   const remedy = reason === undefined ? '' : meaningOf(reason).remedy;
   return html`${renderWords({ reason, detail })}${remedy !== '' && html` <span class="quiet">${remedy}</span>`}`;
 }
+
+const nameAttempt = ({ broadcastId, subscriptionId, atMs }: AttemptRecord): string =>
+  `${broadcastId} ${subscriptionId} ${atMs}`;
 
 const tones: Readonly<Record<string, Variant>> = { accepted: 'good', rejected: 'bad', retry: 'warn' };
 
@@ -119,14 +132,19 @@ export function attemptsTable(attempts: readonly AttemptRecord[], none: string):
       Status: 'number',
       'What it said, and what that means': 'words',
     },
-    attempts.map((attempt) => [
-      time(attempt.atMs),
-      subscriptionLink(attempt.subscriptionId),
-      hostOf(attempt.origin),
-      html`${badge(attempt.outcome, tones[attempt.outcome])}${attempt.attempt > 1 && ` attempt ${attempt.attempt}`}`,
-      attempt.status === undefined ? '' : String(attempt.status),
-      renderWords(attempt),
-    ]),
+    attempts.map((attempt) => {
+      const shown = figuresOf('attempt', nameAttempt(attempt));
+      return [
+        shown('at', attempt.atMs, time),
+        subscriptionLink(attempt.subscriptionId),
+        hostOf(attempt.origin),
+        html`${shown('outcome', attempt.outcome, (outcome) => badge(outcome, tones[outcome]))}${
+          attempt.attempt > 1 && ` attempt ${shown('number', attempt.attempt)}`
+        }`,
+        attempt.status === undefined ? '' : shown('status', attempt.status, String),
+        renderWords(attempt),
+      ];
+    }),
     none,
   );
 }
@@ -178,8 +196,8 @@ export function outcomesTable(
     outcomes.map((outcome) => [
       ...(broadcasts === undefined ? [] : renderBroadcast(outcome.broadcastId, broadcasts)),
       subscriptionLink(outcome.subscriptionId),
-      outcomeBadge(outcome.state),
-      html`${renderParts(wordsOf(outcome))}${renderAttempts(outcome)}`,
+      figure('outcome.state', outcome.state, nameOutcome(outcome), outcomeBadge),
+      html`${figure('outcome.words', explainOutcome(outcome), nameOutcome(outcome), () => renderParts(wordsOf(outcome)))}${renderAttempts(outcome)}`,
     ]),
     none,
   );
@@ -187,10 +205,11 @@ export function outcomesTable(
 
 function renderBroadcast(id: number, broadcasts: ReadonlyMap<number, Broadcast>): readonly Html[] {
   const broadcast = broadcasts.get(id);
-  const link = html`<a href="/console/broadcasts/${id}"
-    >${broadcast === undefined ? id : titleOf(broadcast)}</a
-  >`;
-  return [link, broadcast === undefined ? html`` : time(broadcast.startAtMs)];
+  if (broadcast === undefined) return [broadcastLink(id), html``];
+  return [
+    html`<a href="${urlOf('Broadcasts', id)}">${titleOf(broadcast)}</a>`,
+    figure('broadcast.startAt', broadcast.startAtMs, id, time),
+  ];
 }
 
 const renderParts = (parts: readonly WordPart[]): Html =>
@@ -199,13 +218,21 @@ const renderParts = (parts: readonly WordPart[]): Html =>
     return 'atMs' in part ? exactTime(part.atMs) : html`“${untrusted(part.quoted)}”`;
   })}`;
 
+const nameOutcome = ({ broadcastId, subscriptionId }: RowOutcome): string =>
+  `${broadcastId} ${subscriptionId}`;
+
+const describeOne = (attempt: AttemptRecord): Html =>
+  figure('attempt.words', textOf(describeAttempt(attempt)), nameAttempt(attempt), () =>
+    renderParts(describeAttempt(attempt)),
+  );
+
 /** The sentence already describes the last one. */
-const renderAttempts = ({ attempts }: RowOutcome): Html | false =>
-  attempts.length > 1 &&
+const renderAttempts = (outcome: RowOutcome): Html | false =>
+  outcome.attempts.length > 1 &&
   html`<details>
-    <summary>${attempts.length} attempts</summary>
+    <summary>${figure('outcome.attempts', outcome.attempts.length, nameOutcome(outcome))} attempts</summary>
     <ol reversed class="plain">
-      ${attempts.map((attempt) => html`<li>${hostOf(attempt.origin)}: ${renderParts(describeAttempt(attempt))}</li>`)}
+      ${outcome.attempts.map((attempt) => html`<li>${hostOf(attempt.origin)}: ${describeOne(attempt)}</li>`)}
     </ol>
   </details>`;
 

@@ -1,12 +1,12 @@
 // The frame of every console page: navigation, operator and content, with security headers, files, and messages on what an action did.
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { countOf } from '../../errors/format-count.ts';
 import { escapeControls } from '../../errors/untrusted-text.ts';
 import { clientFile, readOnce, sendRepresentation } from '../../http/client-files.ts';
 import { html, type Html, htmlText } from '../../http/description/html.ts';
 import { isSameSecret } from '../../protocol/bytes.ts';
 import { exactTime, notice, time, untrusted, urlWith } from './components.ts';
+import { counted, figure, idText } from './figures.ts';
 import { type Fields, textField } from './forms.ts';
 import { type ConsoleSession, csrfField, sessionOf } from './sessions.ts';
 
@@ -53,15 +53,19 @@ export function addFiles(app: FastifyInstance): void {
 // What an action did is shown on the page that it leads to. The address has one of the fixed texts below, a number and a time, signed for
 // the session, so that somebody else's link shows nothing.
 
+const messages = (count: number): string => figure('done.messages', count, '', counted('message'));
+const subscriptions = (count: number): string =>
+  figure('done.subscriptions', count, '', counted('subscription'));
+
 const texts = {
-  paused: (count: number) => `Paused. ${countOf(count, 'message')} will wait until the broadcast is resumed.`,
-  resumed: (count: number) => `Resumed. ${countOf(count, 'message')} will be sent.`,
-  cancelled: (count: number) => `Cancelled. ${countOf(count, 'message')} will not be sent.`,
-  confirmed: (count: number) => `Deleted ${countOf(count, 'subscription')}.`,
-  discarded: (count: number) => `Kept ${countOf(count, 'subscription')}.`,
+  paused: (count: number) => `Paused. ${messages(count)} will wait until the broadcast is resumed.`,
+  resumed: (count: number) => `Resumed. ${messages(count)} will be sent.`,
+  cancelled: (count: number) => `Cancelled. ${messages(count)} will not be sent.`,
+  confirmed: (count: number) => `Deleted ${subscriptions(count)}.`,
+  discarded: (count: number) => `Kept ${subscriptions(count)}.`,
   channelRemoved: () => 'Removed the channel.',
   bellRemoved: () => 'Removed the bell.',
-  removed: (count: number) => `Removed ${countOf(count, 'subscription')}.`,
+  removed: (count: number) => `Removed ${subscriptions(count)}.`,
 } as const;
 
 export type Deed = keyof typeof texts;
@@ -78,7 +82,10 @@ function renderDone(session: ConsoleSession, query: unknown): Html | false {
     /^(([a-zA-Z]+)\.(\d{1,15})\.(\d{1,15}))\.([\w-]+)$/.exec(textField(query, 'done')) ?? [];
   if (!isSameSecret(signature, sign(fact, session))) return false;
   return html`<div class="notice good" role="status">
-    <p>${texts[deed as Deed](Number(count))} <span class="quiet small">${time(Number(atMs))}</span></p>
+    <p>
+      ${texts[deed as Deed](Number(count))}
+      <span class="quiet small">${figure('done.at', Number(atMs), '', time)}</span>
+    </p>
   </div>`;
 }
 
@@ -99,6 +106,9 @@ export const pages = {
 } as const;
 
 export type PageName = keyof typeof pages;
+
+/** The page of one of them. */
+export const urlOf = (name: PageName, id: number): string => `${pages[name]}/${id}`;
 
 export interface Page {
   readonly title: string;
@@ -129,6 +139,7 @@ function renderPage(
   { title, entry, actions, lead, content, isForChange = false, liveUrl, status = [] }: Page,
   done: Html | false,
 ): string {
+  const now = figure('page.readAt', Date.now(), '', exactTime);
   return renderDocument(
     title,
     html`<body data-live="${liveUrl ?? ''}" data-status="${escapeControls(JSON.stringify(status))}">
@@ -157,7 +168,7 @@ function renderPage(
           <div>
             <h1>${title}</h1>
             ${lead}
-            <p class="quiet small" data-as-of>Figures of ${exactTime(Date.now())}</p>
+            <p class="quiet small" data-as-of>Figures of ${now}</p>
           </div>
           ${actions}
         </div>
@@ -265,4 +276,8 @@ export const icon = html`<img src="/console/icon.svg" alt="" width="28" height="
 export const renderTags = (tags: readonly string[]): Html =>
   html`${tags.map((tag) => html`<a class="badge" href="${urlWith(pages.Subscriptions, { tagsAll: tag })}">${untrusted(tag)}</a> `)}`;
 
-export const subscriptionLink = (id: number): Html => html`<a href="${pages.Subscriptions}/${id}">${id}</a>`;
+export const subscriptionLink = (id: number): Html =>
+  html`<a href="${urlOf('Subscriptions', id)}">${idText('subscription', id)}</a>`;
+
+export const broadcastLink = (id: number, kind = ''): Html =>
+  html`<a href="${urlOf('Broadcasts', id)}">${kind}${idText('broadcast', id)}</a>`;

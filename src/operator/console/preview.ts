@@ -4,7 +4,6 @@ import { checkUser } from '../../audience/user-and-tags.ts';
 import { nonZeroCounts } from '../../delivery/broadcast/format-broadcast.ts';
 import type { GivenReader } from '../../delivery/single/reader.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { formatCount } from '../../errors/format-count.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { chooseLanguage } from '../../protocol/language.ts';
@@ -15,6 +14,7 @@ import { deliveryOptions, type DeliveryOptions, pickDeliveryOptions } from '../.
 import type { ReaderStore } from '../../store/readers.ts';
 import { badge, formatSpan, prose, untrusted } from './components.ts';
 import { actionIndexes } from './form-fields.ts';
+import { figure } from './figures.ts';
 import { type Fields, optionalField, textField } from './forms.ts';
 import { describeLanguage, languagesOf } from './languages.ts';
 import { toMessage } from './message-form.ts';
@@ -92,11 +92,15 @@ export const renderTexts = ({ title, message }: Pick<Message, 'title' | 'message
   </div>`;
 
 /** Only options that are set. */
-export const optionFacts = (options: DeliveryOptions): readonly (readonly [string, string | Html])[] =>
+export const optionFacts = (
+  kind: 'broadcast' | 'schedule',
+  { id, ...options }: DeliveryOptions & { readonly id: number },
+): readonly (readonly [string, string | Html])[] =>
   Object.entries(pickDeliveryOptions(options))
     .filter(([, value]) => value !== false)
     .map(([name, value]) => {
-      if (name === 'ttlSeconds') return ['TTL', formatSpan(Number(value), 4)];
+      if (name === 'ttlSeconds')
+        return ['TTL', figure(`${kind}.ttlSeconds`, Number(value), id, (seconds) => formatSpan(seconds, 4))];
       const { label } = deliveryOptions[name as keyof DeliveryOptions].field;
       return [label, value === true ? 'yes' : untrusted(String(value))];
     });
@@ -105,7 +109,8 @@ export const optionFacts = (options: DeliveryOptions): readonly (readonly [strin
 export const outcomesOf = (broadcast: Broadcast): Html =>
   html`<span class="quiet small number"
     >${nonZeroCounts(broadcast).map(
-      ([name, count], index) => `${index > 0 ? ', ' : ''}${formatCount(count)} ${name}`,
+      ([name, count], index) =>
+        `${index > 0 ? ', ' : ''}${figure(`broadcast.${name}`, count, broadcast.id)} ${name}`,
     )}</span
   >`;
 
@@ -193,7 +198,7 @@ function renderSurface(surface: Surface, fields: Fields): Html {
       }
       ${
         hasActionsAtFirst &&
-        html`<ul class="actions" data-shows="actions" data-max="${maxActions}">
+        html`<ul class="actions" data-shows="actions" data-max="${String(maxActions)}">
           ${actions.filter(Boolean).map((text) => html`<li>${text}</li>`)}
         </ul>`
       }

@@ -6,16 +6,14 @@ import {
   formatReaderCount,
   type ReaderCounts,
 } from '../../delivery/broadcast/count-readers.ts';
-import { countOf, formatCount } from '../../errors/format-count.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { type Broadcast, isOver, type TimeToCome } from '../../store/broadcasts.ts';
 import { facts, onOff, prose, table, time, timeFromNow, untrusted } from './components.ts';
+import { counted, figure } from './figures.ts';
 import { describeLanguage } from './languages.ts';
 import { changes, postForm } from './page.ts';
 import type { ConsoleSession } from './sessions.ts';
-
-const shownZones = 5;
 
 /** Shown in the review. */
 export function renderReaderCounts(counts: ReaderCounts): Html {
@@ -25,22 +23,33 @@ export function renderReaderCounts(counts: ReaderCounts): Html {
     ${
       isEstimate &&
       html`<p class="quiet small">
-        Estimated from ${countOf(lookedAt, 'subscription')} of the audience, chosen at random; to count all of
-        them may take some seconds.
+        Estimated from ${figure('review.lookedAt', lookedAt, '', counted('subscription'))} of the audience,
+        chosen at random; to count all of them may take some seconds.
       </p>`
     }
     ${renderTexts(
-      rows.map(([language, count]) => [language, formatReaderCount(count, counts)] as const),
+      rows.map(
+        ([language, count]) =>
+          [
+            language,
+            figure('review.ofText', count, language, () => formatReaderCount(count, counts)),
+          ] as const,
+      ),
       'Nobody.',
     )}
     <ul>
-      ${describeReaderCounts(counts).map(([count, words]) => html`<li>${count} ${words}.</li>`)}
+      ${describeReaderCounts(counts).map(
+        ([count, words]) =>
+          html`<li>
+            ${figure('review.readers', count, words, () => formatReaderCount(count, counts))} ${words}.
+          </li>`,
+      )}
     </ul>
     ${
       fromMs !== undefined &&
       facts([
-        ['First', timeFromNow(fromMs)],
-        ['Last', timeFromNow(throughMs!)],
+        ['First', figure('review.from', fromMs, '', timeFromNow)],
+        ['Last', figure('review.through', throughMs!, '', timeFromNow)],
       ])
     }`;
 }
@@ -61,11 +70,14 @@ const renderTexts = (
 
 /** Shown on a broadcast's page; nothing if all get the same. */
 export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[]): Html {
-  const { texts = [], recipients, state } = broadcast;
+  const { id, texts = [], recipients, state } = broadcast;
   const others = texts.reduce((sum, text) => sum + text.recipients, 0);
   const byText = [
-    ...texts.map((text) => [text.language, formatCount(text.recipients)] as const),
-    [undefined, formatCount(recipients - others)] as const,
+    ...texts.map(
+      (text) =>
+        [text.language, figure('broadcast.ofText', text.recipients, `${id} ${text.language}`)] as const,
+    ),
+    [undefined, figure('broadcast.ofText', recipients - others, `${id} `)] as const,
   ];
   if (state === 'preparing')
     return html`<p class="quiet">Who gets which text, and when, is being looked for.</p>`;
@@ -76,9 +88,9 @@ export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[
       'Times to come',
       { Time: 'short', Recipients: 'number', 'Time zones': 'words' },
       toCome.map(({ atMs, recipients: count, timeZones }) => [
-        time(atMs),
-        formatCount(count),
-        describeZones(timeZones),
+        figure('broadcast.toComeAt', atMs, id, time),
+        figure('broadcast.toCome', count, `${id} ${atMs}`),
+        timeZones.join(', '),
       ]),
     )
   }
@@ -91,23 +103,22 @@ export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[
   }`;
 }
 
-const describeZones = (zones: readonly string[]): string =>
-  zones.length > shownZones
-    ? `${zones.slice(0, shownZones).join(', ')} and ${formatCount(zones.length - shownZones)} others`
-    : zones.join(', ');
-
 /** Whether readers differ in what they get, or when. */
 export const hasReaders = ({ texts, localTime, quietHours }: Broadcast): boolean =>
   texts !== undefined || localTime !== undefined || quietHours !== undefined;
 
 const ofBrowsers = 'that of each browser';
 
-export const renderPerson = ({ data, language = ofBrowsers, timeZone = ofBrowsers }: Person): Html =>
+export const renderPerson = ({ user, data, language = ofBrowsers, timeZone = ofBrowsers }: Person): Html =>
   facts([
     ['Language', language],
     ['Time zone', timeZone],
     ...Object.entries(data).map(
-      ([name, value]) => [`Data: ${name}`, typeof value === 'number' ? String(value) : prose(value)] as const,
+      ([name, value]) =>
+        [
+          `Data: ${name}`,
+          typeof value === 'number' ? figure('person.data', value, `${user} ${name}`, String) : prose(value),
+        ] as const,
     ),
   ]);
 
@@ -130,7 +141,7 @@ export const renderChoices = (
         });
       return [
         html`${prose(title)} <code class="quiet">${untrusted(name)}</code>`,
-        onOff(isOn),
+        figure('person.channel', Number(isOn), `${user} ${name}`, () => onOff(isOn)),
         isChosen ? 'chosen' : 'by default; a subscription may have a choice of its own',
         changes(
           session,

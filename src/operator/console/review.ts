@@ -1,6 +1,5 @@
 // What is shown before sending: the message, the number of recipients, and the time.
 import { randomUUID } from 'node:crypto';
-import { formatCount } from '../../errors/format-count.ts';
 import {
   formatAudienceSize,
   nameAudienceSize,
@@ -11,6 +10,7 @@ import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
 import type { ReaderCounts } from '../../delivery/broadcast/count-readers.ts';
 import { deliveryOptions } from '../../store/delivery-options.ts';
 import { card, facts, notice, timeFromNow } from './components.ts';
+import { figure } from './figures.ts';
 import type { Fields } from './forms.ts';
 import { describeLocalTime } from './local-time-input.ts';
 import { postForm } from './page.ts';
@@ -42,7 +42,12 @@ export function renderReview(
     fields,
     review,
     html`${facts([
-        ['Recipients', html`<strong>${formatAudienceSize(size)}</strong>`],
+        [
+          'Recipients',
+          html`<strong
+            >${figure('review.recipients', size.count, '', () => formatAudienceSize(size))}</strong
+          >`,
+        ],
         ['Audience', describeAudience(fields)],
         ['Start', describeStart(review, fields)],
         ...describeTimes(fields),
@@ -64,7 +69,7 @@ export function renderReview(
         ${postForm(
           session,
           '/console/send/confirm',
-          `${startAt === undefined && !fields['localTime'] ? 'Send to' : 'Schedule for'} ${nameAudienceSize(size)}`,
+          `${startAt === undefined && !fields['localTime'] ? 'Send to' : 'Schedule for'} ${figure('review.recipients', size.count, '', () => nameAudienceSize(size))}`,
           { style: 'primary', fields },
         )}
         ${!isExact && steps('count', 'Count exactly')} ${steps('test', 'Send to the test group…')}
@@ -85,7 +90,12 @@ export function renderTestReview(
     fields,
     review,
     html`${facts([
-        ['Recipients', html`<strong>${formatAudienceSize(size)}</strong>`],
+        [
+          'Recipients',
+          html`<strong
+            >${figure('review.recipients', size.count, '', () => formatAudienceSize(size))}</strong
+          >`,
+        ],
         ['Test group', `subscriptions with the tag ${testTag}`],
         ['Start', 'now'],
       ])}
@@ -109,7 +119,7 @@ export function renderTestReview(
           postForm(
             session,
             '/console/send/test-group',
-            `Send to ${nameAudienceSize(size)} of the test group`,
+            `Send to ${figure('review.recipients', size.count, '', () => nameAudienceSize(size))} of the test group`,
             // if sent twice by accident, it makes one broadcast; its own key leaves the form's for the audience
             { style: 'primary', fields: { ...fields, testKey: randomUUID() } },
           )
@@ -121,9 +131,10 @@ export function renderTestReview(
 
 /** Says when it starts; for a local time, when the first reader gets it. */
 function describeStart({ startAt, nowMs, readers }: Review, fields: Fields): string | Html {
-  if (startAt !== undefined) return describeLocalTime(startAt.getTime(), fields, nowMs);
+  if (startAt !== undefined)
+    return figure('review.start', startAt.getTime(), '', (atMs) => describeLocalTime(atMs, fields, nowMs));
   const firstMs = fields['localTime'] ? readers?.fromMs : undefined;
-  return firstMs === undefined || firstMs <= nowMs ? 'now' : timeFromNow(firstMs);
+  return firstMs === undefined || firstMs <= nowMs ? 'now' : figure('review.from', firstMs, '', timeFromNow);
 }
 
 /** Options that depend on the reader, as typed. */
@@ -141,7 +152,8 @@ const renderPage = (fields: Fields, { payload, shown }: Review, audience: Html):
         ${renderPreviews({ ...fields, ...shown.fields })}
         <details>
           <summary>
-            Payload, ${formatCount(payload.length)} of ${formatCount(maxPlaintextBytes)} bytes
+            Payload, ${figure('review.bytes', payload.length)} of
+            ${figure('draft.maxBytes', maxPlaintextBytes)} bytes
           </summary>
           <pre>${Buffer.from(payload).toString()}</pre>
         </details>`,

@@ -20,10 +20,11 @@ import type { OperatorContext } from '../../context.ts';
 import { checkInput } from '../../validator.ts';
 import { card, exactTime, facts, notice, prose, table, time, untrusted, urlWith } from '../components.ts';
 import { toFaults } from '../draft.ts';
+import { figure } from '../figures.ts';
 import { choice, textInput } from '../form-fields.ts';
 import { audited, type Fields, optionalField, textField, textFields } from '../forms.ts';
 import { toAudience, toTags } from '../message-form.ts';
-import { changes, doneUrl, pages, sendPage, sendQuestion } from '../page.ts';
+import { changes, doneUrl, sendPage, sendQuestion, urlOf } from '../page.ts';
 import { csrfField, sessionOf } from '../sessions.ts';
 
 /** Its link is on the page of broadcasts, which bells make. */
@@ -189,8 +190,10 @@ const columns = { Name: 'short', Rings: 'words', 'Last request': 'short', Create
 const renderRow = (bell: Bell) => [
   html`<a href="${urlWith(`${bellsUrl}/show`, { name: bell.name })}">${untrusted(bell.name)}</a>`,
   untrusted(describeRung(bell)),
-  bell.lastRequestAtMs === undefined ? html`<span class="quiet">none yet</span>` : time(bell.lastRequestAtMs),
-  time(bell.createdAtMs),
+  bell.lastRequestAtMs === undefined
+    ? html`<span class="quiet">none yet</span>`
+    : figure('bell.lastRequestAt', bell.lastRequestAtMs, bell.name, time),
+  figure('bell.createdAt', bell.createdAtMs, bell.name, time),
 ];
 
 const requestColumns = { When: 'short', From: 'short', Outcome: 'words', Words: 'words' } as const;
@@ -205,9 +208,9 @@ const renderRequest = ({
   leftOut,
   shape,
 }: ShownRequest) => [
-  exactTime(atMs),
+  figure('bell.requestAt', atMs, tool, exactTime),
   untrusted(tool),
-  html`${broadcastId === undefined ? outcome : html`<a href="${pages.Broadcasts}/${broadcastId}">${outcome}</a>`}
+  html`${broadcastId === undefined ? outcome : html`<a href="${urlOf('Broadcasts', broadcastId)}">${outcome}</a>`}
   ${leftOut !== undefined && html`<div class="quiet small">left out: ${untrusted(leftOut)}</div>`}`,
   html`${title !== undefined && html`<strong>${prose(title)}</strong> ${prose(message ?? '')}`}
   ${shape !== undefined && html`<div class="small">not understood: <code>${untrusted(shape)}</code></div>`}`,

@@ -21,6 +21,7 @@ import {
   selectField,
 } from '../components.ts';
 import { idField, subscriptionField, textFields, type Fields } from '../forms.ts';
+import { urlOf } from '../page.ts';
 
 const attemptRows = 50;
 
@@ -46,7 +47,7 @@ export async function readAttempts({ id }: Broadcast, query: unknown, store: Sto
     ...(isAsked(given)
       ? { answer: await renderAnswer(id, given, store) }
       : { attempts: await renderAll(id, given, store) }),
-    answers: answersTable(await store.attempts.countAnswers([id]), 'Nothing.'),
+    answers: answersTable(await store.attempts.countAnswers([id]), 'Nothing.', String(id)),
   };
 }
 
@@ -71,7 +72,7 @@ export async function renderAttempts(
       ${
         isKept
           ? html`<p>
-              <a href="/console/broadcasts/${id}/outcomes.csv" download="${csvFileName(id)}"
+              <a href="${urlOf('Broadcasts', id)}/outcomes.csv" download="${csvFileName(id)}"
                 >What came of everybody, as CSV</a
               >
             </p>`
@@ -88,10 +89,10 @@ export async function renderAttempts(
     ${
       isKept &&
       (attempts === undefined
-        ? html`<p><a href="/console/broadcasts/${id}#attempts">All attempts of the broadcast</a></p>`
+        ? html`<p><a href="${urlOf('Broadcasts', id)}#attempts">All attempts of the broadcast</a></p>`
         : html`<section class="card" aria-labelledby="attempts">
             <h2 id="attempts">Attempts</h2>
-            <p class="quiet small">All of them, the newest first, ${attemptRows} on a page.</p>
+            <p class="quiet small">All of them, the newest first, ${String(attemptRows)} on a page.</p>
             ${searchForm(
               `/console/broadcasts/${id}#attempts`,
               [selectField(given, 'outcome', 'Outcome', attemptOutcomes)],
@@ -114,7 +115,7 @@ async function renderAnswer(broadcastId: number, given: Fields, store: Store): P
     const ids = idsOf(devices);
     if (ids.length === 0) return empty('No subscription of this user is stored, or remembered as ended.');
     return html`${await renderOutcomes(ids)}
-    ${devices.hasMore && html`<p class="quiet">Of more devices than ${maxShownDevices}, these alone are shown.</p>`}`;
+    ${devices.hasMore && html`<p class="quiet">Of more devices than ${String(maxShownDevices)}, these alone are shown.</p>`}`;
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
     return notice('bad', 'This cannot be searched for', html`<p>${error.message}</p>`);

@@ -1,7 +1,5 @@
 // The progress of a broadcast in figures, and its outcomes over time and by push service.
-import { formatCount } from '../../../errors/format-count.ts';
 import {
-  formatReached,
   formatShare,
   hostOf,
   nonZeroCounts,
@@ -27,7 +25,7 @@ import { isOver, settlements, type Broadcast, type OriginCounts } from '../../..
 import { receiptEvents } from '../../../store/receipts.ts';
 import type { LeftOut } from '../../../store/split-audience.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
-import { progressBar, serviceCharts, toServiceBars } from '../charts.ts';
+import { progressBar, reachedFigure, reachedWords, serviceCharts, toServiceBars } from '../charts.ts';
 import {
   capitalize,
   empty,
@@ -39,6 +37,7 @@ import {
   timeFromNow,
   untrusted,
 } from '../components.ts';
+import { figure, figuresOf } from '../figures.ts';
 
 export interface Around {
   readonly hasWorker: boolean;
@@ -52,44 +51,50 @@ export function renderProgress(
   intervals: readonly OutcomeInterval[],
   { hasWorker, leftOut, nowMs }: Around,
 ): Html {
-  const { recipients, inactive, skipInactive, counts, startAtMs, finishedAtMs } = broadcast;
+  const shown = figuresOf('broadcast', broadcast.id);
+  const { inactive, skipInactive, startAtMs, finishedAtMs } = broadcast;
   const rate = isOver(broadcast) ? 0 : rateOf(intervals, nowMs);
   const { etaSeconds, nextPartAtMs } = outlookOf(broadcast, rate);
-  const left = etaSeconds === undefined ? timing(broadcast, hasWorker) : `${formatSpan(etaSeconds)} left`;
+  const left =
+    etaSeconds === undefined
+      ? timing(broadcast, hasWorker)
+      : `${shown('etaSeconds', etaSeconds, formatSpan)} left`;
   const next = nextPartAtMs !== undefined && startAtMs <= nowMs;
-  const speed = rate > 0 ? ` · ${formatCount(rate)} a second` : '';
+  const speed = rate > 0 ? ` · ${shown('rate', rate)} a second` : '';
   return html`<div class="card">
       <div class="head">
         <p>
           ${stateBadge(broadcast)} <span class="quiet">${left}</span>
-          ${next && html`<span class="quiet">the next part starts ${timeFromNow(nextPartAtMs)}</span>`}
+          ${next && html`<span class="quiet">the next part starts ${shown('nextPartAt', nextPartAtMs, timeFromNow)}</span>`}
         </p>
         <p class="quiet small">
-          ${finishedAtMs === undefined ? html`${startAtMs > nowMs ? 'starts' : 'started'} ${timeFromNow(startAtMs)}` : html`finished ${timeFromNow(finishedAtMs)}`}
+          ${finishedAtMs === undefined ? html`${startAtMs > nowMs ? 'starts' : 'started'} ${shown('startAt', startAtMs, timeFromNow)}` : html`finished ${shown('finishedAt', finishedAtMs, timeFromNow)}`}
         </p>
       </div>
       ${progressBar(broadcast)}
       <p class="number">
-        <strong>${formatReached(broadcast)}</strong>
-        <span class="quiet"
-          >${formatCount(counts.accepted)} of ${formatCount(recipients)} reached${speed}</span
-        >
+        <strong>${reachedFigure(broadcast)}</strong>
+        <span class="quiet">${reachedWords(broadcast)}${speed}</span>
       </p>
     </div>
     <dl class="tiles">
       ${nonZeroCounts(broadcast).map(([name, count]) =>
         tile(
           capitalize(name),
-          formatCount(count),
+          shown(name, count),
           name === 'pending' ? describePending(broadcast) : countMeanings[name],
         ),
       )}
-      ${inactive !== undefined && tile('Left out', formatCount(inactive), inactiveMeaning(skipInactive))}
+      ${inactive !== undefined && tile('Left out', shown('leftOut.inactive', inactive), inactiveMeaning(skipInactive))}
       ${Object.entries(leftOutMeanings).map(([reason, meaning]) => {
         const count = leftOut[reason as LeftOut] ?? 0;
         return (
           count > 0 &&
-          tile(leftOutLabels[reason as keyof typeof leftOutMeanings], formatCount(count), meaning)
+          tile(
+            leftOutLabels[reason as keyof typeof leftOutMeanings],
+            shown(`leftOut.${reason as LeftOut}`, count),
+            meaning,
+          )
         );
       })}
     </dl>
@@ -102,20 +107,29 @@ const leftOutLabels: Readonly<Record<keyof typeof leftOutMeanings, string>> = {
 };
 
 /** `247 to be tried again, 12,000 held back by fcm.googleapis.com` */
-const describePending = (broadcast: Broadcast): string => waitsOf(broadcast).map(formatWait).join(', ');
+const describePending = (broadcast: Broadcast): string =>
+  waitsOf(broadcast)
+    .map((wait) =>
+      figure(`broadcast.waits.${wait.for}`, wait.rows, `${broadcast.id} ${wait.origin ?? ''}`.trim(), () =>
+        formatWait(wait),
+      ),
+    )
+    .join(', ');
 
 /** What browsers reported about accepted messages. These counts are not part of the sum. */
 function renderReceipts(broadcast: Broadcast): Html {
   const total = totalReceipts(broadcast);
   if (total === undefined) return html``;
+  const shown = figuresOf('broadcast', broadcast.id);
   const clicks = Object.entries(total.actions);
   return html`<dl class="tiles">
     ${receiptEvents.map((event) => {
       const share = shareOfAccepted(total[event], broadcast);
-      const note = share === undefined ? '' : `${formatShare(share)} of the accepted, `;
-      return tile(capitalize(event), formatCount(total[event]), `${note}${receiptMeanings[event]}`);
+      const note =
+        share === undefined ? '' : `${shown(`${event}Share`, share, formatShare)} of the accepted, `;
+      return tile(capitalize(event), shown(event, total[event]), `${note}${receiptMeanings[event]}`);
     })}
-    ${clicks.map(([action, count]) => tile(html`Clicked: ${untrusted(action)}`, formatCount(count), 'of these, on this action'))}
+    ${clicks.map(([action, count]) => tile(html`Clicked: ${untrusted(action)}`, figure('broadcast.clicked', count, `${broadcast.id} ${action}`), 'of these, on this action'))}
   </dl>`;
 }
 
@@ -128,8 +142,8 @@ const renderReach = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]
         ? tile(`Time to ${percent} %`, '–', isOver(broadcast) ? 'so many were never reached' : 'not yet')
         : tile(
             `Time to ${percent} %`,
-            `${formatSpan(seconds)}`,
-            `at the latest, until so many recipients were reached; exact to ${formatSpan(precisionSeconds)}`,
+            figure(`broadcast.timeTo.${percent}`, seconds, broadcast.id, formatSpan),
+            `at the latest, until so many recipients were reached; exact to ${figure(`broadcast.timePrecision.${percent}`, precisionSeconds, broadcast.id, formatSpan)}`,
           ),
     )}
   </dl>`;
@@ -137,7 +151,7 @@ const renderReach = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]
 function timing(broadcast: Broadcast, hasWorker: boolean): string {
   const { startAtMs, finishedAtMs, state } = broadcast;
   if (finishedAtMs !== undefined) {
-    return `took ${formatSpan(Math.max(0, finishedAtMs - startAtMs) / 1000)}`;
+    return `took ${figuresOf('broadcast', broadcast.id)('tookSeconds', Math.max(0, finishedAtMs - startAtMs) / 1000, formatSpan)}`;
   }
   if (state === 'preparing') return 'looking for its audience; nothing is sent until it is complete';
   if (state === 'paused') return 'nothing is sent until it is resumed';
@@ -155,14 +169,14 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
   const count = Math.max(minBars, 2 * Math.ceil(spanMs / stepMs / 2));
   const after = (bars: number) => formatSpan((bars * stepMs) / 1000);
   const axis = { sinceMs, stepMs, count, ticks: ['start', after(count / 2), after(count)] } as const;
-  return serviceCharts(toServiceBars(intervals, axis), axis);
+  return serviceCharts(toServiceBars(intervals, axis), axis, `broadcast ${broadcast.id}`);
 }
 
 /** Keeps a run of a second from being one bar as wide as the page. */
 const minBars = 10;
 const maxBars = 60;
 
-export function renderServices({ origins, heldBack, receipts }: Broadcast): Html {
+export function renderServices({ id, origins, heldBack, receipts }: Broadcast): Html {
   const suspendedRows = new Map(heldBack.map(({ origin, rows }) => [origin, rows]));
   const reported = new Map(receipts?.map((counts) => [counts.origin, counts]));
   const events = receipts === undefined ? [] : receiptEvents;
@@ -183,7 +197,9 @@ export function renderServices({ origins, heldBack, receipts }: Broadcast): Html
     .slice(0, maxOrigins)
     .map((counts) => [
       hostOf(counts.origin),
-      ...figures.map(([, figureOf]) => formatCount(figureOf(counts))),
+      ...figures.map(([name, figureOf]) =>
+        figure(`broadcast.ofOrigin.${name}`, figureOf(counts), `${id} ${hostOf(counts.origin)}`),
+      ),
     ]);
   return html`${table('Outcomes per push service', { 'Push service': 'short', ...columns }, rows, 'Nothing has been sent yet.')}
   ${moreHosts(origins.length - maxOrigins)}`;

@@ -1,7 +1,6 @@
 // One broadcast: its progress, its outcomes by push service and time, what is wrong, and how to stop it.
 import { givenKey } from '../../../delivery/broadcast/create-broadcast.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { countOf, formatCount } from '../../../errors/format-count.ts';
 import type { CountName } from '../../../delivery/broadcast/meanings.ts';
 import {
   describeState,
@@ -38,7 +37,9 @@ import {
   type Question,
   sendPage,
   sendQuestion,
+  urlOf,
 } from '../page.ts';
+import { counted, figure, figuresOf, idText } from '../figures.ts';
 import { audited, idField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { titleOf } from '../outcomes-table.ts';
@@ -124,7 +125,7 @@ export function addBroadcastPages(
     const session = sessionOf(request);
     const [parts, own] = await Promise.all([readParts(broadcast, request.query), readOwn(broadcast)]);
     return sendPage(reply, {
-      title: `Broadcast ${broadcast.id}`,
+      title: `Broadcast ${idText('broadcast', broadcast.id)}`,
       entry: 'Broadcasts',
       lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
       actions: live('controls', own(session).controls),
@@ -154,20 +155,20 @@ export function addBroadcastPages(
       app.get(`/broadcasts/:id/${name}`, async (request, reply) => {
         const broadcast = await find(request);
         // somebody else did it meanwhile
-        if (!from.includes(stateOf(broadcast))) return reply.redirect(urlOf(broadcast), 303);
+        if (!from.includes(stateOf(broadcast))) return reply.redirect(urlOfBroadcast(broadcast), 303);
         return sendQuestion(reply, toQuestion(broadcast, control));
       });
 
     app.post(`/broadcasts/:id/${name}`, audited(`broadcast.${name}`), async (request, reply) => {
       const broadcast = await store.broadcasts[name]((await find(request)).id);
       const [deed, count] = said;
-      const url = doneUrl(sessionOf(request), urlOf(broadcast), deed, broadcast.counts[count]);
+      const url = doneUrl(sessionOf(request), urlOfBroadcast(broadcast), deed, broadcast.counts[count]);
       return reply.redirect(url, 303);
     });
   }
 }
 
-const urlOf = ({ id }: Broadcast): string => `${pages.Broadcasts}/${id}`;
+const urlOfBroadcast = ({ id }: Broadcast): string => urlOf('Broadcasts', id);
 
 const renderParts = (
   broadcast: Broadcast,
@@ -192,7 +193,7 @@ function renderAlarmsOf(
     concerning.some(({ kind, pushService }) => kind === reason && pushService === hostOf(origin));
   return renderAlarms([
     ...concerning.map((alarm) => renderStanding(alarm, session)),
-    ...broadcast.alarms.filter((alarm) => !isSaid(alarm)).map(renderAlarm),
+    ...broadcast.alarms.filter((alarm) => !isSaid(alarm)).map((alarm) => renderAlarm(alarm, broadcast.id)),
   ]);
 }
 
@@ -209,7 +210,7 @@ const describeStatus = (broadcast: Broadcast): readonly string[] => [
 ];
 
 function renderControls(broadcast: Broadcast, session: ConsoleSession): Html {
-  const url = urlOf(broadcast);
+  const url = urlOfBroadcast(broadcast);
   const possible = allControls.filter(([, { from }]) => from.includes(stateOf(broadcast)));
   return changes(
     session,
@@ -223,21 +224,24 @@ function renderControls(broadcast: Broadcast, session: ConsoleSession): Html {
 
 function toQuestion(broadcast: Broadcast, { text, style, consequence }: Control): Question {
   const { id, counts, recipients } = broadcast;
+  const shown = figuresOf('broadcast', id);
   return {
-    title: `${text} broadcast ${id}?`,
+    title: `${text} broadcast ${idText('broadcast', broadcast.id)}?`,
     entry: 'Broadcasts',
     lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
-    consequence: html`${formatCount(counts.pending)} of ${countOf(recipients, 'message')} ${consequence}`,
+    consequence: html`${shown('pending', counts.pending)} of
+    ${shown('recipients', recipients, counted('message'))} ${consequence}`,
     button: `${text} the broadcast`,
     style,
-    backUrl: urlOf(broadcast),
+    backUrl: urlOfBroadcast(broadcast),
   };
 }
 
 /** @param texts by language */
 function renderMessage(broadcast: Broadcast, texts: ReadonlyMap<string, Uint8Array> = new Map()): Html {
-  const { payload, idempotencyKey, audience, createdBy, createdAtMs, expiresAtMs } = broadcast;
+  const { id, payload, idempotencyKey, audience, createdBy, createdAtMs, expiresAtMs } = broadcast;
   const { title, message } = readPayloadTexts(payload);
+  const shown = figuresOf('broadcast', id);
   return card(
     'Message',
     html`${
@@ -248,23 +252,28 @@ function renderMessage(broadcast: Broadcast, texts: ReadonlyMap<string, Uint8Arr
     ${facts([
       ['To', untrusted(formatAskedAudience(audience))],
       ['By', renderCreator(createdBy)],
-      ['Created', timeFromNow(createdAtMs)],
-      ['Until', timeFromNow(expiresAtMs)],
-      ...optionFacts({ ...broadcast, receipts: broadcast.receipts && true }),
+      ['Created', shown('createdAt', createdAtMs, timeFromNow)],
+      ['Until', shown('expiresAt', expiresAtMs, timeFromNow)],
+      ...optionFacts('broadcast', { ...broadcast, receipts: broadcast.receipts && true }),
       ...(idempotencyKey === undefined
         ? []
         : [['Idempotency key', untrusted(givenKey(idempotencyKey))] as const]),
     ])}
-    ${renderPayload('Payload', payload)}
+    ${renderPayload('Payload', payload, `${id}`)}
     ${[...texts].map(([language, text]) =>
-      renderPayload(`In ${describeLanguage(language)}`, text, renderTexts(readPayloadTexts(text))),
+      renderPayload(
+        `In ${describeLanguage(language)}`,
+        text,
+        `${id} ${language}`,
+        renderTexts(readPayloadTexts(text)),
+      ),
     )}`,
   );
 }
 
-const renderPayload = (name: string, payload: Uint8Array, text?: Html): Html =>
+const renderPayload = (name: string, payload: Uint8Array, of: string, text?: Html): Html =>
   html`<details>
-    <summary>${name}, ${formatCount(payload.length)} bytes</summary>
+    <summary>${name}, ${figure('broadcast.payloadBytes', payload.length, of)} bytes</summary>
     ${text}
     <pre>${prose(Buffer.from(payload).toString())}</pre>
   </details>`;
@@ -272,6 +281,6 @@ const renderPayload = (name: string, payload: Uint8Array, text?: Html): Html =>
 function renderCreator(creator: BroadcastCreator | undefined): Html {
   const text = untrusted(formatCreator(creator));
   return creator !== undefined && 'schedule' in creator
-    ? html`<a href="${pages.Schedules}/${creator.schedule}">${text}</a>`
+    ? html`<a href="${urlOf('Schedules', creator.schedule)}">${text}</a>`
     : text;
 }

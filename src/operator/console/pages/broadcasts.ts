@@ -1,7 +1,6 @@
 // All broadcasts, newest first, with a search by words, state and time.
 import type { FastifyInstance } from 'fastify';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
-import { formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { bellOf, type BroadcastFilter, searchBroadcasts } from '../../searches.ts';
 import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
@@ -24,10 +23,11 @@ import {
   untrusted,
   urlWith,
 } from '../components.ts';
+import { figure, figuresOf, idText } from '../figures.ts';
 import { idField, optionalField, textField, textFields, type Fields } from '../forms.ts';
 import { dayFields, readDays, toInterval } from '../local-time-input.ts';
 import { outcomesOf } from '../preview.ts';
-import { changes, pages, sendPage } from '../page.ts';
+import { changes, pages, sendPage, urlOf } from '../page.ts';
 import { titleOf } from '../outcomes-table.ts';
 import { bellsUrl } from './bells.ts';
 
@@ -87,7 +87,7 @@ const renderCounts = (counts: OpenBroadcasts): Html =>
     ${Object.entries(openStates).map(([state, meaning]) =>
       tile(
         html`<a href="${urlWith(pages.Broadcasts, { state })}">${capitalize(state)}</a>`,
-        formatCount(counts[state as keyof OpenBroadcasts]),
+        figure(`open.${state as keyof OpenBroadcasts}`, counts[state as keyof OpenBroadcasts]),
         meaning,
       ),
     )}
@@ -105,22 +105,24 @@ const columns = {
 /** @param isAlarmed an alarm that it has raised stands still @param folded how many others of its bell it stands for */
 function renderRow(broadcast: Broadcast, isAlarmed: boolean, folded = 0): readonly (string | Html)[] {
   const { id, recipients, alarms, startAtMs } = broadcast;
+  const shown = figuresOf('broadcast', id);
   return [
-    String(id),
-    html`<a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>
+    idText('broadcast', id),
+    html`<a href="${urlOf('Broadcasts', id)}">${titleOf(broadcast)}</a>
       ${folded > 0 && renderFolded(broadcast, folded)}`,
-    html`${stateBadge(broadcast)} ${alarms.length > 0 && badge('alarm', isAlarmed ? 'bad' : 'plain')}`,
-    formatCount(recipients),
+    html`${stateBadge(broadcast)}
+    ${alarms.length > 0 && shown('isAlarmed', Number(isAlarmed), (is) => badge('alarm', is === 1 ? 'bad' : 'plain'))}`,
+    shown('recipients', recipients),
     html`${progressBar(broadcast)} ${outcomesOf(broadcast)}`,
-    time(startAtMs),
+    shown('startAt', startAtMs, time),
   ];
 }
 
 function renderFolded(broadcast: Broadcast, count: number): Html {
   const bell = bellOf(broadcast)!;
   return html`<div class="small">
-    <a href="${urlWith(pages.Broadcasts, { bell })}">and ${formatCount(count)} more</a> of the bell
-    ${untrusted(bell)}
+    <a href="${urlWith(pages.Broadcasts, { bell })}">and ${figure('bell.folded', count, bell)} more</a> of the
+    bell ${untrusted(bell)}
   </div>`;
 }
 

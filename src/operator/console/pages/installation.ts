@@ -1,7 +1,6 @@
 // The audit (changes by operators, newest first), and the VAPID public keys with their subscriptions and the commands that change them:
 // private keys stay with the command line.
 import type { FastifyInstance } from 'fastify';
-import { formatCount } from '../../../errors/format-count.ts';
 import { lookUp } from '../../../errors/look-up.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { AuditRecord } from '../../../store/operators.ts';
@@ -21,6 +20,7 @@ import {
   urlWith,
   type Variant,
 } from '../components.ts';
+import { figure } from '../figures.ts';
 import { type Fields, idField, textFields } from '../forms.ts';
 import { dayFields, readDays, toInterval } from '../local-time-input.ts';
 import { pages, sendPage } from '../page.ts';
@@ -85,17 +85,17 @@ const columns = {
 
 /** Operator and action link to all records with the same, within the other filters. */
 function renderRow(
-  { atMs, operator, action, target, status }: AuditRecord,
+  { id, atMs, operator, action, target, status }: AuditRecord,
   given: Fields,
 ): readonly (string | Html)[] {
   const filter = (name: string, value: string): Html =>
     html`<a href="${urlWith(pages.Audit, { ...given, [name]: value })}">${untrusted(value)}</a>`;
   return [
-    time(atMs),
+    figure('audit.at', atMs, id, time),
     filter('operator', operator),
     filter('action', action),
     linkTarget(target),
-    renderStatus(status),
+    figure('audit.status', status ?? 0, id, renderStatus),
   ];
 }
 
@@ -109,13 +109,14 @@ const targetPages: Readonly<Record<string, string>> = {
 function linkTarget(target = ''): Html {
   const [, kind = '', id] = /^(\w+) (\d+)$/.exec(target) ?? [];
   const page = lookUp(targetPages, kind);
-  return page === undefined ? untrusted(target) : html`<a href="${page}/${id}">${target}</a>`;
+  return page === undefined ? untrusted(target) : html`<a href="${page}/${id}">${untrusted(target)}</a>`;
 }
 
-function renderStatus(status: number | undefined): Html {
-  if (status === undefined) return badge('no answer', 'warn');
+/** @param status 0: not known */
+function renderStatus(status: number): Html {
+  if (status === 0) return badge('no answer', 'warn');
   const said = status < 400 ? badge('done', 'good') : badge(status < 500 ? 'refused' : 'failed', 'bad');
-  return html`${said} <span class="quiet small">${status}</span>`;
+  return html`${said} <span class="quiet small">${String(status)}</span>`;
 }
 
 const states: Readonly<Record<VapidKeyState | 'foreign', readonly [tone: Variant, meaning: string]>> = {
@@ -134,7 +135,7 @@ export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): v
       return [
         badge(known ?? 'foreign', tone),
         html`<code>${publicKey}</code>`,
-        formatCount(counts.get(publicKey) ?? 0),
+        figure('key.subscriptions', counts.get(publicKey) ?? 0, publicKey),
         meaning,
       ];
     });

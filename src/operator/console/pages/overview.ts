@@ -1,6 +1,5 @@
 // The first page: the pace of sending, what runs, what is wrong, and gained and lost subscriptions.
 import type { FastifyInstance } from 'fastify';
-import { countOf, formatCount } from '../../../errors/format-count.ts';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import { describeState } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
@@ -9,11 +8,12 @@ import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { renderAlarms, renderStanding } from '../alarms.ts';
-import { dayBars, progressBar, serviceCharts, toServiceBars } from '../charts.ts';
+import { dayBars, progressBar, reachedWords, serviceCharts, toServiceBars } from '../charts.ts';
 import { card, empty, live, stateBadge, tile } from '../components.ts';
+import { counted, figure } from '../figures.ts';
 import { textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
-import { linkToCurrent, pages, sendPage } from '../page.ts';
+import { linkToCurrent, pages, sendPage, urlOf } from '../page.ts';
 import { type ConsoleSession, sessionOf } from '../sessions.ts';
 import { titleOf } from '../outcomes-table.ts';
 
@@ -108,19 +108,21 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
   const unknown = standing.filter(({ acknowledgement }) => acknowledgement === undefined).length;
   const shared = {
     tiles: html`<dl class="tiles">
-      ${tile('Messages a second', formatCount(rate), 'over the last seconds')}
-      ${tile('Broadcasts running', formatCount(counts.running), describeOthers(counts))}
+      ${tile('Messages a second', figure('overview.rate', rate), 'over the last seconds')}
+      ${tile('Broadcasts running', figure('open.running', counts.running), describeOthers(counts))}
       ${tile(
         'Subscriptions',
-        formatCount(subscriptions),
-        `today ${formatCount(today.gained)} gained, ${formatCount(today.lost)} lost`,
+        figure('overview.subscriptions', subscriptions),
+        `today ${figure('overview.gained', today.gained)} gained, ${figure('overview.lost', today.lost)} lost`,
       )}
       ${tile(
         'Workers',
-        formatCount(workers.length),
-        workers.length === 0 ? 'nobody delivers broadcasts' : `on ${countOf(machines, 'machine')}`,
+        figure('senders.workers', workers.length),
+        workers.length === 0
+          ? 'nobody delivers broadcasts'
+          : `on ${figure('senders.machines', machines, '', counted('machine'))}`,
       )}
-      ${tile('Alarms', formatCount(unknown), alarmsNote(standing.length - unknown, standing.length))}
+      ${tile('Alarms', figure('overview.alarms', unknown), alarmsNote(standing.length - unknown, standing.length))}
     </dl>`,
     running:
       open.length === 0
@@ -134,7 +136,7 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
   });
   const status = [
     ...new Set([...open, ...newest].map(describeState)),
-    ...(unknown > 0 ? [`Alarms: ${formatCount(unknown)}`] : []),
+    ...(unknown > 0 ? [`Alarms: ${figure('overview.alarms', unknown)}`] : []),
   ];
   return { shared, own, status };
 }
@@ -143,7 +145,7 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
 const describeOthers = ({ running: _shown, ...others }: OpenBroadcasts): string =>
   Object.entries(others)
     .filter(([, count]) => count > 0)
-    .map(([state, count]) => `${formatCount(count)} ${state}`)
+    .map(([state, count]) => `${figure(`open.${state as keyof typeof others}`, count)} ${state}`)
     .join(', ') || 'none preparing, scheduled or paused';
 
 /** Says how many are not shown. */
@@ -152,7 +154,7 @@ function renderRest(counts: OpenBroadcasts, shown: number): Html | false {
   return (
     all > shown &&
     html`<p class="quiet small">
-      The newest ${formatCount(shown)} of ${formatCount(all)}.
+      The newest ${figure('overview.shown', shown)} of ${figure('overview.open', all)}.
       <a href="${pages.Broadcasts}">All broadcasts</a>
     </p>`
   );
@@ -160,7 +162,9 @@ function renderRest(counts: OpenBroadcasts, shown: number): Html | false {
 
 function alarmsNote(acknowledged: number, all: number): string {
   if (all === 0) return 'nothing is wrong';
-  return acknowledged === 0 ? 'see above' : `and ${formatCount(acknowledged)} acknowledged`;
+  return acknowledged === 0
+    ? 'see above'
+    : `and ${figure('overview.acknowledged', acknowledged)} acknowledged`;
 }
 
 /** Messages a second since the start of the previous interval: ten to twenty seconds. */
@@ -192,20 +196,20 @@ async function renderServices(store: Store, name: RangeName): Promise<Html> {
   const intervals = await store.statistics.outcomes({ width, sinceMs });
   if (intervals.length === 0) return empty(`Nothing was sent in the ${text}.`);
   const axis = { sinceMs, stepMs, count, ticks };
-  return serviceCharts(toServiceBars(intervals, axis), axis);
+  return serviceCharts(toServiceBars(intervals, axis), axis, name);
 }
 
 function renderRunning(broadcast: Broadcast): Html {
-  const { id, recipients, counts } = broadcast;
+  const { id, counts } = broadcast;
   return html`<div class="item">
     <p class="spread">
-      <a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>
+      <a href="${urlOf('Broadcasts', id)}">${titleOf(broadcast)}</a>
       ${stateBadge(broadcast)}
     </p>
     ${progressBar(broadcast)}
     <p class="spread quiet small number">
-      <span>${formatCount(counts.accepted)} of ${formatCount(recipients)} reached</span>
-      ${counts.rejected > 0 && html`<span>${formatCount(counts.rejected)} rejected</span>`}
+      <span>${reachedWords(broadcast)}</span>
+      ${counts.rejected > 0 && html`<span>${figure('broadcast.rejected', counts.rejected, id)} rejected</span>`}
     </p>
   </div>`;
 }

@@ -1,6 +1,5 @@
 // A person: devices, data, choices of channels, outcomes of broadcasts, and removal.
 import type { FastifyInstance } from 'fastify';
-import { countOf } from '../../../errors/format-count.ts';
 import { countAudience } from '../../../delivery/broadcast/estimate-audience.ts';
 import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { checkUser } from '../../../audience/user-and-tags.ts';
@@ -19,6 +18,7 @@ import {
   untrusted,
   urlWith,
 } from '../components.ts';
+import { counted, figure } from '../figures.ts';
 import { audited, textField, textFields } from '../forms.ts';
 import { changes, type Question, renderTags, sendPage, sendQuestion, subscriptionLink } from '../page.ts';
 import { sessionOf } from '../sessions.ts';
@@ -90,7 +90,11 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
         entry: 'Subscriptions',
         content: card(
           'What was deleted',
-          facts(Object.entries(removed).map(([name, count]) => [name, String(count)] as const)),
+          facts(
+            Object.entries(removed).map(
+              ([name, count]) => [name, figure(`removed.${name as keyof typeof removed}`, count)] as const,
+            ),
+          ),
         ),
       });
     },
@@ -114,14 +118,14 @@ function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
         hostOf(endpoint),
         badge('stored', 'good'),
         renderTags(tags),
-        time(createdAtMs),
-        time(updatedAtMs),
+        figure('subscription.createdAt', createdAtMs, id, time),
+        figure('subscription.updatedAt', updatedAtMs, id, time),
       ]),
       ...ended.map(({ id, endpoint, goneAtMs }) => [
         subscriptionLink(id),
         hostOf(endpoint),
         html`${badge('ended', 'warn')}
-          <div>${time(goneAtMs)}</div>`,
+          <div>${figure('subscription.endedAt', goneAtMs, id, time)}</div>`,
         '',
         '',
         '',
@@ -129,15 +133,16 @@ function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
     ],
     'No subscription of this user is stored, or remembered as ended.',
   )}
-  ${hasMore && html`<p class="quiet">There are more than ${maxShownDevices}; the others are not shown.</p>`}`;
+  ${hasMore && html`<p class="quiet">There are more than ${String(maxShownDevices)}; the others are not shown.</p>`}`;
 }
 
 const toQuestion = (user: string, devices: number): Question => ({
   title: 'Remove a person?',
   entry: 'Subscriptions',
   consequence: html`All that the database knows of ${badge('user', 'plain')}
-    <strong>${untrusted(user)}</strong> is deleted: <strong>${countOf(devices, 'subscription')}</strong>,
-    broadcasts to this person alone, places in lists, attempts. Backups and logs are not touched.`,
+    <strong>${untrusted(user)}</strong> is deleted:
+    <strong>${figure('person.devices', devices, user, counted('subscription'))}</strong>, broadcasts to this
+    person alone, places in lists, attempts. Backups and logs are not touched.`,
   button: 'Remove the person',
   fields: { user },
   backUrl: personUrl(user),

@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';
 import type { FoundAlarm } from '../../../delivery/alarms/standing-alarm.ts';
 import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
-import { countOf, formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { pushServiceName } from '../../../protocol/known-push-services.ts';
 import type { AnswerCount } from '../../../store/attempts.ts';
@@ -15,6 +14,7 @@ import type { OperatorContext } from '../../context.ts';
 import { type PushServiceView, readPushServices } from '../../push-services.ts';
 import { sumsText, toServiceBars } from '../charts.ts';
 import { badge, card, formatSpan, live, moreHosts, table, time, untrusted, urlWith } from '../components.ts';
+import { counted, figure, figuresOf } from '../figures.ts';
 import { audited, idField, textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { answersTable } from '../outcomes-table.ts';
@@ -55,7 +55,7 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
 }
 
 function toQuestion({ origin, subscriptions }: HeldOrigin): Question {
-  const count = countOf(subscriptions, 'subscription');
+  const count = figure('held.subscriptions', subscriptions, hostOf(origin), counted('subscription'));
   return {
     title: `Delete ${count}?`,
     entry: 'Push services',
@@ -77,8 +77,8 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
       { 'Push service': 'short', Subscriptions: 'number', Since: 'short', Decision: 'short' },
       held.map(({ origin, subscriptions, sinceMs }) => [
         hostOf(origin),
-        formatCount(subscriptions),
-        time(sinceMs),
+        figure('held.subscriptions', subscriptions, hostOf(origin)),
+        figure('held.since', sinceMs, hostOf(origin), time),
         changes(
           session,
           html`${postForm(session, '/console/held-deletions/discard', 'Keep them', {
@@ -118,8 +118,10 @@ export function addPushServicesPage(
         ${card('Now', live('now', parts.now))} ${card('The last hour', live('hour', parts.hour))}
         ${card(
           'What was not accepted, and why',
-          html`<p class="quiet small">In the newest ${recentBroadcasts} broadcasts, each time counted.</p>
-            ${answersTable(answers, 'Nothing.')}`,
+          html`<p class="quiet small">
+              In the newest ${String(recentBroadcasts)} broadcasts, each time counted.
+            </p>
+            ${answersTable(answers, 'Nothing.', 'newest')}`,
         )}
       `,
     });
@@ -148,17 +150,20 @@ function renderNow(services: readonly PushServiceView[], unanimous: readonly Fou
       Latency: 'number',
       'In flight': 'number',
     },
-    services.slice(0, shownServices).map((service) => [
-      hostOf(service.origin),
-      renderState(
-        service,
-        unanimous.find(({ pushService }) => pushService === pushServiceName(service.origin)),
-      ),
-      formatCount(service.connections),
-      service.latencyMs === undefined ? '' : `${formatCount(service.latencyMs)} ms`,
-      html`${formatCount(service.inFlight)} of
-      ${formatCount(service.maxInFlight)}${service.queued > 0 && html`<br /><span class="quiet">${formatCount(service.queued)} waiting</span>`}`,
-    ]),
+    services.slice(0, shownServices).map((service) => {
+      const shown = figuresOf('service', hostOf(service.origin));
+      return [
+        hostOf(service.origin),
+        renderState(
+          service,
+          unanimous.find(({ pushService }) => pushService === pushServiceName(service.origin)),
+        ),
+        shown('connections', service.connections),
+        service.latencyMs === undefined ? '' : `${shown('latencyMs', service.latencyMs)} ms`,
+        html`${shown('inFlight', service.inFlight)} of
+        ${shown('maxInFlight', service.maxInFlight)}${service.queued > 0 && html`<br /><span class="quiet">${shown('queued', service.queued)} waiting</span>`}`,
+      ];
+    }),
     'Nobody is sending.',
   )}
   ${moreHosts(services.length - shownServices)}`;
@@ -172,10 +177,14 @@ const breakerBadges = {
 
 /** @param alarm what nearly all of its answers mean */
 function renderState(service: PushServiceView, alarm: FoundAlarm | undefined): Html {
-  const { breaker, breakerReason, refusedKeys, throttled, unreachableMs } = service;
+  const { origin, breaker, breakerReason, refusedKeys, throttled, unreachableMs } = service;
+  const shown = figuresOf('service', hostOf(origin));
   if (unreachableMs !== undefined) {
     return html`${badge('cannot be reached', 'bad')}
-      <span class="quiet">for ${formatSpan(unreachableMs / 1000)}. ${untrusted(breakerReason ?? '')}</span>`;
+      <span class="quiet"
+        >for ${shown('unreachableSeconds', unreachableMs / 1000, formatSpan)}.
+        ${untrusted(breakerReason ?? '')}</span
+      >`;
   }
   if (refusedKeys.length > 0) return badge('refuses our token', 'bad');
   const answers =
@@ -183,7 +192,10 @@ function renderState(service: PushServiceView, alarm: FoundAlarm | undefined): H
   return html`${breaker === 'closed' ? (answers ?? breakerBadges.closed) : breakerBadges[breaker]}
   ${breakerReason !== undefined && html`<span class="quiet">${untrusted(breakerReason)}</span>`}
   ${
-    throttled > 0 && html`<span class="quiet">${countOf(throttled, 'answer')} asked for fewer messages</span>`
+    throttled > 0 &&
+    html`<span class="quiet"
+      >${shown('throttled', throttled, counted('answer'))} asked for fewer messages</span
+    >`
   }`;
 }
 
@@ -196,7 +208,11 @@ async function renderHour(store: Store): Promise<Html> {
   return table(
     'Push services in the last hour',
     { 'Push service': 'short', Messages: 'number', 'What came of them': 'words' },
-    services.map(({ pushService, sums }) => [pushService, formatCount(sums.attempts), sumsText(sums)]),
+    services.map(({ pushService, sums }) => [
+      pushService,
+      figure('services.attempts', sums.attempts, `lastHour ${pushService}`),
+      sumsText(sums, `lastHour ${pushService}`),
+    ]),
     'Nothing was sent in the last hour.',
   );
 }

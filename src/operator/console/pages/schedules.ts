@@ -14,10 +14,20 @@ import type { OperatorContext } from '../../context.ts';
 import { readPage } from '../../searches.ts';
 import { type ConsoleSession, sessionOf } from '../sessions.ts';
 import { badge, card, facts, older, stateBadge, table, time, untrusted } from '../components.ts';
+import { figure, idText } from '../figures.ts';
 import { audited, idField } from '../forms.ts';
 import { scheduleTitle } from '../outcomes-table.ts';
 import { optionFacts, outcomesOf, renderTexts } from '../preview.ts';
-import { changes, pages, postForm, sendPage, sendQuestion, type Question } from '../page.ts';
+import {
+  broadcastLink,
+  changes,
+  pages,
+  postForm,
+  type Question,
+  sendPage,
+  sendQuestion,
+  urlOf,
+} from '../page.ts';
 
 const pageRows = 25;
 
@@ -58,7 +68,7 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
     const session = sessionOf(request);
     const [schedule] = (await describe([await find(request)], store)) as [ShownSchedule];
     return sendPage(reply, {
-      title: `Schedule ${schedule.id}`,
+      title: `Schedule ${idText('schedule', schedule.id)}`,
       entry: 'Schedules',
       lead: html`<p class="quiet">${scheduleTitle(schedule)}</p>`,
       actions: renderActions(schedule, session),
@@ -86,7 +96,7 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
     const { id } = schedule;
     await schedules.remove(id);
     return sendPage(reply, {
-      title: `Schedule ${id} was removed`,
+      title: `Schedule ${idText('schedule', id)} was removed`,
       entry: 'Schedules',
       content: html`<section class="card">
         <p><strong>${scheduleTitle(schedule)}</strong> is not sent again. Broadcasts that it made stay.</p>
@@ -122,8 +132,8 @@ const columns = {
 function renderRow(schedule: ShownSchedule, session: ConsoleSession): readonly (string | Html)[] {
   const { id, audience } = schedule;
   return [
-    String(id),
-    html`<a href="${pages.Schedules}/${id}">${scheduleTitle(schedule)}</a>
+    idText('schedule', id),
+    html`<a href="${urlOf('Schedules', id)}">${scheduleTitle(schedule)}</a>
       <div class="quiet small">to ${renderAudience(audience)}</div>`,
     renderCron(schedule),
     renderTimes(schedule),
@@ -135,18 +145,18 @@ function renderRow(schedule: ShownSchedule, session: ConsoleSession): readonly (
 const renderCron = ({ cron, timezone }: Schedule): Html =>
   html`<code>${cron}</code><br /><span class="quiet small">${timezone}</span>`;
 
-function renderTimes({ nextTimes, pausedAtMs }: ShownSchedule): Html {
-  if (pausedAtMs === undefined) return html`${nextTimes.map((atMs) => html`<div>${time(atMs)}</div>`)}`;
+function renderTimes({ id, nextTimes, pausedAtMs }: ShownSchedule): Html {
+  if (pausedAtMs === undefined)
+    return html`${nextTimes.map((atMs) => html`<div>${figure('schedule.nextAt', atMs, id, time)}</div>`)}`;
   return html`${badge('paused', 'warn')}
-    <div class="quiet small">since ${time(pausedAtMs)}</div>`;
+    <div class="quiet small">since ${figure('schedule.pausedAt', pausedAtMs, id, time)}</div>`;
 }
 
 function renderLast({ lastBroadcastId, last }: ShownSchedule): Html {
   if (lastBroadcastId === undefined) return html`<span class="quiet">nothing sent yet</span>`;
   if (last === undefined)
-    return html`<span class="quiet">broadcast ${lastBroadcastId}, no longer kept</span>`;
-  return html`<a href="${pages.Broadcasts}/${last.id}">Broadcast ${last.id}</a> ${stateBadge(last)}
-    ${outcomesOf(last)}`;
+    return html`<span class="quiet">broadcast ${idText('broadcast', lastBroadcastId)}, no longer kept</span>`;
+  return html`${broadcastLink(last.id, 'Broadcast ')} ${stateBadge(last)} ${outcomesOf(last)}`;
 }
 
 const renderAudience = (audience: ScheduleAudience): Html => untrusted(formatAskedAudience(audience));
@@ -168,7 +178,7 @@ const renderWhen = (schedule: ShownSchedule): Html =>
       ['Cron, time zone', renderCron(schedule)],
       [schedule.pausedAtMs === undefined ? 'Next three times' : 'State', renderTimes(schedule)],
       ['Last result', renderLast(schedule)],
-      ['Created', time(schedule.createdAtMs)],
+      ['Created', figure('schedule.createdAt', schedule.createdAtMs, schedule.id, time)],
     ])}
     <p class="quiet small">
       ${
@@ -180,7 +190,8 @@ const renderWhen = (schedule: ShownSchedule): Html =>
 
 function renderWhat(schedule: ShownSchedule): Html {
   const { message, audience } = schedule;
-  return html`${renderTexts(message)} ${facts([['To', renderAudience(audience)], ...optionFacts(schedule)])}
+  return html`${renderTexts(message)}
+    ${facts([['To', renderAudience(audience)], ...optionFacts('schedule', schedule)])}
     <details>
       <summary>Message as JSON</summary>
       <pre>${untrusted(JSON.stringify(message, undefined, 2))}</pre>
@@ -188,7 +199,7 @@ function renderWhat(schedule: ShownSchedule): Html {
 }
 
 const toQuestion = (schedule: Schedule): Question => ({
-  title: `Remove schedule ${schedule.id}?`,
+  title: `Remove schedule ${idText('schedule', schedule.id)}?`,
   entry: 'Schedules',
   lead: html`<p class="quiet">${scheduleTitle(schedule)}</p>`,
   consequence: html`It makes no more broadcasts. Those that it has made stay.`,

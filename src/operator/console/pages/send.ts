@@ -7,7 +7,6 @@ import type { Audience } from '../../../delivery/broadcast/audience.ts';
 import { countReadersOf } from '../../../delivery/broadcast/count-readers.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
-import { countOf } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { sendJson } from '../../../http/json-body.ts';
 import { encodePayload } from '../../../protocol/message/encode-payload.ts';
@@ -20,6 +19,7 @@ import { renderComposer } from '../composer.ts';
 import { describeDraft, duplicate, type Duplicate, toFaults } from '../draft.ts';
 import { renderFaults } from '../form-fields.ts';
 import { toStart } from '../local-time-input.ts';
+import { counted, figure } from '../figures.ts';
 import { idField, textField, type Fields } from '../forms.ts';
 import { addLanguage, removeLanguage } from '../languages.ts';
 import {
@@ -31,7 +31,7 @@ import {
   toTestGroup,
   toTestOptions,
 } from '../message-form.ts';
-import { sendPage } from '../page.ts';
+import { broadcastLink, sendPage } from '../page.ts';
 import { renderReview, renderTestReview } from '../review.ts';
 import { findShownReader, showMessage } from '../preview.ts';
 
@@ -156,10 +156,9 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
         const { id, recipients } = broadcast;
         const done = notice(
           'good',
-          `Sent to the test group: ${countOf(recipients, 'subscription')} with the tag ${fields['testTag']}`,
+          `Sent to the test group: ${figure('broadcast.recipients', recipients, id, counted('subscription'))} with the tag ${fields['testTag']}`,
           html`<p>
-            <a href="/console/broadcasts/${id}">Broadcast ${id}</a> shows what came of it. Nobody else has got
-            the message yet.
+            ${broadcastLink(id, 'Broadcast ')} shows what came of it. Nobody else has got the message yet.
           </p>`,
         );
         return await sendComposer(reply, session, fields, { done });

@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
-import { formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { type AudienceExpression, checkExpression } from '../../../audience/user-and-tags.ts';
 import { requireSubscription, type StoredSubscription } from '../../../store/subscriptions.ts';
@@ -33,6 +32,7 @@ import {
   sendQuestion,
   subscriptionLink,
 } from '../page.ts';
+import { figure, figuresOf, idText } from '../figures.ts';
 import { audited, idField, optionalField, subscriptionField, textFields, type Fields } from '../forms.ts';
 import { toTags } from '../message-form.ts';
 import { renderOwnChoices } from '../reader-counts.ts';
@@ -80,7 +80,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
         visitColumns,
         counts.map(({ pushService, visits }) => [
           hostOf(pushService),
-          ...visitNames.map((name) => formatCount(visits[name])),
+          ...visitNames.map((name) => figure(`visits.${name}`, visits[name], hostOf(pushService))),
         ]),
         'No subscriptions yet.',
       ),
@@ -101,7 +101,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
       subscription !== undefined || (await store.attempts.outcomesTo([id], { limit: 1 })).outcomes.length > 0;
     if (!isKnown) requireSubscription(subscription, id);
     return sendPage(reply, {
-      title: `Subscription ${id}`,
+      title: `Subscription ${idText('subscription', id)}`,
       entry: 'Subscriptions',
       content: html`
         ${card(
@@ -195,7 +195,7 @@ function renderRow(subscription: StoredSubscription): readonly (string | Html)[]
     hostOf(endpoint),
     renderUser(subscription),
     renderTags(subscription.tags),
-    time(createdAtMs),
+    figure('subscription.createdAt', createdAtMs, id, time),
   ];
 }
 
@@ -205,7 +205,8 @@ const renderUser = ({ user }: StoredSubscription): Html =>
     : html`<a href="${personUrl(user)}">${untrusted(user)}</a>`;
 
 function renderFacts(subscription: StoredSubscription): Html {
-  const { endpoint, createdAtMs, updatedAtMs, vapidPublicKey, language, timeZone } = subscription;
+  const { id, endpoint, createdAtMs, updatedAtMs, vapidPublicKey, language, timeZone } = subscription;
+  const shown = figuresOf('subscription', id);
   return facts([
     ['Push service', hostOf(endpoint)],
     ['User', renderUser(subscription)],
@@ -213,8 +214,8 @@ function renderFacts(subscription: StoredSubscription): Html {
     ['Language', language ?? 'unknown'],
     ['Time zone', timeZone ?? 'unknown'],
     ['Choices made there', renderOwnChoices(subscription.channels)],
-    ['Since', timeFromNow(createdAtMs)],
-    ['Renewed', timeFromNow(updatedAtMs)],
+    ['Since', shown('createdAt', createdAtMs, timeFromNow)],
+    ['Renewed', shown('updatedAt', updatedAtMs, timeFromNow)],
     ['VAPID key', html`<code>${vapidPublicKey.slice(0, 12)}…</code>`],
   ]);
 }
@@ -222,9 +223,10 @@ function renderFacts(subscription: StoredSubscription): Html {
 const toQuestion = ({ id, user }: StoredSubscription): Question => ({
   title: 'Remove 1 subscription?',
   entry: 'Subscriptions',
-  consequence: html`Subscription ${id}${user !== undefined && html` of ${untrusted(user)}`} is deleted. Its
-  browser gets no more messages until its page registers it again.`,
-  button: `Remove subscription ${id}`,
+  consequence: html`Subscription
+  ${idText('subscription', id)}${user !== undefined && html` of ${untrusted(user)}`} is deleted. Its browser
+  gets no more messages until its page registers it again.`,
+  button: `Remove subscription ${idText('subscription', id)}`,
   backUrl: `/console/subscriptions/${id}`,
 });
 

@@ -1,0 +1,718 @@
+// A store, and what a test knows of it by itself: it keeps rows of its own, changes them as it changes the store's, and counts them plainly.
+import type { ReportedPushService } from '../../../src/store/sending.ts';
+import { settlements, type NewBroadcast, type Settlement } from '../../../src/store/broadcasts.ts';
+import type { RowResult } from '../../../src/store/ledger.ts';
+import { heldDeletionsDetail, heldDeletionsReason } from '../../../src/store/held-deletions.ts';
+import type { AudienceSplit, LeftOut } from '../../../src/store/split-audience.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { madeUpSubscription, vapidPublicKey } from '../../store/made-up-subscription.ts';
+import { madeUpBroadcast } from '../../store/store-under-test.ts';
+
+export const hosts = [
+  'fcm.googleapis.com',
+  'updates.push.services.mozilla.com',
+  'web.push.apple.com',
+] as const;
+export const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo'] as const;
+/** Windows calls all of its subscriptions gone. */
+export const windows = 'db5p.notify.windows.com';
+const others = 18;
+const subscriptions = others + 22;
+export const hourMs = 3_600_000;
+export const dayMs = 24 * hourMs;
+export const leaseMs = 10_000;
+/** 12:00 in Berlin, 06:00 in New York, 20:00 in Tokyo. */
+export const noonMs = Date.parse('2026-12-01T11:00:00Z');
+
+export type Cause = 'now' | 'localTime' | 'retry' | 'turn' | 'pushService';
+
+/** A subscription in a broadcast. */
+export interface Row {
+  readonly id: number;
+  readonly origin: string;
+  readonly user: string | undefined;
+  outcome: Settlement | 'pending' | 'removed' | 'cancelled' | LeftOut;
+  /** Of a pending one: what keeps it, and until when. */
+  cause: Cause;
+  untilMs: number | undefined;
+  readonly expiresAtMs: number;
+  posts: number;
+  tries: number;
+  status: number | undefined;
+  atMs: number | undefined;
+}
+
+const rowOf = ({ id, origin, user }: Person): Row => ({
+  id,
+  origin,
+  user,
+  outcome: 'pending',
+  cause: 'now',
+  untilMs: undefined,
+  expiresAtMs: 0,
+  posts: 0,
+  tries: 0,
+  status: undefined,
+  atMs: undefined,
+});
+
+export interface Story {
+  readonly name: string;
+  readonly id: number;
+  readonly draft: NewBroadcast;
+  readonly rows: readonly Row[];
+  readonly startAtMs: number;
+  readonly expiresAtMs: number;
+  readonly createdAtMs: number;
+  readonly leftOut: readonly Row[];
+  /** Who is in it is written down, so that those are known who were removed before their turn. */
+  readonly hasSets: boolean;
+  readonly inactive?: number;
+  readonly shown: Set<number>;
+  readonly clicked: Set<number>;
+  /** What push services said. */
+  readonly met: {
+    readonly origin: string;
+    readonly reason: string;
+    readonly detail: string;
+    readonly atMs: number;
+  }[];
+  state: 'running' | 'paused' | 'cancelled';
+  endedAtMs: number | undefined;
+}
+
+export interface Person {
+  readonly id: number;
+  readonly origin: string;
+  readonly zone: (typeof zones)[number];
+  readonly user: string | undefined;
+  readonly language: string;
+  readonly hasNews: boolean;
+  readonly tag: string;
+  isStored: boolean;
+  /** Called gone, and kept until an operator decides. */
+  heldSinceMs: number | undefined;
+  /** Called gone, and believed. */
+  endedAtMs: number | undefined;
+}
+
+/** What came of a row, and when. */
+export interface Post {
+  readonly story: Story;
+  readonly row: Row;
+  readonly atMs: number;
+  readonly outcome: Settlement | 'retry';
+  readonly posts: number;
+  readonly status: number | undefined;
+}
+
+export interface Worker {
+  readonly machine: string;
+  readonly seenAtMs: number;
+  readonly pushServices: readonly ReportedPushService[];
+}
+
+export interface MadeSchedule {
+  readonly id: number;
+  readonly createdAtMs: number;
+  readonly nextAtMs: number;
+  pausedAtMs: number | undefined;
+}
+
+/** A message that is composed. */
+export interface Draft {
+  readonly bytes: number;
+  readonly maxBytes: number;
+  readonly memberBytes: number;
+  readonly pictureBytes: number;
+  readonly recipients: number;
+  readonly startAtMs: number | undefined;
+  readonly fromMs: number | undefined;
+  readonly throughMs: number | undefined;
+  /** By what is said of them. */
+  readonly readers: ReadonlyMap<string, number>;
+}
+
+export const noDraft: Draft = {
+  bytes: 0,
+  maxBytes: 3993,
+  memberBytes: 0,
+  pictureBytes: 0,
+  recipients: 0,
+  startAtMs: undefined,
+  fromMs: undefined,
+  throughMs: undefined,
+  readers: new Map(),
+};
+
+/** What push services say. */
+export const saidBy = {
+  rejected: { reason: 'payload-too-large', detail: 'Too large' },
+  refused: { reason: 'vapid-refused', detail: 'BadJwtToken' },
+} as const;
+
+/** What comes of a row; `refused`: our token, so that its push service is held. */
+export type Fate = Settlement | 'retry' | 'turn' | 'refused';
+
+export class World {
+  nowMs = noonMs;
+  readonly people: Person[] = [];
+  readonly stories: Story[] = [];
+  readonly posts: Post[] = [];
+  readonly workers: Worker[] = [];
+  readonly schedules: MadeSchedule[] = [];
+  /** When subscriptions went. */
+  readonly lost: number[] = [];
+  /** What the console last did to so many. */
+  done = 0;
+  /** What was removed of a person. */
+  removed: Readonly<
+    Record<
+      | 'attempts'
+      | 'bells'
+      | 'broadcasts'
+      | 'ended'
+      | 'receipts'
+      | 'recipients'
+      | 'schedules'
+      | 'subscriptions',
+      number
+    >
+  > = {
+    attempts: 0,
+    bells: 0,
+    broadcasts: 0,
+    ended: 0,
+    receipts: 0,
+    recipients: 0,
+    schedules: 0,
+    subscriptions: 0,
+  };
+  readonly bell = { createdAtMs: 0, rungAtMs: [] as number[] };
+  readonly audited: { readonly atMs: number; readonly status: number }[] = [];
+  readonly acknowledged = new Map<string, number>();
+  /** Of people: whether they have the channel news on, as they chose; and their number. */
+  readonly choices = new Map<string, boolean>();
+  readonly data = new Map<string, number>();
+  /** What is being written. */
+  draft: Draft = noDraft;
+  /** Those that had a value. */
+  readonly metrics = new Set<string>();
+  /** Those that pages have shown. */
+  readonly shown = new Set<string>();
+  /** What is shown and is not so. */
+  readonly faults = new Set<string>();
+
+  /** Notes what is not as it must be, and goes on. */
+  expect(at: string, check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      this.faults.add(`${at}: ${(error as Error).message}`);
+    }
+  }
+
+  readonly store: Store;
+
+  constructor(store: Store) {
+    this.store = store;
+  }
+
+  async subscribe(): Promise<void> {
+    await this.store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+    for (let index = 0; index < subscriptions; index += 1) {
+      const host = index < others ? hosts[index % 3]! : windows;
+      const language = index % 2 === 0 ? 'de' : 'en';
+      const zone = zones[Math.floor(index / 3) % 3]!;
+      const user = index < 12 ? `user-${'abcdef'[Math.floor(index / 2)]}` : undefined;
+      const made = madeUpSubscription(index);
+      const subscription = {
+        ...made,
+        endpoint: made.endpoint.replace('fcm.googleapis.com', host),
+      };
+      const hasNews = index < 15;
+      const { id } = await this.store.subscriptions.register({
+        subscription,
+        vapidPublicKey,
+        assign: { user, tags: [index < 6 ? 'few' : 'many'] },
+        timeZone: zone,
+        language,
+        channels: { news: hasNews },
+      });
+      this.people.push({
+        id,
+        origin: `https://${host}`,
+        zone,
+        user,
+        language,
+        hasNews,
+        tag: index < 6 ? 'few' : 'many',
+        isStored: true,
+        heldSinceMs: undefined,
+        endedAtMs: undefined,
+      });
+    }
+  }
+
+  /** @param isIn whom it reaches. @param fromMs when somebody gets it */
+  async create(
+    name: string,
+    {
+      changes = {},
+      split,
+      isIn = () => true,
+      leftOut,
+      fromMs = () => changes.startAtMs ?? this.nowMs,
+      inactive,
+    }: {
+      readonly changes?: Partial<NewBroadcast>;
+      readonly split?: AudienceSplit;
+      readonly isIn?: (person: Person) => boolean;
+      /** Why the others that it was for are left out. */
+      readonly leftOut?: LeftOut;
+      readonly fromMs?: (person: Person) => number;
+      readonly inactive?: number;
+    } = {},
+  ): Promise<Story> {
+    const { broadcasts } = this.store;
+    const lifetimeMs = 48 * hourMs;
+    const draft = {
+      ...madeUpBroadcast(this.nowMs, changes),
+      ttlSeconds: lifetimeMs / 1000,
+      expiresAtMs: (changes.startAtMs ?? this.nowMs) + lifetimeMs,
+      createdBy: { operator: 'ada' },
+      ...split?.times,
+    };
+    const needsSets = split !== undefined || changes.matching !== undefined;
+    const audienceId = needsSets ? await broadcasts.openAudience() : undefined;
+    const { broadcast } = await broadcasts.create({
+      ...draft,
+      ...(needsSets && { audienceId, matching: changes.matching ?? {} }),
+      ...(split && { split, channel: split.channel?.name, skipInactive: split.skipInactive }),
+    });
+    if (needsSets) while (await broadcasts.prepare(broadcast.id, 'oracle'));
+    const reached = this.people.filter((person) => person.isStored && isIn(person));
+    const times = reached.map(fromMs);
+    const startAtMs = Math.max(draft.startAtMs, times.length === 0 ? 0 : Math.min(...times));
+    const story: Story = {
+      name,
+      id: broadcast.id,
+      draft,
+      createdAtMs: this.nowMs,
+      hasSets: needsSets,
+      startAtMs,
+      expiresAtMs: split?.times ? Math.max(...times) + lifetimeMs : draft.expiresAtMs,
+      ...(inactive !== undefined && { inactive }),
+      shown: new Set(),
+      clicked: new Set(),
+      met: [],
+      state: 'running',
+      endedAtMs: reached.length === 0 ? this.nowMs : undefined,
+      rows: reached.map((person) => ({
+        ...rowOf(person),
+        outcome: 'pending',
+        cause: split?.times && fromMs(person) > this.nowMs ? 'localTime' : 'now',
+        untilMs: split?.times ? fromMs(person) : undefined,
+        expiresAtMs: fromMs(person) + lifetimeMs,
+      })),
+      leftOut:
+        leftOut === undefined
+          ? []
+          : this.people
+              .filter((person) => person.isStored && !isIn(person))
+              .map((person) => ({ ...rowOf(person), outcome: leftOut })),
+    };
+    this.stories.push(story);
+    return story;
+  }
+
+  /** Sends what can be sent now. */
+  async deliver(story: Story, fateOf: (row: Row) => Fate): Promise<void> {
+    const { leases, ledger } = this.store;
+    for (;;) {
+      const slice = await leases.leaseSlice({ leaseMs, broadcastId: story.id });
+      if (slice === undefined) break;
+      const { fenceToken, slice: number, cursor: fromCursor, throughPosition: cursor, members } = slice;
+      const read = await ledger.readRows(slice, fromCursor, 1000);
+      const found = new Set(read.map(({ subscriptionId }) => subscriptionId));
+      for (const row of story.rows) {
+        const isBehind = row.id > fromCursor && row.id <= cursor && (members?.ids.includes(row.id) ?? true);
+        if (row.outcome === 'pending' && isBehind && !found.has(row.id)) row.outcome = 'removed';
+      }
+      const expected = members?.ids.filter((id) => id > fromCursor).length;
+      const rows = read.map((recipient) => this.#settle(story, recipient, fateOf));
+      await ledger.commit({
+        broadcastId: story.id,
+        fenceToken,
+        slice: { number, fromCursor, cursor, missing: expected && expected - read.length },
+        rows,
+        answers: this.#answersOf(rows),
+        leaseMs,
+      });
+    }
+    const due = await leases.leaseRetries({ leaseMs, broadcastId: story.id, limit: 100 });
+    for (const row of story.rows) {
+      const isDue =
+        row.cause !== 'now' && row.cause !== 'localTime' && (row.untilMs ?? Infinity) <= this.nowMs;
+      if (row.outcome === 'pending' && isDue && !this.#isStored(row)) row.outcome = 'removed';
+    }
+    if (due !== undefined) {
+      const rows = due.rows.map((recipient) => this.#settle(story, recipient, fateOf));
+      await ledger.commit({ broadcastId: story.id, fenceToken: due.fenceToken, rows, leaseMs });
+    }
+    if (story.rows.every(({ outcome }) => outcome !== 'pending')) story.endedAtMs ??= this.nowMs;
+  }
+
+  /** Those that report now. */
+  get senders(): readonly Worker[] {
+    return this.workers.filter(({ seenAtMs }) => seenAtMs >= this.nowMs - 20_000);
+  }
+
+  #isStored = ({ id }: Row): boolean => this.people.find((person) => person.id === id)!.isStored;
+
+  #answersOf = (rows: readonly RowResult[]) =>
+    rows.some(({ result }) => result === 'heldBack')
+      ? [
+          {
+            origin: rows.find(({ result }) => result === 'heldBack')!.origin,
+            vapidPublicKey,
+            accepted: 0,
+            hasRefused: true,
+            refusalsInRow: 100,
+          },
+        ]
+      : [];
+
+  #settle(story: Story, recipient: RowResult['recipient'], fateOf: (row: Row) => Fate): RowResult {
+    const row = story.rows.find(({ id }) => id === recipient.subscriptionId)!;
+    const fate = fateOf(row);
+    const common = { recipient, origin: row.origin };
+    const { expiresAtMs } = row;
+    row.atMs = this.nowMs;
+    if (fate === 'rejected' || fate === 'refused')
+      story.met.push({ ...saidBy[fate], origin: row.origin, atMs: this.nowMs });
+    if (fate === 'turn' || fate === 'refused') {
+      const retry = { delayMs: fate === 'turn' ? 60_000 : 0, attempts: 0, deferrals: 1, expiresAtMs };
+      row.cause = fate === 'turn' ? 'turn' : 'pushService';
+      row.untilMs = fate === 'turn' ? this.nowMs + 60_000 : undefined;
+      row.atMs = undefined;
+      return fate === 'turn'
+        ? { ...common, attempts: 0, result: 'retry', retry }
+        : {
+            ...common,
+            attempts: 0,
+            result: 'heldBack',
+            retry,
+            suspension: { vapidPublicKey, drawOrder: 1 },
+            alarm: saidBy.refused,
+          };
+    }
+    const isPosted = fate !== 'expired' && fate !== 'capped';
+    row.posts += Number(isPosted);
+    row.tries = isPosted ? row.tries + 1 : row.tries;
+    row.status = { accepted: 201, gone: 410, rejected: 413, retry: 503 }[fate as string];
+    const record = {
+      ...(isPosted && { atMs: this.nowMs }),
+      attempt: row.tries,
+      ...(row.status !== undefined && { status: row.status }),
+      ...(fate === 'rejected' && saidBy.rejected),
+    };
+    const answered = {
+      ...common,
+      attempts: isPosted ? (1 as const) : (0 as const),
+      record,
+      ...(fate === 'rejected' && { alarm: saidBy.rejected }),
+    };
+    this.posts.push({
+      story,
+      row,
+      atMs: this.nowMs,
+      outcome: fate,
+      posts: Number(isPosted),
+      status: row.status,
+    });
+    if (fate === 'retry') {
+      row.cause = 'retry';
+      row.untilMs = this.nowMs + 120_000;
+      const retry = { delayMs: 120_000, attempts: row.tries, deferrals: 0, expiresAtMs };
+      return { ...answered, result: 'retry', retry };
+    }
+    row.outcome = fate;
+    const person = this.people.find(({ id }) => id === row.id)!;
+    if (fate === 'accepted') person.heldSinceMs = undefined;
+    if (fate === 'gone' && person.origin === `https://${windows}`) {
+      person.heldSinceMs ??= this.nowMs;
+      const detail = heldDeletionsDetail(row.origin);
+      story.met.push({ origin: row.origin, reason: heldDeletionsReason, detail, atMs: this.nowMs });
+    } else if (fate === 'gone') {
+      this.#lose(person);
+      person.endedAtMs = this.nowMs;
+    }
+    return { ...answered, result: fate };
+  }
+
+  async cancel(story: Story): Promise<void> {
+    await this.store.broadcasts.cancel(story.id);
+    story.state = 'cancelled';
+    story.endedAtMs = this.nowMs;
+    for (const row of story.rows) if (row.outcome === 'pending') row.outcome = 'cancelled';
+  }
+
+  async remove(isRemoved: (person: Person) => boolean): Promise<void> {
+    for (const person of this.people.filter((each) => each.isStored && isRemoved(each))) {
+      await this.store.subscriptions.removeById(person.id);
+      this.#lose(person);
+    }
+  }
+
+  #lose(person: Person): void {
+    person.isStored = false;
+    // triggers of the database know no other clock
+    this.lost.push(Date.now());
+  }
+
+  /** @param machines of each worker */
+  async report(machines: readonly string[], pushServices: readonly ReportedPushService[]): Promise<void> {
+    for (const [index, machine] of machines.entries()) {
+      const worker = { machine, seenAtMs: this.nowMs, pushServices: index === 0 ? pushServices : [] };
+      this.workers.push(worker);
+      const report = {
+        machine,
+        processId: index,
+        startedAtMs: this.nowMs,
+        pushServices: worker.pushServices,
+      };
+      await this.store.senders.put({ ...report, id: `${index} ${this.nowMs}`, kind: 'worker' });
+    }
+  }
+
+  async tell(story: Story, event: 'shown' | 'clicked', ids: readonly number[]): Promise<void> {
+    const of = event === 'shown' ? story.shown : story.clicked;
+    for (const id of ids) of.add(id);
+    await this.store.receipts.add(
+      ids.map((subscriptionId) => ({ broadcastId: story.id, subscriptionId, event })),
+    );
+  }
+}
+
+// Plain counts.
+
+export type Json = Readonly<Record<string, unknown>>;
+export type Oracle = (story: Story, world: World) => unknown;
+
+export const count = (story: Story, isMeant: (row: Row) => boolean): number =>
+  story.rows.filter(isMeant).length;
+export const isPending = ({ outcome }: Row): boolean => outcome === 'pending';
+export const ofOutcome =
+  (outcome: Row['outcome']): Oracle =>
+  (story) =>
+    count(story, (row) => row.outcome === outcome);
+
+/** A local time that has come makes a row sendable. */
+export const causeOf = (row: Row, { nowMs }: World): Cause =>
+  row.cause === 'localTime' && row.untilMs! <= nowMs ? 'now' : row.cause;
+
+export const ofCause = (story: Story, world: World, cause: Cause): number =>
+  count(story, (row) => isPending(row) && causeOf(row, world) === cause);
+
+export const isOver = ({ endedAtMs }: Story): boolean => endedAtMs !== undefined;
+
+export function stateOf(story: Story, { nowMs }: World): string {
+  if (story.state === 'running' && isOver(story)) return 'done';
+  return story.state === 'running' && story.startAtMs > nowMs ? 'scheduled' : story.state;
+}
+
+export const iso = (atMs: number): string => new Date(atMs).toISOString();
+
+/** Of which a row was looked at, in order. */
+export const originsOf = (story: Story): readonly string[] =>
+  [
+    ...new Set(
+      story.rows
+        .filter((row) => isSettlement(row.outcome) || (row.cause !== 'now' && row.cause !== 'localTime'))
+        .map(({ origin }) => origin),
+    ),
+  ].toSorted();
+
+export const isSettlement = (outcome: Row['outcome']): boolean =>
+  (settlements as readonly string[]).includes(outcome);
+
+export function waitsOf(story: Story, world: World): readonly object[] {
+  const causes = (['now', 'localTime', 'retry', 'turn'] as const).map((cause) => ({
+    for: cause,
+    rows: ofCause(story, world, cause),
+  }));
+  return [...causes, ...heldBackOf(story, world).map((held) => ({ for: 'pushService', ...held }))].filter(
+    ({ rows }) => rows > 0,
+  );
+}
+
+export const heldBackOf = (story: Story, world: World): readonly { origin: string; rows: number }[] =>
+  hosts
+    .map((host) => `https://${host}`)
+    .map((origin) => ({
+      origin,
+      rows: count(
+        story,
+        (row) => isPending(row) && row.origin === origin && causeOf(row, world) === 'pushService',
+      ),
+    }))
+    .filter(({ rows }) => rows > 0);
+
+export function nextPartOf(story: Story, world: World): string | undefined {
+  if (isOver(story)) return undefined;
+  if (stateOf(story, world) === 'scheduled') return iso(story.startAtMs);
+  if (stateOf(story, world) !== 'running' || ofCause(story, world, 'now') > 0) return undefined;
+  const times = story.rows.filter(isPending).flatMap(({ untilMs }) => untilMs ?? []);
+  const next = Math.min(...times);
+  return next > world.nowMs && next < Infinity ? iso(next) : undefined;
+}
+
+export const reports = (story: Story, event: 'shown' | 'clicked', origin?: string): number =>
+  count(
+    story,
+    (row) =>
+      (event === 'shown' ? story.shown : story.clicked).has(row.id) &&
+      (origin === undefined || row.origin === origin),
+  );
+
+export const asksReceipts = ({ draft }: Story): boolean => draft.receiptActions !== undefined;
+
+/** A push service goes by its domain, if that is known. */
+export const isOf = (row: Row, name: string | undefined): boolean =>
+  `.${new URL(row.origin).host}`.endsWith(`.${name}`);
+
+export const isStored = ({ id }: Row, { people }: World): boolean =>
+  people.find((person) => person.id === id)!.isStored;
+
+export function stateOfRow(row: Row, world: World): string {
+  if (row.outcome !== 'pending') return row.outcome;
+  const cause = causeOf(row, world);
+  if (!isStored(row, world) && (cause === 'now' || cause === 'localTime')) return 'removed';
+  return cause === 'now' ? 'pending' : 'waiting';
+}
+
+/** What a broadcast has met. */
+export function alarmsOf(story: Story): readonly {
+  readonly origin: string;
+  readonly reason: string;
+  readonly detail: string;
+  readonly rows: number;
+  readonly firstAtMs: number;
+}[] {
+  const kinds = [...new Set(story.met.map(({ origin, reason }) => `${origin} ${reason}`))];
+  return kinds
+    .map((kind) => {
+      const same = story.met.filter(({ origin, reason }) => `${origin} ${reason}` === kind);
+      const { origin, reason, detail, atMs } = same[0]!;
+      return { origin, reason, detail, rows: same.length, firstAtMs: atMs };
+    })
+    .toSorted((one, other) => one.firstAtMs - other.firstAtMs || (one.origin < other.origin ? -1 : 1));
+}
+
+const hostOf = (origin: string): string => new URL(origin).host;
+
+export interface ExpectedAlarm {
+  readonly id: string;
+  readonly rank: string;
+  readonly count: number;
+  readonly sinceMs: number;
+  readonly broadcasts: readonly number[];
+  readonly acknowledgedAtMs: number | undefined;
+}
+
+/** What is wrong now. */
+export function standingAlarms(world: World): readonly ExpectedAlarm[] {
+  const { nowMs, stories, people, senders } = world;
+  const found: Omit<ExpectedAlarm, 'acknowledgedAtMs'>[] = [];
+  const kept = stories.filter(({ endedAtMs = Infinity }) => endedAtMs >= nowMs - dayMs);
+  const origins = [...new Set(people.map(({ origin }) => origin))];
+  for (const origin of origins) {
+    const host = hostOf(origin);
+    for (const { reason } of Object.values(saidBy)) {
+      const met = kept.flatMap((story) =>
+        alarmsOf(story)
+          .filter((each) => each.origin === origin && each.reason === reason)
+          .map((each) => ({ ...each, id: story.id })),
+      );
+      if (met.length > 0)
+        found.push({
+          id: `${reason}:${host}`,
+          rank: reason === 'vapid-refused' ? 'urgent' : 'note',
+          count: Math.max(...met.map(({ rows }) => rows)),
+          sinceMs: Math.min(...met.map(({ firstAtMs }) => firstAtMs)),
+          broadcasts: met.map(({ id }) => id),
+        });
+    }
+    const held = people.flatMap((each) =>
+      each.isStored && each.origin === origin ? (each.heldSinceMs ?? []) : [],
+    );
+    if (held.length > 0)
+      found.push({
+        id: `deletions-held:${host}`,
+        rank: 'soon',
+        count: held.length,
+        sinceMs: Math.min(...held),
+        broadcasts: kept.filter(({ name }) => name === 'that calls Windows gone').map(({ id }) => id),
+      });
+    const unreachable = senders.flatMap(({ machine, seenAtMs, pushServices }) =>
+      pushServices.flatMap(({ origin: reported, unreachableMs }) =>
+        reported === origin && unreachableMs !== undefined
+          ? { machine, sinceMs: seenAtMs - unreachableMs }
+          : [],
+      ),
+    );
+    if (unreachable.length > 0)
+      found.push({
+        id: `unreachable:${host}`,
+        rank: 'urgent',
+        count: new Set(unreachable.map(({ machine }) => machine)).size,
+        sinceMs: Math.min(...unreachable.map(({ sinceMs }) => sinceMs)),
+        broadcasts: [],
+      });
+  }
+  found.push(...lateWork(world));
+  return found.map((alarm) => ({ ...alarm, acknowledgedAtMs: world.acknowledged.get(alarm.id) }));
+}
+
+/** Since when each broadcast could go on: what has begun does so by itself, if there is a worker. */
+export function dueOf(world: World): readonly { readonly id: number; readonly sinceMs: number }[] {
+  const { nowMs, stories, senders } = world;
+  return stories.flatMap((story) => {
+    if (stateOf(story, world) !== 'running') return [];
+    const hasBegun = world.posts.some((post) => post.story === story);
+    if (senders.length > 0 && hasBegun) return [];
+    const times = story.rows.filter(isPending).flatMap((row) => {
+      if (row.cause === 'pushService') return [];
+      const atMs = row.cause === 'now' ? story.startAtMs : row.untilMs!;
+      return atMs <= nowMs ? [atMs] : [];
+    });
+    return times.length === 0 ? [] : [{ id: story.id, sinceMs: Math.min(...times) }];
+  });
+}
+
+const alarm = (
+  id: string,
+  rank: string,
+  of: readonly { readonly sinceMs: number }[],
+  broadcasts: readonly number[],
+) =>
+  of.length === 0
+    ? []
+    : [{ id, rank, count: of.length, sinceMs: Math.min(...of.map(({ sinceMs }) => sinceMs)), broadcasts }];
+
+function lateWork(world: World): readonly Omit<ExpectedAlarm, 'acknowledgedAtMs'>[] {
+  const { nowMs, senders, schedules, posts } = world;
+  const lastSentMs = senders.length > 0 ? 0 : Math.max(0, ...posts.map(({ atMs }) => atMs));
+  const due = dueOf(world).map(({ id, sinceMs }) => ({ id, sinceMs: Math.max(sinceMs, lastSentMs) }));
+  const late = due.filter(({ sinceMs }) => sinceMs <= nowMs - 60_000);
+  const lateSchedules = schedules.filter(
+    ({ nextAtMs, pausedAtMs }) => pausedAtMs === undefined && nextAtMs <= nowMs - 60_000,
+  );
+  const ids = late.map(({ id }) => id);
+  const since = lateSchedules.map(({ nextAtMs }) => ({ sinceMs: nextAtMs }));
+  if (senders.length > 0)
+    return [...alarm('broadcast-late', 'soon', late, ids), ...alarm('schedule-late', 'urgent', since, [])];
+  const [found] = alarm('no-worker', 'urgent', [...late, ...since], ids);
+  return found === undefined ? [] : [{ ...found, count: late.length > 0 ? late.length : since.length }];
+}
