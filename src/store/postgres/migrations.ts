@@ -1,6 +1,7 @@
 // The tables of the PostgreSQL store. In the package the text of `schema.sql` is part of the code.
 import { readFileSync } from 'node:fs';
 import { newestVersion } from '../database-content.ts';
+import { tables } from '../tables.ts';
 
 /** The partitions of the subscriptions table, as in the schema: enough for a hundred million rows. Another number would mean migrating all rows. */
 export const partitions = 32;
@@ -9,7 +10,7 @@ export const partitions = 32;
 export const workChannel = 'deskbell_work';
 
 /** Makes all tables, of the first version. */
-export const schema = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');
+export const schema = tables + readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');
 
 /** An index that is built while others write to its table, in a transaction of its own for each partition. */
 export interface NewIndex {

@@ -1,9 +1,10 @@
 // The tables of the SQLite store. In the package the text of `schema.sql` is part of the code.
 import { readFileSync } from 'node:fs';
 import { newestVersion } from '../database-content.ts';
+import { tablesOfSqlite } from '../tables.ts';
 
 /** Makes all tables, of the first version. */
-export const schema = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');
+export const schema = tablesOfSqlite() + readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');
 
 /** Changes since then, each in one transaction. Once released, neither an entry nor the schema is edited: a change is a new entry. */
 export const migrations: readonly string[] = [];
