@@ -1,8 +1,7 @@
 // The content coding `aes128gcm` (RFC 8188): salt, record size and key id, then records, each with its own nonce.
-// Encodes and decodes any number of records; the whole content is in memory.
+// Encodes one record and decodes any number; the whole content is in memory.
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { assertBytes, assertInteger } from './check-arguments.ts';
 import { pointBytes } from './p256.ts';
 
 export const saltBytes = 16;
@@ -15,23 +14,20 @@ const recordOverheadBytes = 1 + tagBytes;
 const moreDelimiter = 1;
 const lastDelimiter = 2;
 
-const recordSizeBounds = { name: 'recordSizeBytes', min: recordOverheadBytes + 1, max: 2 ** 32 - 1 };
-const keyIdBounds = { name: 'The length of keyId in bytes', min: 0, max: 255 };
-const paddingBounds = { name: 'paddingBytes', min: 0, max: 2 ** 31 - 1 };
-
 const keyInfo = 'Content-Encoding: aes128gcm\0';
 const nonceInfo = 'Content-Encoding: nonce\0';
 
-export interface Aes128gcmParameters {
+/** What a content of one record is made from. Callers have checked all of it. */
+export interface RecordParameters {
   readonly inputKeyingMaterial: Uint8Array;
   /** 16 bytes, never used twice with the same keying material. */
   readonly salt: Uint8Array;
-  /** Size of every record but the last: 18 to 2^32 - 1. */
+  /** At least 17 more than plaintext and padding. */
   readonly recordSizeBytes: number;
   /** At most 255 bytes. */
   readonly keyId: Uint8Array;
-  /** Zeros that hide the length, 0 to 2^31 - 1. They go into the first records, each with at least one byte of data while there is any. */
-  readonly paddingBytes?: number;
+  /** Zeros that hide the length. */
+  readonly paddingBytes: number;
 }
 
 /** The header of a content and its length, after which the records begin. */
@@ -43,49 +39,29 @@ export interface Aes128gcmHeader {
 }
 
 /**
- * Encodes a content.
+ * Encodes a content of one record, as a push message must be (RFC 8291 §4).
  *
- * @returns salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid ‖ records
- * @throws {DeskbellError} ERR_MESSAGE_INVALID for a parameter out of its bounds
+ * @returns salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid ‖ record
  * @see RFC 8188 §2
  */
-export function encodeAes128gcm(plaintext: Uint8Array, parameters: Aes128gcmParameters): Uint8Array {
-  const { inputKeyingMaterial, salt, recordSizeBytes, keyId, paddingBytes = 0 } = parameters;
-  assertBytes('ERR_MESSAGE_INVALID', salt, 'salt', saltBytes);
-  assertInteger('ERR_MESSAGE_INVALID', recordSizeBytes, recordSizeBounds);
-  assertInteger('ERR_MESSAGE_INVALID', keyId.length, keyIdBounds);
-  assertInteger('ERR_MESSAGE_INVALID', paddingBytes, paddingBounds);
+export function encodeAes128gcm(plaintext: Uint8Array, parameters: RecordParameters): Uint8Array {
+  const { inputKeyingMaterial, salt, recordSizeBytes, keyId, paddingBytes } = parameters;
   const { key, nonce } = deriveKeyAndNonce(inputKeyingMaterial, salt);
   const headerBytes = fixedHeaderBytes + keyId.length;
-  const roomBytes = recordSizeBytes - recordOverheadBytes;
-  const recordCount = Math.max(1, Math.ceil((plaintext.length + paddingBytes) / roomBytes));
-  const content = Buffer.allocUnsafe(
-    headerBytes + plaintext.length + paddingBytes + recordCount * recordOverheadBytes,
-  );
+  const tagAt = plaintext.length + 1 + paddingBytes;
+  const content = Buffer.allocUnsafe(headerBytes + tagAt + tagBytes);
   content.set(salt);
   content.writeUInt32BE(recordSizeBytes, saltBytes);
   content.writeUInt8(keyId.length, saltBytes + 4);
   content.set(keyId, fixedHeaderBytes);
-
-  let read = 0;
-  let paddingLeft = paddingBytes;
-  for (let sequence = 0; sequence < recordCount; sequence += 1) {
-    const dataLeft = plaintext.length - read;
-    const padding = Math.min(paddingLeft, roomBytes - Math.min(1, dataLeft));
-    const data = Math.min(dataLeft, roomBytes - padding);
-    const record = content.subarray(headerBytes + sequence * recordSizeBytes);
-    const tagAt = data + 1 + padding;
-    record.set(plaintext.subarray(read, read + data));
-    record[data] = sequence === recordCount - 1 ? lastDelimiter : moreDelimiter;
-    record.fill(0, data + 1, tagAt);
-
-    const cipher = createCipheriv('aes-128-gcm', key, recordNonce(nonce, sequence));
-    record.set(cipher.update(record.subarray(0, tagAt)));
-    cipher.final();
-    record.set(cipher.getAuthTag(), tagAt);
-    read += data;
-    paddingLeft -= padding;
-  }
+  const record = content.subarray(headerBytes);
+  record.set(plaintext);
+  record[plaintext.length] = lastDelimiter;
+  record.fill(0, plaintext.length + 1, tagAt);
+  const cipher = createCipheriv('aes-128-gcm', key, nonce);
+  record.set(cipher.update(record.subarray(0, tagAt)));
+  cipher.final();
+  record.set(cipher.getAuthTag(), tagAt);
   return content;
 }
 

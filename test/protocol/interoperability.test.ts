@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 import * as fc from 'fast-check';
 
-import { decodeAes128gcm, encodeAes128gcm } from '../../src/protocol/aes128gcm.ts';
+import { decodeAes128gcm } from '../../src/protocol/aes128gcm.ts';
 import {
   createEncrypter,
   encryptPushMessage,
@@ -84,26 +84,15 @@ test('we read what http_ece encrypts', () => {
   );
 });
 
-test('contents of many records of any size go both ways', () => {
+test('we read contents of many records of any size', () => {
   fc.assert(
     fc.property(
       octets({ maxLength: 200 }),
       exactly(16),
       exactly(16),
       fc.integer({ min: 19, max: 80 }),
-      fc.nat({ max: 50 }),
       fc.string({ maxLength: 20 }),
-      (plaintext, key, salt, recordSizeBytes, paddingBytes, keyid) => {
-        const keyId = Buffer.from(keyid);
-        const ours = encodeAes128gcm(plaintext, {
-          inputKeyingMaterial: key,
-          salt,
-          recordSizeBytes,
-          keyId,
-          paddingBytes,
-        });
-        assert.deepEqual(Buffer.from(decodeAes128gcm(ours, key)), plaintext);
-        assert.deepEqual(httpEce.decrypt(Buffer.from(ours), { version: 'aes128gcm', key }), plaintext);
+      (plaintext, key, salt, recordSizeBytes, keyid) => {
         const theirs = httpEce.encrypt(plaintext, {
           version: 'aes128gcm',
           key,

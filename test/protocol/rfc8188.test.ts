@@ -3,8 +3,6 @@ import assert from 'node:assert/strict';
 import { createCipheriv, hkdfSync } from 'node:crypto';
 import { test } from 'node:test';
 
-import * as fc from 'fast-check';
-
 import { decodeAes128gcm, encodeAes128gcm, readAes128gcmHeader } from '../../src/protocol/aes128gcm.ts';
 
 const bytes = (base64url: string): Buffer => Buffer.from(base64url, 'base64url');
@@ -24,33 +22,31 @@ const examples = [
     section: '§3.2, two records with one byte of padding in the first',
     inputKeyingMaterial: bytes('BO3ZVPxUlnLORbVGMpbT1Q'),
     salt: bytes('uNCkWiNYzKTnBN9ji3-qWA'),
-    recordSizeBytes: 25,
-    keyId: Buffer.from('a1'),
-    paddingBytes: 1,
     content: bytes(
       'uNCkWiNYzKTnBN9ji3-qWAAAABkCYTHOG8chz_gnvgOqdGYovxyjuqRyJFjEDyoF1Fvkj6hQPdPHI51OEUKEpgz3SsLWIqS_uA',
     ),
   },
-];
+] as const;
 
-for (const { section, content, ...parameters } of examples) {
-  test(`the example of ${section} is written byte for byte`, () => {
-    assert.deepEqual(Buffer.from(encodeAes128gcm(walrus, parameters)), content);
-  });
+test('the example of one record is written byte for byte', () => {
+  const { content, ...parameters } = examples[0];
+  assert.deepEqual(Buffer.from(encodeAes128gcm(walrus, parameters)), content);
+});
 
+for (const { section, content, inputKeyingMaterial } of examples) {
   test(`the example of ${section} is read back`, () => {
-    assert.deepEqual(Buffer.from(decodeAes128gcm(content, parameters.inputKeyingMaterial)), walrus);
+    assert.deepEqual(Buffer.from(decodeAes128gcm(content, inputKeyingMaterial)), walrus);
   });
 }
 
 test('the header names salt, record size and key id', () => {
-  const header = readAes128gcmHeader(examples[1]!.content);
+  const header = readAes128gcmHeader(examples[1].content);
   assert.equal(header.recordSizeBytes, 25);
   assert.equal(Buffer.from(header.keyId).toString(), 'a1');
-  assert.deepEqual(Buffer.from(header.salt), examples[1]!.salt);
+  assert.deepEqual(Buffer.from(header.salt), examples[1].salt);
 });
 
-const { content: twoRecords, inputKeyingMaterial } = examples[1]!;
+const { content: twoRecords, inputKeyingMaterial } = examples[1];
 const headerBytes = 16 + 4 + 1 + 2;
 const withRecordSize = (size: number): Buffer => {
   const changed = Buffer.from(twoRecords);
@@ -82,7 +78,7 @@ for (const [what, content] of refused) {
 }
 
 test('any changed bit is refused', () => {
-  const { content, inputKeyingMaterial: key } = examples[0]!;
+  const { content, inputKeyingMaterial: key } = examples[0];
   for (let at = 0; at < content.length; at += 1) {
     const changed = Buffer.from(content);
     changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
@@ -92,52 +88,9 @@ test('any changed bit is refused', () => {
   }
 });
 
-const outOfBounds: readonly [string, string, object][] = [
-  ['salt', '15 bytes', { salt: Buffer.alloc(15) }],
-  ['recordSizeBytes', '17', { recordSizeBytes: 17 }],
-  ['recordSizeBytes', 'a fraction', { recordSizeBytes: 25.5 }],
-  ['recordSizeBytes', '2^32', { recordSizeBytes: 2 ** 32 }],
-  ['recordSizeBytes', 'NaN', { recordSizeBytes: Number.NaN }],
-  ['The length of keyId', '256', { keyId: Buffer.alloc(256) }],
-  ['paddingBytes', '-1', { paddingBytes: -1 }],
-  ['paddingBytes', 'a fraction', { paddingBytes: 1.5 }],
-];
-for (const [name, what, parameter] of outOfBounds) {
-  test(`a parameter out of its bounds is refused: ${name}, ${what}`, () => {
-    assert.throws(() => encodeAes128gcm(walrus, { ...examples[0]!, ...parameter }), {
-      code: 'ERR_MESSAGE_INVALID',
-      message: new RegExp(`^${name} `),
-    });
-  });
-}
-
-test('whatever the record size and the padding, every record but the last is full, and the plaintext comes back', () => {
-  const { inputKeyingMaterial: key, salt } = examples[1]!;
-  const plaintexts = fc.uint8Array({ maxLength: 300 });
-  const sizes = fc.oneof(fc.integer({ min: 18, max: 40 }), fc.integer({ min: 18, max: 500 }));
-  const paddings = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 500 }));
-  fc.assert(
-    fc.property(plaintexts, sizes, paddings, (plaintext, recordSizeBytes, paddingBytes) => {
-      const parameters = {
-        inputKeyingMaterial: key,
-        salt,
-        recordSizeBytes,
-        keyId: Buffer.from('a1'),
-        paddingBytes,
-      };
-      const content = encodeAes128gcm(plaintext, parameters);
-      assert.deepEqual(Buffer.from(decodeAes128gcm(content, key)), Buffer.from(plaintext));
-      const room = recordSizeBytes - 17;
-      const records = Math.max(1, Math.ceil((plaintext.length + paddingBytes) / room));
-      assert.equal(content.length, 23 + plaintext.length + paddingBytes + records * 17);
-    }),
-    { numRuns: 500 },
-  );
-});
-
 /** A content whose records hold what is given, delimiters included, sealed as RFC 8188 §2 says. */
 function contentOf(records: readonly Buffer[], recordSizeBytes: number): Buffer {
-  const { salt, inputKeyingMaterial: material } = examples[1]!;
+  const { salt, inputKeyingMaterial: material } = examples[1];
   const derive = (info: string, length: number): Buffer =>
     Buffer.from(hkdfSync('sha256', material, salt, `Content-Encoding: ${info}\0`, length));
   const header = Buffer.alloc(5);
@@ -188,7 +141,7 @@ test('a record that is too short for a tag is refused', () => {
 });
 
 test('an empty content is one record', () => {
-  const parameters = examples[0]!;
+  const parameters = examples[0];
   const empty = encodeAes128gcm(Buffer.alloc(0), parameters);
   assert.equal(empty.length, 21 + 1 + 16);
   assert.equal(decodeAes128gcm(empty, parameters.inputKeyingMaterial).length, 0);
