@@ -2,31 +2,71 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { BroadcastReader } from './broadcast-reader.ts';
 import {
+  isPrepared,
   repeatBroadcast,
+  toSourceColumns,
   type Broadcast,
   type BroadcastState,
   type BroadcastStore,
   type NewBroadcast,
 } from './broadcasts.ts';
+import { toOptionRow } from './delivery-options.ts';
 import { judgeBroadcast } from './finish-broadcast.ts';
-import type { PortableDatabase } from './portable-sql.ts';
+import { run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 import { createPreparations, type MemberFinder } from './preparations.ts';
+import { receiptWindowMs } from './receipts.ts';
+import { cutSlices, maxSlices, type Slice } from './slices.ts';
+
+/** All subscriptions at one moment: no row up to `lastId` appears later, and what is removed later is counted as removed. */
+export interface FrozenSubscriptions {
+  readonly rows: number;
+  readonly lastId: number;
+  readonly removalsAfter: number;
+}
+
+/** The slices of an audience, without those of sets. */
+export interface SlicedRows {
+  /** The column of the broadcasts table. Rows of sets are in "all". */
+  readonly rowsIn: 'list' | 'partition' | 'all';
+  readonly slices: readonly (Slice & { readonly number: number })[];
+}
 
 /** What each database does in its own way. */
 export interface BroadcastWriter extends Pick<BroadcastStore, 'addToAudience'>, MemberFinder {
-  /** Writes a broadcast with its slices. @returns its id; `undefined` if another one has the key */
-  insert(draft: NewBroadcast): Promise<number | undefined>;
+  freeze(): Promise<FrozenSubscriptions>;
+  sliceAll(frozen: FrozenSubscriptions, sliceRows: number): Promise<SlicedRows>;
 }
+
+export const numbered = (slices: readonly Slice[]): SlicedRows['slices'] =>
+  slices.map((slice, number) => ({ ...slice, number }));
 
 export function createBroadcasts(
   database: PortableDatabase,
   reader: BroadcastReader,
-  { insert, addToAudience, ...finder }: BroadcastWriter,
+  { freeze, sliceAll, addToAudience, ...finder }: BroadcastWriter,
 ): BroadcastStore {
   /** @throws {DeskbellError} ERR_IDEMPOTENCY_KEY */
   const findExisting = async ({ idempotencyKey, contentHash }: NewBroadcast) => {
     const stored = idempotencyKey === undefined ? undefined : await reader.findByKey(idempotencyKey);
     return stored && repeatBroadcast(stored, contentHash);
+  };
+
+  const slice = async ({ audienceId, matching, split, sliceRows }: NewBroadcast): Promise<SlicedAudience> => {
+    if (matching === undefined && (audienceId !== undefined || split !== undefined))
+      return sliceList(database, audienceId, sliceRows);
+    const frozen = await freeze();
+    if (matching === undefined) return { ...frozen, ...(await sliceAll(frozen, sliceRows)) };
+    return {
+      ...frozen,
+      rowsIn: 'all',
+      slices: [],
+      preparedRows: Math.max(sliceRows, Math.ceil(frozen.rows / maxSlices)),
+    };
+  };
+
+  const insert = async (draft: NewBroadcast): Promise<number | undefined> => {
+    const audience = await slice(draft);
+    return database.transaction(() => insertBroadcast(database, draft, audience));
   };
 
   const create = async (draft: NewBroadcast): ReturnType<BroadcastStore['create']> => {
@@ -107,3 +147,124 @@ export function createBroadcasts(
     },
   };
 }
+
+interface SlicedAudience extends SlicedRows, Omit<FrozenSubscriptions, 'lastId'> {
+  /** The last id that is looked at while it is prepared. Absent: the sets of a list are split instead. */
+  readonly lastId?: number;
+  /** Default: `sliceRows` of the broadcast. */
+  readonly preparedRows?: number;
+}
+
+/** A list knows its members without removals, which are read so that old ones can be forgotten. */
+async function sliceList(
+  database: PortableDatabase,
+  audienceId: number | undefined,
+  sliceRows: number,
+): Promise<SlicedAudience> {
+  const [list] = await database.read<{
+    readonly members: number | null;
+    readonly has_sets: number | boolean;
+    readonly removals_after: number;
+  }>(
+    `select (select members from deskbell.audiences where id = :audienceId) as members,
+       exists (select 1 from deskbell.audience_sets where audience_id = :audienceId) as has_sets,
+       (select coalesce(max(id), 0) from deskbell.removals) as removals_after`,
+    { audienceId: audienceId ?? null },
+  );
+  const { members, has_sets: hasSets, removals_after: removalsAfter } = list!;
+  const rows = members ?? 0;
+  if (hasSets) return { rows, rowsIn: 'all', slices: [], removalsAfter };
+  const slices = cutSlices({ rows, firstPosition: 1, lastPosition: rows }, sliceRows);
+  return { rows, rowsIn: 'list', slices: numbered(slices), removalsAfter };
+}
+
+/** @returns its id; undefined if another one has the key */
+function* insertBroadcast(
+  database: PortableDatabase,
+  draft: NewBroadcast,
+  { rows, rowsIn, slices, removalsAfter, lastId, preparedRows = draft.sliceRows }: SlicedAudience,
+): Work<number | undefined> {
+  const nowMs = database.now();
+  const startAtMs = Math.trunc(draft.startAtMs);
+  const isToPrepare = isPrepared(draft);
+  const isOver = !isToPrepare && rows === 0;
+  const columns: PortableValues = {
+    idempotency_key: draft.idempotencyKey ?? null,
+    content_hash: draft.contentHash,
+    payload: draft.payload,
+    ...toOptionRow(draft),
+    // an audience of nobody is done at once; one that is to be looked for waits
+    state: isToPrepare ? 'paused' : isOver ? 'done' : 'running',
+    finished_at_ms: isOver ? nowMs : null,
+    audience_id: draft.audienceId ?? null,
+    user_name: draft.user ?? null,
+    ...toSourceColumns(draft),
+    rows_in: isToPrepare ? 'all' : rowsIn,
+    audience: isToPrepare ? 0 : rows,
+    removals_after: removalsAfter,
+    created_at_ms: nowMs,
+    start_at_ms: startAtMs,
+    expires_at_ms: Math.trunc(draft.expiresAtMs),
+    receipt_actions: draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
+    has_texts: Number(draft.texts !== undefined),
+    has_placeholders: Number(draft.hasPlaceholders ?? false),
+  };
+  const names = Object.keys(columns);
+  const [made] = yield* run<{ readonly id: number }>(
+    `insert into deskbell.broadcasts (${names.join(', ')}) values (${names.map((name) => `:${name}`).join(', ')})
+     on conflict (idempotency_key) do nothing returning id`,
+    columns,
+  );
+  if (made === undefined) return undefined;
+  const { id } = made;
+  for (const [language, payload] of draft.texts ?? []) {
+    yield* run(
+      'insert into deskbell.broadcast_texts (broadcast_id, language, payload) values (:id, :language, :payload)',
+      { id, language, payload },
+    );
+  }
+  if (draft.receiptActions !== undefined) {
+    yield* run('insert into deskbell.receipt_windows (broadcast_id, ends_at_ms) values (:id, :endsAtMs)', {
+      id,
+      endsAtMs: Math.max(startAtMs, nowMs) + receiptWindowMs,
+    });
+  }
+  const audienceId = draft.audienceId ?? null;
+  if (isToPrepare) {
+    yield* run(
+      `insert into deskbell.preparations (broadcast_id, expression, split, slice_rows, through_id, width, next_number)
+       select :id, :expression, :split, :preparedRows, coalesce(cast(:lastId as bigint), s.next), :width, s.next
+       from (select coalesce(max(number) + 1, 0) as next from deskbell.audience_sets where audience_id = :audienceId) s`,
+      {
+        id,
+        expression: JSON.stringify(draft.matching ?? null),
+        split: draft.split === undefined ? null : JSON.stringify(draft.split),
+        preparedRows,
+        lastId: lastId ?? null,
+        width: preparedRows * firstLook,
+        audienceId,
+      },
+    );
+    return id;
+  }
+  // in the order of numbers, so that those that are leased one after the other share pages
+  yield* run(
+    `insert into deskbell.slices (broadcast_id, number, cursor, through_position)
+     select cast(:id as bigint), cast(value ->> 0 as int), cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)
+     from ${database.elementsOf('slices')}
+     union all
+     select cast(:id as bigint), number, first_id - 1, last_id from deskbell.audience_sets where audience_id = :audienceId
+     order by 2`,
+    {
+      id,
+      slices: JSON.stringify(
+        slices.map(({ number, afterPosition, throughPosition }) => [number, afterPosition, throughPosition]),
+      ),
+      audienceId,
+    },
+  );
+  return id;
+}
+
+/** So many times the ids of a slice are looked at first. */
+const firstLook = 32;

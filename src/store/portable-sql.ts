@@ -42,6 +42,8 @@ export interface PortableDatabase {
   };
   /** The condition that a column is one of the numbers in the value `name`. Its text does not depend on how many there are. */
   isOneOf(column: string, name: string): string;
+  /** The elements of the JSON array in the value `name`: a table with one column, `value`. */
+  elementsOf(name: string): string;
   /** The collation in which texts are compared byte by byte. */
   readonly byBytes: string;
   /** The function that gives the position of a text in another one, from 1, or 0. */

@@ -194,8 +194,6 @@ create index audience_sets_by_member on deskbell.audience_sets (audience_id, fir
 
 create table deskbell.broadcasts (
   id bigint generated always as identity primary key,
-  -- a random id, so that a creation can be repeated if its answer was lost
-  creation text not null unique, -- PostgreSQL
   idempotency_key text unique,
   content_hash bytea not null,
   state text not null check (state in ('running', 'paused', 'cancelled', 'done')),

@@ -51,9 +51,9 @@ describeGrowth('PostgreSQL', {
         select i, i <= ${to.open - from.open} as is_open, nextval('broadcasts_id_seq') as id from generate_series(1, ${made}) i;
       insert into people (user_name, data, updated_at_ms)
         select 'user-' || i, '{"name":"Ada"}', 1 from generate_series(${from.subscriptions + 1}, ${to.subscriptions}) i;
-      insert into broadcasts (id, creation, content_hash, state, payload, ttl_seconds, urgency, rows_in, audience, created_at_ms,
+      insert into broadcasts (id, content_hash, state, payload, ttl_seconds, urgency, rows_in, audience, created_at_ms,
           start_at_ms, expires_at_ms, finished_at_ms, attempts_dropped_at_ms, removals_after) overriding system value
-        select id, 'made-' || id, '\\x00',
+        select id, '\\x00',
           case when not is_open then case i % 2 when 1 then 'done' else 'cancelled' end
                when i % 10 = 0 then 'paused' else 'running' end,
           '{"title":"Hello","message":"World"}', 3600, 'normal', 'all', 20000, ${nowMs},

@@ -85,7 +85,6 @@ const ownColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     endpoint_hash: `case when (select b.rows_in from deskbell.broadcasts b where b.id = r.broadcast_id::bigint) <> 'list'
                     then ${hashOfId('r.position')} end`,
   },
-  broadcasts: { creation: 'gen_random_uuid()::text' },
 };
 
 export interface PostgresCopyOptions {

@@ -1,28 +1,19 @@
-// Creates broadcasts in PostgreSQL, with their audiences.
-import { randomUUID } from 'node:crypto';
+// Audiences of broadcasts in PostgreSQL.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
-import type { BroadcastWriter } from '../broadcast-control.ts';
-import { isPrepared, type NewBroadcast, toSourceColumns } from '../broadcasts.ts';
-import { toOptionRow } from '../delivery-options.ts';
+import {
+  type BroadcastWriter,
+  type FrozenSubscriptions,
+  numbered,
+  type SlicedRows,
+} from '../broadcast-control.ts';
 import { cutSlices, type Extent, maxSlices, type Slice } from '../slices.ts';
-import { callFunction, type PostgresDatabase } from './database.ts';
+import type { PostgresDatabase } from './database.ts';
 import { createMemberFinder } from './member-finder.ts';
 import { partitions } from './migrations.ts';
 
 // Which rows a broadcast is for, and in which slices. Ids are given out before their rows are committed, so the highest id is read
 // when no registration is open: no row up to it appears later, and what is deleted later counts as removed.
-export interface SlicedAudience {
-  readonly rows: number;
-  /** The column of the broadcasts table. Rows of sets are in "all". */
-  readonly rowsIn: 'list' | 'partition' | 'all';
-  /** The slices, without those of sets. */
-  readonly slices: readonly (Slice & { readonly number: number })[];
-  /** The last removal of a subscription that is not in it; absent if its members are known by themselves. */
-  readonly removalsAfter?: number | undefined;
-  readonly preparation?: { readonly sliceRows: number; readonly throughId?: number } | undefined;
-}
-
 interface FrozenRow {
   readonly last_id: number;
   readonly removals_after: number;
@@ -34,26 +25,17 @@ interface ExtentRow {
   readonly last: number | null;
 }
 
-/** @param functions the schema of the database's functions */
-async function sliceAudience(
+/** @returns slices of all that was frozen */
+async function sliceAll(
   database: PostgresDatabase,
-  functions: string,
-  { audienceId, matching, split, sliceRows }: NewBroadcast,
-): Promise<SlicedAudience> {
-  if (matching === undefined && split !== undefined)
-    return { rows: 0, rowsIn: 'all', slices: [], preparation: { sliceRows } };
-  if (audienceId !== undefined && matching === undefined) return sliceList(database, audienceId, sliceRows);
-  const frozen = await database.first<FrozenRow>(`select * from ${functions}.freeze_subscriptions()`);
-  const { last_id: lastId = 0, rows = 0, removals_after: removalsAfter = 0 } = frozen ?? {};
-  if (matching !== undefined) {
-    const preparation = { sliceRows: Math.max(sliceRows, Math.ceil(rows / maxSlices)), throughId: lastId };
-    return { rows: 0, rowsIn: 'all', slices: [], preparation, removalsAfter };
-  }
+  { rows, lastId }: FrozenSubscriptions,
+  sliceRows: number,
+): Promise<SlicedRows> {
   const found = await database.query<ExtentRow>(selectExtents, [lastId]);
   if (rows < partitions * sliceRows) {
     // so few that a slice of one partition would be short: each reads from all of them
-    const slices = numbered(cutFrozen(toExtent(join(found), lastId, rows), lastId, sliceRows));
-    return { rows, rowsIn: 'all', slices, removalsAfter };
+    const slices = cutFrozen(toExtent(join(found), lastId, rows), lastId, sliceRows);
+    return { rowsIn: 'all', slices: numbered(slices) };
   }
   const max = Math.floor(maxSlices / partitions);
   const extents = found.map((row) => toExtent(row, lastId, Math.ceil(rows / partitions)));
@@ -63,23 +45,7 @@ async function sliceAudience(
       number: index * partitions + partition,
     })),
   );
-  return { rows, rowsIn: 'partition', slices, removalsAfter };
-}
-
-async function sliceList(
-  database: PostgresDatabase,
-  audienceId: number,
-  sliceRows: number,
-): Promise<SlicedAudience> {
-  const list = await database.first<{ readonly members: number; readonly has_sets: boolean }>(
-    `select members, exists (select from deskbell.audience_sets s where s.audience_id = a.id) as has_sets
-     from deskbell.audiences a where id = $1`,
-    [audienceId],
-  );
-  const { members: rows = 0, has_sets: hasSets = false } = list ?? {};
-  if (hasSets) return { rows, rowsIn: 'all', slices: [] };
-  const extent = { rows, firstPosition: 1, lastPosition: rows };
-  return { rows, rowsIn: 'list', slices: numbered(cutSlices(extent, sliceRows)) };
+  return { rowsIn: 'partition', slices };
 }
 
 /** Ends of indexes: subscriptions are spread evenly, so that nobody needs to count them. */
@@ -114,53 +80,8 @@ const cutFrozen = (extent: Extent, lastId: number, sliceRows: number, max?: numb
     throughPosition: index === length - 1 ? lastId : slice.throughPosition,
   }));
 
-const numbered = (slices: readonly Slice[]) => slices.map((slice, number) => ({ ...slice, number }));
-
 /** @param functions the schema of the database's functions */
 export function createPostgresBroadcasts(database: PostgresDatabase, functions: string): BroadcastWriter {
-  const insert: BroadcastWriter['insert'] = async (draft) => {
-    const { rows, rowsIn, slices, preparation, removalsAfter } = await sliceAudience(
-      database,
-      functions,
-      draft,
-    );
-    const source = toSourceColumns(draft);
-    const { call, values } = callFunction(`${functions}.create_broadcast`, {
-      p_now_ms: database.now(),
-      p_creation: randomUUID(),
-      p_key: draft.idempotencyKey ?? null,
-      p_hash: Buffer.from(draft.contentHash),
-      p_payload: Buffer.from(draft.payload),
-      p_options: JSON.stringify(toOptionRow(draft)),
-      p_audience_id: draft.audienceId ?? null,
-      p_user: draft.user ?? null,
-      p_receipt_actions: draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
-      p_rows_in: rowsIn,
-      p_audience: rows,
-      p_start: Math.trunc(draft.startAtMs),
-      p_expiry: Math.trunc(draft.expiresAtMs),
-      numbers: slices.map(({ number }) => number),
-      cursors: slices.map(({ afterPosition }) => afterPosition),
-      throughs: slices.map(({ throughPosition }) => throughPosition),
-      p_expression: isPrepared(draft) ? JSON.stringify(draft.matching ?? null) : null,
-      p_split: draft.split === undefined ? null : JSON.stringify(draft.split),
-      p_slice_rows: preparation?.sliceRows ?? null,
-      p_through: preparation?.throughId ?? null,
-      p_removals_after: removalsAfter ?? null,
-      p_asked_audience: source.asked_audience,
-      p_created_by: source.created_by,
-      languages: [...(draft.texts?.keys() ?? [])],
-      texts: [...(draft.texts?.values() ?? [])].map((text) => Buffer.from(text)),
-      p_has_placeholders: Number(draft.hasPlaceholders ?? false),
-    });
-    const made = await database.first<{ readonly id: number; readonly is_new: boolean }>(
-      `select * from ${call}`,
-      values,
-    );
-    if (made === undefined) throw new Error('The broadcast was not stored.');
-    return made.is_new ? made.id : undefined;
-  };
-
   return {
     ...createMemberFinder(database),
 
@@ -179,6 +100,12 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
       throw new DeskbellError('ERR_FIELD_VALUE', `There is no list of recipients ${audienceId}.`);
     },
 
-    insert,
+    freeze: async () => {
+      const frozen = await database.first<FrozenRow>(`select * from ${functions}.freeze_subscriptions()`);
+      const { rows, last_id: lastId, removals_after: removalsAfter } = frozen!;
+      return { rows, lastId, removalsAfter };
+    },
+
+    sliceAll: (frozen, sliceRows) => sliceAll(database, frozen, sliceRows),
   };
 }

@@ -49,6 +49,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
       ],
     },
     isOneOf: (column, name) => `${column} = any (:${name}::bigint[])`,
+    elementsOf: (name) => `jsonb_array_elements(cast(:${name} as jsonb))`,
     byBytes: '"C"',
     position: 'strpos',
     skipLocked: 'for update skip locked',

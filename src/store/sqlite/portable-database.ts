@@ -52,6 +52,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
       ],
     },
     isOneOf: (column, name) => `${column} in (select value from json_each(:${name}))`,
+    elementsOf: (name) => `json_each(:${name})`,
     byBytes: 'binary',
     position: 'instr',
     skipLocked: '',

@@ -6,13 +6,12 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { clientPlaces } from '../../client-requests.ts';
 import { deletionGuardPolicy } from '../../deletion-guard.ts';
-import { optionColumns } from '../../delivery-options.ts';
 import { exactSlices, sliceStep } from '../../leases.ts';
 import { membersOf } from '../../slices.ts';
 import { drawOrderEnd, suspensionPolicy } from '../../push-services.ts';
 import { addColumns, broadcastWidths, listColumns, outcomeColumns, outcomeWidths } from '../../statistics.ts';
 import { settlements } from '../../broadcasts.ts';
-import { noAction, receiptWindowMs } from '../../receipts.ts';
+import { noAction } from '../../receipts.ts';
 import { maxRowsOfKey } from '../../subscriptions.ts';
 import { partitions, schemaVersion, workChannel } from '../migrations.ts';
 
@@ -69,9 +68,7 @@ const values: Readonly<Record<string, SqlValue>> = {
   membersOf: { sql: membersOf("''::bytea") },
   pageColumns: { sql: pageColumns.join(', ') },
   partitions,
-  receiptWindowMs,
   workChannel,
-  optionColumns: { sql: optionColumns.join(', ') },
   outcomeColumns: { sql: listColumns },
   addOutcomes: { sql: addColumns },
   // of rows that came to a result `r.result`
