@@ -103,7 +103,7 @@ for (const name of ['shoutrrr', 'shoutrrr-containrrr']) {
 }
 
 /** Starts a program that ends with the test. */
-async function start(t: TestContext, path: string, flags: readonly string[], cwd: string) {
+function start(t: TestContext, path: string, flags: readonly string[], cwd: string): () => string {
   const child = spawn(path, flags, {
     cwd,
     env: { ...process.env, HOME: cwd, XDG_DATA_HOME: cwd, XDG_CONFIG_HOME: cwd },
@@ -111,9 +111,10 @@ async function start(t: TestContext, path: string, flags: readonly string[], cwd
   let written = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (written += chunk.toString()));
+  const ended = once(child, 'exit');
   t.after(async () => {
     child.kill();
-    await once(child, 'exit');
+    await ended;
   });
   return () => written;
 }
@@ -142,7 +143,7 @@ receivers: [{name: bell, webhook_configs: [{url: '${url}', send_resolved: true}]
     `--web.listen-address=127.0.0.1:${port}`,
     '--cluster.listen-address=',
   ];
-  await start(t, alertmanager.path, flags, folder);
+  start(t, alertmanager.path, flags, folder);
   return port;
 }
 
@@ -197,19 +198,21 @@ alerting: {alertmanagers: [{static_configs: [{targets: ['127.0.0.1:${port}']}]}]
     );
     await writeFile(
       join(folder, 'rules.yml'),
-      `groups: [{name: disks, rules: [{alert: DiskFull, expr: vector(97) > 90, labels: {severity: critical, instance: db1},
+      `groups: [{name: disks, rules: [{alert: DiskFull, expr: 'label_replace(vector(97), "instance", "db1", "", "") > 90', labels: {severity: critical},
   annotations: {summary: 'Disk of {{ $labels.instance }} is at {{ $value }} %'}}]}]
 `,
     );
     const stop = new AbortController();
     const working = sender.work(stop.signal);
-    const shown = userAgent.nextMessage();
+    const shown = userAgent.nextMessage(60_000);
     const flags = [
       `--config.file=${folder}/prometheus.yml`,
       `--storage.tsdb.path=${folder}/data`,
       `--web.listen-address=127.0.0.1:${await freePort()}`,
+      // it knows no Alertmanager in its first seconds
+      '--rules.alert.resend-delay=1s',
     ];
-    await start(t, prometheus.path, flags, folder);
+    start(t, prometheus.path, flags, folder);
     const { title, message } = JSON.parse(Buffer.from((await shown).data!).toString()) as Record<
       string,
       unknown
@@ -322,7 +325,7 @@ test(
       // nothing answers there
       .replace('127.0.0.1:8080', `127.0.0.1:${await freePort()}`);
     const folder = await folderWith(t, 'Caddyfile', configuration);
-    const written = await start(t, caddy.path, ['run', '--config', join(folder, 'Caddyfile')], folder);
+    const written = start(t, caddy.path, ['run', '--config', join(folder, 'Caddyfile')], folder);
     const post = async (path: string): Promise<number> =>
       (await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: 'Tea' })).status;
     await until(() => post(`/ring/${secret}`).catch(() => 0), 'Caddy');
@@ -346,7 +349,7 @@ test(
     const folder = await folderWith(
       t,
       'nginx.conf',
-      `daemon off; pid nginx.pid; error_log error.log info;
+      `user root; daemon off; pid nginx.pid; error_log error.log info;
 events {}
 http {
   access_log access.log;
@@ -359,7 +362,7 @@ http {
 }
 `,
     );
-    await start(t, nginx.path, ['-p', folder, '-c', 'nginx.conf', '-e', 'error.log'], folder);
+    start(t, nginx.path, ['-p', folder, '-c', 'nginx.conf', '-e', 'error.log'], folder);
     const post = async (path: string, body = 'Tea'): Promise<number> =>
       (await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body })).status;
     await until(() => post(`/ring/${secret}`).catch(() => 0), 'nginx');

@@ -199,6 +199,15 @@ test('4 KiB are read before the secret is right, 1 MiB after', async (t) => {
   assert.equal((await ask(base, { path: '/ring', body: json(secret, large.slice(0, 4096)) })).status, 413);
   assert.equal((await ask(base, { path: '/ring', body: json(createBellSecret()) })).status, 413);
   assert.equal((await ask(base, { path: '/ring/other', body: large })).status, 401);
+  // of a form, only the first fields are read
+  const type = { 'content-type': 'application/x-www-form-urlencoded' };
+  for (const [count, message] of [
+    [999, 'Last'],
+    [400_000, 'a&a'],
+  ] as const) {
+    await ask(base, { path, headers: type, body: `${'a&'.repeat(count)}message=Last` });
+    assert.equal(String((await newest())!.payload['message']).slice(0, message.length), message);
+  }
   // what is compressed counts as it is then
   for (const [encoding, body, status] of [
     ['gzip', gzipSync(large), 200],
