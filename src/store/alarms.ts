@@ -131,16 +131,11 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
     },
 
     tokenAnswers: async () => {
-      const rows = await database.read<{
-        readonly origin: string;
-        readonly suspended_since_ms: number | null;
-        readonly accepted_at_ms: number;
-      }>('select origin, suspended_since_ms, accepted_at_ms from deskbell.push_services order by origin');
-      return rows.map((row) => ({
-        origin: row.origin,
-        suspendedSinceMs: row.suspended_since_ms ?? undefined,
-        acceptedAtMs: row.accepted_at_ms,
-      }));
+      const rows = await database.read<TokenAnswers>(
+        `select origin, suspended_since_ms as "suspendedSinceMs", accepted_at_ms as "acceptedAtMs"
+         from deskbell.push_services order by origin`,
+      );
+      return rows.map((row) => ({ ...row, suspendedSinceMs: row.suspendedSinceMs ?? undefined }));
     },
 
     dueWork: async () => {
@@ -186,10 +181,11 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
     },
 
     acknowledgements: async () => {
-      const rows = await database.read<Omit<Acknowledgement, 'atMs'> & { readonly at_ms: number }>(
-        'select alarm, operator, note, at_ms, count, broadcasts from deskbell.acknowledgements order by alarm',
+      const rows = await database.read<Acknowledgement>(
+        `select alarm, operator, note, at_ms as "atMs", count, broadcasts
+         from deskbell.acknowledgements order by alarm`,
       );
-      return rows.map(({ at_ms: atMs, ...row }) => ({ ...row, atMs }));
+      return rows.map((row) => ({ ...row }));
     },
 
     acknowledge: async ({ alarm, operator, note, count, broadcasts }) => {

@@ -33,13 +33,13 @@ const held = `select subscription_id from deskbell.gone_marks
 export function createHeldDeletions(database: PortableDatabase): HeldDeletions {
   return {
     list: async () => {
-      const rows = await database.read<Omit<HeldOrigin, 'sinceMs'> & { readonly since_ms: number }>(
+      const rows = await database.read<HeldOrigin>(
         `select origin, sum(subscriptions) as subscriptions,
            (select min(m.marked_at_ms) from deskbell.gone_marks m
-            where m.origin = h.origin and m.is_held = true) as since_ms
+            where m.origin = h.origin and m.is_held = true) as "sinceMs"
          from deskbell.held_marks h group by origin having sum(subscriptions) > 0 order by origin`,
       );
-      return rows.map(({ since_ms: sinceMs, ...rest }) => ({ ...rest, sinceMs }));
+      return rows.map((row) => ({ ...row }));
     },
     confirm: (origin) =>
       database.writeInBatches(`delete from deskbell.subscriptions where id in (${held})`, { origin }),
@@ -85,25 +85,14 @@ export interface EndedSubscriptions {
   remove(ids: readonly number[]): Promise<void>;
 }
 
-interface EndedRow {
-  readonly id: number;
-  readonly endpoint: string;
-  readonly user_name: string | null;
-  readonly gone_at_ms: number;
-}
-
 export function createEndedSubscriptions(database: PortableDatabase): EndedSubscriptions {
   const read = async (rest: string, values: PortableValues): Promise<readonly EndedSubscription[]> => {
-    const rows = await database.read<EndedRow>(
-      `select id, endpoint, user_name, gone_at_ms from deskbell.ended_subscriptions ${rest}`,
+    const rows = await database.read<EndedSubscription>(
+      `select id, endpoint, user_name as "user", gone_at_ms as "goneAtMs"
+       from deskbell.ended_subscriptions ${rest}`,
       values,
     );
-    return rows.map(({ id, endpoint, user_name, gone_at_ms }) => ({
-      id,
-      endpoint,
-      user: user_name ?? undefined,
-      goneAtMs: gone_at_ms,
-    }));
+    return rows.map((row) => ({ ...row, user: row.user ?? undefined }));
   };
 
   return {

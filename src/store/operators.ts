@@ -51,15 +51,6 @@ export interface AuditStore {
   ): Promise<readonly AuditRecord[]>;
 }
 
-interface AuditRow {
-  readonly id: number;
-  readonly at_ms: number;
-  readonly operator: string;
-  readonly action: string;
-  readonly target: string | null;
-  readonly status: number | null;
-}
-
 /** Each is the range of an index. Retention drops the oldest first: if the record `beforeId` is gone, the older ones are, too. */
 const conditions = {
   operator: 'operator = :operator',
@@ -91,23 +82,19 @@ export function createAudit(database: PortableDatabase): AuditStore {
         (entry): entry is [keyof typeof conditions, string | number] => entry[1] !== undefined,
       );
       const where = ['true', ...given.map(([name]) => conditions[name])].join(' and ');
-      const rows = await database.read<AuditRow>(
-        `select * from deskbell.audit where ${where} order by at_ms desc, id desc limit :limit`,
+      const rows = await database.read<AuditRecord>(
+        `select id, at_ms as "atMs", operator, action, target, status from deskbell.audit
+         where ${where} order by at_ms desc, id desc limit :limit`,
         { ...Object.fromEntries(given), limit },
       );
-      return rows.map(toRecord);
+      return rows.map((row) => ({
+        ...row,
+        target: row.target ?? undefined,
+        status: row.status ?? undefined,
+      }));
     },
   };
 }
-
-const toRecord = ({ id, at_ms, operator, action, target, status }: AuditRow): AuditRecord => ({
-  id,
-  atMs: at_ms,
-  operator,
-  action,
-  target: target ?? undefined,
-  status: status ?? undefined,
-});
 
 /**
  * `full`: everything. `read`: what changes nothing. `send`: sending, and seeing one's own broadcasts. `metrics`: `/metrics`
@@ -158,22 +145,15 @@ export interface OperatorStore {
 /** More than people who look after one installation. */
 export const maxSessions = 1000;
 
-interface OperatorRow {
-  readonly id: number;
-  readonly name: string;
-  readonly role: OperatorRole;
-  readonly created_at_ms: number;
-}
-
-const columns = 'id, name, role, created_at_ms';
+const columns = 'id, name, role, created_at_ms as "createdAtMs"';
 
 export function createOperators(database: PortableDatabase): OperatorStore {
   const find = async (condition: string, values: PortableValues): Promise<Operator | undefined> => {
-    const [row] = await database.read<OperatorRow>(
+    const [row] = await database.read<Operator>(
       `select ${columns} from deskbell.operators where ${condition}`,
       values,
     );
-    return row && toOperator(row);
+    return row && { ...row };
   };
 
   const ownsBroadcast: OperatorStore['ownsBroadcast'] = async (broadcastId, operatorId) => {
@@ -188,21 +168,21 @@ export function createOperators(database: PortableDatabase): OperatorStore {
   return {
     add: async ({ name, role, tokenHash }) => {
       // the same token again is the same call, whose answer was lost
-      const [row] = await database.writeOnce<OperatorRow>(
+      const [row] = await database.writeOnce<Operator>(
         `insert into deskbell.operators as o (name, role, token_hash, created_at_ms)
          values (:name, :role, :tokenHash, :nowMs)
          on conflict (name) do update set role = o.role where o.token_hash = excluded.token_hash
          returning ${columns}`,
         { name, role, tokenHash, nowMs: database.now() },
       );
-      if (row !== undefined) return toOperator(row);
+      if (row !== undefined) return { ...row };
       throw new DeskbellError('ERR_OPERATOR_EXISTS', `There is an operator ${name} already.`);
     },
     findById: (id) => find('id = :id', { id }),
     findByToken: (tokenHash) => find('token_hash = :tokenHash', { tokenHash }),
     list: async () => {
-      const rows = await database.read<OperatorRow>(`select ${columns} from deskbell.operators`);
-      return rows.map(toOperator).sort((one, other) => (one.name < other.name ? -1 : 1));
+      const rows = await database.read<Operator>(`select ${columns} from deskbell.operators`);
+      return rows.map((row) => ({ ...row })).sort((one, other) => (one.name < other.name ? -1 : 1));
     },
     remove: async (name) => {
       const removed = await database.writeOnce(
@@ -246,10 +226,3 @@ export function createOperators(database: PortableDatabase): OperatorStore {
     },
   };
 }
-
-const toOperator = ({ id, name, role, created_at_ms }: OperatorRow): Operator => ({
-  id,
-  name,
-  role,
-  createdAtMs: created_at_ms,
-});

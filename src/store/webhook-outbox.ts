@@ -54,20 +54,6 @@ export interface WebhookOutbox {
 /** What could not be delivered for this long is dropped. */
 const webhookEventRetentionMs = 3 * 24 * 60 * 60 * 1000;
 
-interface WebhookEventRow {
-  readonly id: string;
-  readonly type: WebhookEvent['type'];
-  readonly at_ms: number;
-  readonly attempts: number;
-  readonly broadcast_id: number | null;
-  readonly subscription_id: number | null;
-  readonly user_name: string | null;
-  readonly origin: string | null;
-  readonly reason: string | null;
-  readonly detail: string | null;
-  readonly rows: number | null;
-}
-
 export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
   const selectDue = `
     select d.id from deskbell.webhook_events d where d.due_at_ms <= :nowMs and ${isNotPaused}
@@ -89,14 +75,14 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
       const nowMs = database.now();
       // asked often and seldom true: no transaction for that
       if ((await database.read(selectDue, { nowMs, limit: 1 })).length === 0) return [];
-      const rows = await database.writeOnce<WebhookEventRow>(
+      const rows = await database.writeOnce<WebhookEvent>(
         `update deskbell.webhook_events set due_at_ms = :untilMs, attempts = attempts + 1
          where id in (${selectDue} ${database.skipLocked})
-         returning id, type, at_ms, attempts - 1 as attempts, broadcast_id, subscription_id, user_name, origin, reason,
-                   detail, rows`,
+         returning id, type, at_ms as "atMs", attempts - 1 as attempts, broadcast_id as "broadcastId",
+           subscription_id as "subscriptionId", user_name as "user", origin, reason, detail, rows`,
         { nowMs, limit, untilMs: nowMs + leaseMs },
       );
-      return rows.toSorted((one, other) => one.at_ms - other.at_ms).map(toWebhookEvent);
+      return rows.toSorted((one, other) => one.atMs - other.atMs).map(withoutNulls);
     },
 
     postpone: async (id, delayMs) => {
@@ -148,22 +134,6 @@ function* drop(condition: string, values: PortableValues): Work<void> {
   if (count > 0) yield* run('update deskbell.webhook_watch set dropped = dropped + :count', { count });
 }
 
-function toWebhookEvent(row: WebhookEventRow): WebhookEvent {
-  const { id, type, attempts } = row;
-  const common = { id, atMs: row.at_ms, attempts };
-  const broadcastId = row.broadcast_id ?? 0;
-  if (type === 'subscription.gone') {
-    return { ...common, type, subscriptionId: row.subscription_id ?? 0, user: row.user_name ?? undefined };
-  }
-  if (type === 'broadcast.done') return { ...common, type, broadcastId };
-  const { origin, reason, detail, rows } = row;
-  return {
-    ...common,
-    type,
-    broadcastId,
-    origin: origin ?? '',
-    reason: reason ?? '',
-    detail: detail ?? '',
-    rows: rows ?? 0,
-  };
-}
+/** The columns of other types are null. */
+const withoutNulls = (event: WebhookEvent): WebhookEvent =>
+  Object.fromEntries(Object.entries(event).filter(([, value]) => value !== null)) as unknown as WebhookEvent;
