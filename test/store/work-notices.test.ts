@@ -101,6 +101,24 @@ describe('a worker that waits for work in PostgreSQL', () => {
   const createBroadcast = async () =>
     (await other.broadcasts.create(madeUpBroadcast(Date.now()))).broadcast.id;
 
+  test('is woken rarely, whatever notices anybody sends who can connect', async () => {
+    await using waiting = await openWaiting();
+    await untilHearing(waiting);
+    const woken: number[] = [];
+    const endListening = waiting.notices.listen((id) => woken.push(id));
+    const send = (payloads: string) =>
+      waiting.database.query(`select pg_notify('deskbell_work', payload) from ${payloads} as g (payload)`);
+    await send(
+      "unnest(array['', '0', '-1', '1e3', '0x7', 'ada', '99999999999999999999', repeat('9', 7000)])",
+    );
+    for (let round = 0; round < 20; round += 1) await send('(select n::text from generate_series(1, 500) n)');
+    await send("(select '7')");
+    await until(() => woken.includes(everyBroadcast), 'a notice of all');
+    assert.ok(woken.every((id) => id === everyBroadcast || (id > 0 && id <= 500)));
+    assert.ok(woken.length < 2500, `${woken.length} of 10,000`);
+    endListening();
+  });
+
   test('is told of a new broadcast', async () => {
     await using waiting = await openWaiting();
     await untilHearing(waiting);

@@ -233,7 +233,8 @@ create trigger broadcasts_worked_on after insert or update of state on deskbell.
 -- wakes workers: a broadcast may have work now, or has ended
 create function deskbell.notify_of_work() returns trigger language plpgsql as $$
 begin
-  perform pg_notify('deskbell_work', new.id::text);
+  -- anybody who can connect can fill the queue; once it is full, a transaction with a notice fails. Without notices workers look by themselves
+  if pg_notification_queue_usage() < 0.5 then perform pg_notify('deskbell_work', new.id::text); end if;
   return null;
 end $$;
 create trigger broadcasts_notified_of after insert or update of state on deskbell.broadcasts for each row

@@ -11,6 +11,7 @@ import { randomUUID } from 'node:crypto';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 import type { Client } from 'pg';
 import { createClient } from './connection.ts';
+import { lookForEndEveryMs } from '../leases.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import type { PostgresDatabase } from './database.ts';
 import { workChannel } from './migrations.ts';
@@ -19,6 +20,8 @@ const firstPauseMs = 1000;
 /** Behind PgBouncer it is tried in vain. */
 const maxPauseMs = 60_000;
 const proofWithinMs = 2000;
+/** Of more broadcasts than that, none is named. */
+const maxGathered = 100;
 
 type Listener = (broadcastId: number) => void;
 
@@ -30,6 +33,8 @@ export class WorkNotices {
   #client: Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = firstPauseMs;
+  readonly #gathered = new Set<number>();
+  #gathering: NodeJS.Timeout | undefined;
 
   constructor(database: PostgresDatabase, options: ConnectionOptions) {
     this.#database = database;
@@ -55,6 +60,7 @@ export class WorkNotices {
   async close(): Promise<void> {
     this.#state = 'CLOSED';
     clearTimeout(this.#timer);
+    clearTimeout(this.#gathering);
     await this.#drop();
   }
 
@@ -79,7 +85,8 @@ export class WorkNotices {
     const proof = randomUUID();
     client.on('notification', ({ payload = '' }) => {
       if (payload === proof) this.#hear(client);
-      else this.#notify(Number(payload));
+      // anybody who can connect may send notices: what they say is only a reason to look
+      else if (/^[1-9]\d{0,15}$/.test(payload)) this.#gather(Number(payload));
     });
     await client.query(`listen ${workChannel}`);
     await this.#database.query('select pg_notify($1, $2)', [workChannel, proof]);
@@ -104,6 +111,18 @@ export class WorkNotices {
     this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
     // whoever waits for a notice polls from now on
     this.#notify(everyBroadcast);
+  }
+
+  /** However many notices come, those who wait are woken at most every 50 ms. */
+  #gather(broadcastId: number): void {
+    if (this.#gathering === undefined) this.#notify(broadcastId);
+    else if (this.#gathered.size <= maxGathered) this.#gathered.add(broadcastId);
+    this.#gathering ??= setTimeout(() => {
+      const gathered = this.#gathered.size > maxGathered ? [everyBroadcast] : [...this.#gathered];
+      this.#gathered.clear();
+      this.#gathering = undefined;
+      for (const id of gathered) this.#notify(id);
+    }, lookForEndEveryMs).unref();
   }
 
   #notify(broadcastId: number): void {

@@ -240,7 +240,7 @@ begin
   perform deskbell.wake_retries(p_broadcast, now_ms);
   update deskbell.work set slices_at_ms = 0 where broadcast_id = p_broadcast;
   -- if it was 0, workers have been told already
-  if work_before.slices_at_ms is distinct from 0 then perform pg_notify(:workChannel, p_broadcast::text); end if;
+  if work_before.slices_at_ms is distinct from 0 and pg_notification_queue_usage() < 0.5 then perform pg_notify(:workChannel, p_broadcast::text); end if;
 end $$;
 
 -- In how many milliseconds a slice, a retry or a probe may be due; null if nothing is. p_broadcast: a broadcast, or 0 for any.
