@@ -29,7 +29,7 @@ import type { Authorize } from './demonstration/authenticator.ts';
 import { createLoggingFilter, type LoggingMechanism } from './demonstration/logging-mechanisms.ts';
 import { createRequestSessions, createSessionVault, type RequestSessions } from './demonstration/session.ts';
 import type { ExampleUsers } from './demonstration/users.ts';
-import { isRequestLimit } from './push/client-limits.ts';
+import { isRequestLimit } from '../http/client-limits.ts';
 import { areSubscriberTokens, type SubscriberTokens } from './push/subscriber-token.ts';
 
 /** The demonstration actions, named by their paths under `/api`. */

@@ -10,10 +10,7 @@ import { receiptMemberBytes } from '../../src/protocol/message/receipt-token.ts'
 import { defaultWorkerSettings, maxUncommittedRows } from '../../src/delivery/settings/settings.ts';
 import { defaultTimeLimits } from '../../src/http/create-http-server.ts';
 import { defaultMaxPushServices, unlistedLimits } from '../../src/protocol/endpoint-policy.ts';
-import {
-  defaultReceiptsPerMinute,
-  defaultRegistrationsPerMinute,
-} from '../../src/service/push/client-limits.ts';
+import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../src/http/client-limits.ts';
 import { defaultTimeouts } from '../../src/transport/check-options.ts';
 import { deletionGuardPolicy } from '../../src/store/deletion-guard.ts';
 import { invitationLifetimeMs } from '../../src/store/invitations.ts';
@@ -142,8 +139,8 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ['connection and every 5 seconds', 5 * secondMs, 'store/postgres/writable-server.ts', 'lookEveryMs'],
   ['calls are retried for 20 seconds', 20 * secondMs, 'store/postgres/database.ts', 'defaultRetryForMs'],
   ['lease slices of 2,000 rows', 2000, 'store/slices.ts', 'defaultSliceRows'],
-  ['does not answer within a second', secondMs, 'service/push/client-limits.ts', 'answerWithinMs'],
-  ['until five seconds after that', 5 * secondMs, 'service/push/client-limits.ts', 'aloneForMs'],
+  ['does not answer within a second', secondMs, 'http/client-limits.ts', 'answerWithinMs'],
+  ['until five seconds after that', 5 * secondMs, 'http/client-limits.ts', 'aloneForMs'],
   ['stores the answers of a second,', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],
   ['or a thousand of them', 1000, 'delivery/single/answer-log.ts', 'maxPending'],
   ['has at most 64 KiB', 64 * kibibytes, 'http/problem.ts', 'maxErrorBytes'],

@@ -14,6 +14,7 @@ import {
   startService,
   type RunningService,
 } from './running-service.ts';
+import { startOperator } from '../operator/running-operator.ts';
 import { until, within } from '../../tools/until.ts';
 
 const quickBetweenRequests = { keepAliveTimeoutMs: 300, readTimeoutMs: 500, timeoutCheckIntervalMs: 50 };
@@ -349,4 +350,20 @@ test('a service without options has its limits', async (t) => {
   await app.close();
   const waits = new Set(timeouts.mock.calls.map(({ arguments: [, ms] }) => ms));
   assert.ok(waits.has(11_000), 'requests that are under way keep a server that is closed for so long');
+});
+
+test('attempts to sign in to the console are counted, however many networks try', async (t) => {
+  const { app, base } = await startOperator(t);
+  const headers = {
+    origin: base,
+    host: new URL(base).host,
+    'content-type': 'application/x-www-form-urlencoded',
+  };
+  const guess = async (remoteAddress: string): Promise<number> => {
+    const request = { method: 'POST', url: '/console/sign-in', payload: 'token=guess' } as const;
+    return (await app.inject({ ...request, remoteAddress, headers })).statusCode;
+  };
+  for (let attempt = 0; attempt < 10; attempt += 1) assert.equal(await guess('192.0.2.1'), 403);
+  for (let network = 0; network < 5100; network += 1) await guess(`2001:db8:${network.toString(16)}::1`);
+  assert.equal(await guess('192.0.2.1'), 429);
 });

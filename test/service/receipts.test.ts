@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createReceiptTokens } from '../../src/protocol/message/receipt-token.ts';
-import { defaultReceiptsPerMinute } from '../../src/service/push/client-limits.ts';
+import { defaultReceiptsPerMinute } from '../../src/http/client-limits.ts';
 import type { ReceiptEvent } from '../../src/store/receipts.ts';
 import { until } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, test, type TestContext } from 'node:te
 import { unlistedLimits } from '../../src/protocol/endpoint-policy.ts';
 import timers from 'node:timers/promises';
 import { createSessionCookie } from '../../src/service/demonstration/session.ts';
-import { createClientLimits } from '../../src/service/push/client-limits.ts';
+import { createClientLimits } from '../../src/http/client-limits.ts';
 import { clientPlaces, type ClientRequests } from '../../src/store/client-requests.ts';
 import { createPostgresClientRequests } from '../../src/store/postgres/client-requests.ts';
 import { PostgresDatabase } from '../../src/store/postgres/database.ts';

@@ -7,7 +7,7 @@ import { pathPrefix } from '../../errors/check-options.ts';
 import { parseMaxRates } from '../../delivery/settings/settings.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy, defaultMaxPushServices } from '../../protocol/endpoint-policy.ts';
-import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../service/push/client-limits.ts';
+import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../http/client-limits.ts';
 import { checkVapidSubject } from '../../protocol/vapid.ts';
 import { checkAddressRanges, checkHosts, parseListenAddress, parsePublicUrl } from './addresses.ts';
 import { defaultBellsPerMinute } from '../../store/bells.ts';

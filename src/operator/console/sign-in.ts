@@ -2,6 +2,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { createClientLimits, limitPerMinute } from '../../http/client-limits.ts';
 import { clientOf } from '../../http/client-address.ts';
 import { html } from '../../http/description/html.ts';
 import { hashOperatorToken } from '../../keys/secret-files.ts';
@@ -23,7 +24,7 @@ export async function addSignIn(
   await app.register(rateLimit, {
     global: false,
     keyGenerator: clientOf,
-    errorResponseBuilder: tooManyAttempts,
+    store: createClientLimits(store.clientRequests),
   });
 
   app.get('/sign-in', { config: { isOpen: true } }, (request, reply) =>
@@ -36,7 +37,7 @@ export async function addSignIn(
       config: {
         isOpen: true,
         audit: 'none',
-        rateLimit: { max: attemptsPerMinute, timeWindow: 60_000 },
+        rateLimit: limitPerMinute(attemptsPerMinute, 'sign in'),
       },
     },
     async (request, reply) => {
@@ -109,8 +110,4 @@ function renderSignIn(to: string, fault?: string): string {
       </form>
     </section>`,
   );
-}
-
-function tooManyAttempts(): DeskbellError {
-  return new DeskbellError('ERR_RATE_LIMITED', 'Too many attempts to sign in. Wait a minute and try again.');
 }

@@ -17,7 +17,7 @@ import { chooseLanguage, readLanguage } from '../../protocol/language.ts';
 import type { Reader } from '../../store/readers.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settings } from '../options.ts';
-import { defaultRegistrationsPerMinute, limitPerMinute } from './client-limits.ts';
+import { defaultRegistrationsPerMinute, limitPerMinute } from '../../http/client-limits.ts';
 import { createReadSubscriberToken } from './subscriber-token.ts';
 import { exampleProof } from './web-push.ts';
 import { lookUp } from '../../errors/look-up.ts';

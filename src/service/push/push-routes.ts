@@ -6,7 +6,7 @@ import { serveFile, serveFiles } from '../../http/description/served-file.ts';
 import type { ServiceApp } from '../../http/schema.ts';
 import type { Settings } from '../options.ts';
 import { addChannelsRoute } from './channels.ts';
-import { createClientLimits } from './client-limits.ts';
+import { createClientLimits } from '../../http/client-limits.ts';
 import { addReceiptRoute } from './receipts.ts';
 import { addVapidKeyRoute, createReadVapidKeys } from './vapid-key.ts';
 import { addWebPushRoutes } from './web-push.ts';

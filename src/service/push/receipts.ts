@@ -5,7 +5,7 @@ import { receiptEvents, type Receipt, type ReceiptEvent } from '../../store/rece
 import { emptyResponse, type Operation } from '../../http/description/operation.ts';
 import { type ServiceApp, Type } from '../../http/schema.ts';
 import type { Settings } from '../options.ts';
-import { defaultReceiptsPerMinute, limitPerMinute } from './client-limits.ts';
+import { defaultReceiptsPerMinute, limitPerMinute } from '../../http/client-limits.ts';
 
 const maxReceipts = 100;
 const pruneIntervalMs = 60 * 60 * 1000;

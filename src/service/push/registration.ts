@@ -20,7 +20,7 @@ import {
 } from '../../store/subscriptions.ts';
 import { withUnlisted } from '../../store/unlisted-push-services.ts';
 import type { OfferedSubscription, Settings } from '../options.ts';
-import { createClientLimits } from './client-limits.ts';
+import { createClientLimits } from '../../http/client-limits.ts';
 
 type SentKeys = Readonly<Record<'p256dh' | 'auth', string>>;
 

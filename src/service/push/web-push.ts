@@ -10,7 +10,7 @@ import { readLanguage } from '../../protocol/language.ts';
 import { keyPatterns, parseSubscription } from '../../protocol/subscription.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { Settings } from '../options.ts';
-import { defaultRegistrationsPerMinute, limitPerMinute } from './client-limits.ts';
+import { defaultRegistrationsPerMinute, limitPerMinute } from '../../http/client-limits.ts';
 import {
   createRegister,
   formerSubscriptionHeader,

@@ -6,9 +6,8 @@
 import { hash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRateLimitStore } from '@fastify/rate-limit';
-import { mustBe } from '../../errors/check-options.ts';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { ClientRequests, ClientWindow } from '../../store/client-requests.ts';
+import { mustBe } from '../errors/check-options.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 
 /**
  * Of a process, for each limit. A client's place follows from its name and a secret, and clients in one place are
@@ -18,12 +17,22 @@ const places = 16_384;
 const answerWithinMs = 1000;
 const aloneForMs = 5000;
 
+/** As a store counts for all processes together. */
+interface ClientWindow {
+  readonly requests: number;
+  readonly endsInMs: number;
+}
+
+interface SharedCounts {
+  count(client: string, windowMs: number): Promise<ClientWindow | undefined>;
+}
+
 interface Window {
   requests: number;
   endsAtMs: number;
 }
 
-interface ClientLimits extends FastifyRateLimitStore {
+export interface ClientLimits extends FastifyRateLimitStore {
   count(client: string, windowMs: number, max: number): Promise<ClientWindow>;
 }
 
@@ -34,7 +43,7 @@ interface ClientLimits extends FastifyRateLimitStore {
  * @param now milliseconds since 1970
  */
 export function createClientLimits(
-  shared: ClientRequests | undefined,
+  shared: SharedCounts | undefined,
   now: () => number = Date.now,
 ): new () => ClientLimits {
   let aloneUntilMs = 0;
