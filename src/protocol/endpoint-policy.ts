@@ -105,9 +105,12 @@ export function createEndpointPolicy(pushServices: PushServices = []): EndpointP
         return invalid(`The endpoint must begin with https:${remedyForLoopback(url)}.`);
       const paths = pathsOf(url.hostname);
       if (admitsPublic && paths === undefined) {
-        return isPublicHost(url.hostname)
+        if (!isPublicHost(url.hostname)) return refused(`${shorten(url.host)} is not a public host name.`);
+        return url.port === '' || Number(url.port) >= firstPort
           ? undefined
-          : refused(`${shorten(url.host)} is not a public host name.`);
+          : refused(
+              `The port of ${shorten(url.host)} is neither 443 nor ${firstPort} or above; add its origin to "pushServices" if it is yours.`,
+            );
       }
       if (url.port !== '' || paths === undefined) {
         return refused(
@@ -150,7 +153,8 @@ function findFormFault({ url, authority, hasNormalAuthority, path }: ParsedEndpo
 
 function readOrigin(origin: string, entry: string): string {
   const url = URL.parse(origin);
-  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
+  const isOrigin =
+    url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href && url.port !== '0';
   if (!isOrigin || /[*?#@]/.test(origin)) {
     throw new DeskbellError(
       'ERR_CONFIGURATION',
@@ -215,9 +219,11 @@ const publicName = new RegExp(
 const isPublicHost = (host: string): boolean => publicName.test(host);
 
 const labelInPattern = `(?!xn--)${label}`;
-const port = String.raw`(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])`;
+/** Below it are mail servers and the like, which nobody should reach through us. */
+const firstPort = 1024;
+const port = String.raw`(?:102[4-9]|10[3-9]\d|1[1-9]\d{2}|[2-9]\d{3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])`;
 
 /** Source of a regular expression for such a host and its port, in normal form, without labels that need decoding. */
 const publicHostPattern =
   String.raw`(?=[^:/?]{4,253}(?:[:/?]|$))(?:${labelInPattern}\.)+(?!xn--|${notPublic}(?:[:/?]|$))[a-z]${label}` +
-  String.raw`(?::(?!443(?:[/?]|$))${port})?(?=[/?]|$)`;
+  String.raw`(?::${port})?(?=[/?]|$)`;

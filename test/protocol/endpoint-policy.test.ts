@@ -90,6 +90,37 @@ test('what is said of a refused endpoint names its host, never its path', () => 
   assert.doesNotMatch(fault?.detail ?? '', /secret-token/);
 });
 
+test('any public host is admitted at 443 and at ports of users, never at those of other protocols', () => {
+  const open = createEndpointPolicy('public');
+  const pattern = new RegExp(`^${open.originPattern}`);
+  for (const [port, isAdmitted] of [
+    ['443', true],
+    ['1024', true],
+    ['1999', true],
+    ['8443', true],
+    ['65535', true],
+    ['0', false],
+    ['1', false],
+    ['25', false],
+    ['80', false],
+    ['1023', false],
+  ] as const) {
+    const endpoint = `https://ntfy.example.net:${port}/up?up=1`;
+    const fault = open.check(endpoint);
+    assert.equal(fault === undefined, isAdmitted, port);
+    assert.equal(pattern.test(normalizeEndpoint(endpoint)), isAdmitted, port);
+    if (!isAdmitted) {
+      assert.equal(fault?.code, 'ERR_ENDPOINT_HOST_REFUSED');
+      assert.match(
+        fault.detail,
+        new RegExp(`^The port of ntfy.example.net:${port} is neither 443 nor 1024 or above`),
+      );
+    }
+  }
+  for (const listed of ['https://push.example.org:0', 'https://*.push.example.org:0'])
+    assert.throws(() => createEndpointPolicy([listed]), { code: 'ERR_CONFIGURATION' });
+});
+
 test('an origin that the operator named is admitted over http, on loopback and on its port alone', () => {
   const own = createEndpointPolicy([
     'http://127.0.0.1:8090',
