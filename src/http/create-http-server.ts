@@ -45,10 +45,15 @@ export interface ListenerSettings {
   readonly findAddresses?: FindAddresses | undefined;
 }
 
-/** Each scope sets its compilers itself; by default Fastify would load a validator and a serializer that nobody uses. */
+/**
+ * Each scope sets its compilers itself; by default Fastify would load a validator and a serializer that nobody uses. A listener with a scope
+ * that has set none does not start.
+ */
 export const schemaController = {
   compilersFactory: {
-    buildValidator: () => () => (() => false) as never,
+    buildValidator: () => (): never => {
+      throw new Error('A scope with schemas has set no validator.');
+    },
     buildSerializer: () => () => JSON.stringify,
   },
 };

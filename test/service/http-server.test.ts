@@ -131,6 +131,12 @@ for (const [scheme, isSecure] of [
   });
 }
 
+test('a listener does not start with a schema that nothing would check', async () => {
+  const app = createHttpServer({}, rules);
+  app.post('/forgotten', { schema: { body: { type: 'object', required: ['name'] } } }, () => 'unchecked');
+  await assert.rejects(async () => app.ready(), /has set no validator/);
+});
+
 test('a server that is closed while it looks up localhost does not listen', async () => {
   const { promise, resolve } = Promise.withResolvers<{ address: string }[]>();
   const app = createHttpServer({}, rules, { findAddresses: () => promise });
