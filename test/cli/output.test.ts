@@ -334,12 +334,20 @@ test('the log of serve has workers that are lost, push services that cannot be r
   t.after(remove);
   const records: Record<string, unknown>[] = [];
   const log = (level: string) => (record: object) => void records.push({ level, ...record });
-  const report = logDelivery({ info: log('info'), error: log('error') });
+  const stranger = 'https://stranger.example.net';
+  const report = logDelivery({ info: log('info'), error: log('error') }, (of) => of === stranger);
   const worker = { machine: 'push-1', processId: 7, startedAtMs: 0 };
   for (const state of ['started', 'stopped', 'lost'] as const) report.worker?.({ ...worker, state });
   const origin = 'https://push.example.net';
   report.reachability({ state: 'unreachable', origin, sinceMs: 0, reason: '', machines: ['push-1'] });
   report.reachability({ state: 'reachable', origin });
+  report.reachability({
+    state: 'unreachable',
+    origin: stranger,
+    sinceMs: 0,
+    reason: '',
+    machines: ['push-1'],
+  });
   const { broadcast } = await store.broadcasts.create(madeUpBroadcast(0));
   const raised = { origin, reason: 'bad-request', detail: 'BadPath', rows: 1, firstAtMs: 0 };
   await report.event({ kind: 'alarm', broadcast, alarm: raised });
@@ -355,6 +363,14 @@ test('the log of serve has workers that are lost, push services that cannot be r
     { level: 'error', ...process, state: 'lost' },
     { level: 'error', ...service, state: 'unreachable', since: startedAt, detail: why },
     { level: 'info', ...service, state: 'reachable', detail: 'push.example.net can be reached again.' },
+    {
+      level: 'info',
+      event: 'push service',
+      pushService: stranger,
+      state: 'unreachable',
+      since: startedAt,
+      detail: 'stranger.example.net cannot be reached from push-1. Its messages wait and are tried again.',
+    },
     {
       level: 'error',
       event: 'alarm',

@@ -34,6 +34,7 @@ import {
   type OpenOperator,
   readListenerAccess,
 } from '../serve/open-operator.ts';
+import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { logDelivery, messageEvent, withReport } from '../serve/report-delivery.ts';
 import { readSubscriberTokens } from './tokens.ts';
 
@@ -192,7 +193,7 @@ export function serveCommand(context: Context): Command {
           log.error({ event: 'retention interrupted', detail: formatError(error) });
         await underSystemd(context, onWarning, () =>
           withRetention(store, configuration, { onError }, () => {
-            const report = logDelivery(log);
+            const report = logDelivery(log, createEndpointPolicy(configuration.pushServices).isUnlisted);
             if (sender === undefined || !configuration.deliver)
               return withReport(store, report, { delivers: false, work: () => untilStopped(stop) });
             const worker = { event: 'worker', machine: hostname(), processId: process.pid };

@@ -52,8 +52,11 @@ function formatMessage(record: MessageRecord): string {
   return `${broadcastId === undefined ? 'Message' : `Broadcast ${broadcastId}`}, ${to}: ${what.join(', ')} (attempt ${attempt})`;
 }
 
-/** What an operator must act on is logged as an error. */
-export const logDelivery = (log: Log): DeliveryReport => ({
+/** What an operator must act on is logged as an error. @param isUnlisted strangers may name any number of hosts that nobody reaches */
+export const logDelivery = (
+  log: Log,
+  isUnlisted: (origin: string) => boolean = () => false,
+): DeliveryReport => ({
   event(event) {
     const { id, recipients } = event.broadcast;
     if (event.kind === 'alarm') {
@@ -72,8 +75,9 @@ export const logDelivery = (log: Log): DeliveryReport => ({
   reachability(event) {
     const record = { event: 'push service', pushService: event.origin, state: event.state };
     const detail = formatReachability(event);
-    if (event.state === 'unreachable') log.error({ ...record, since: isoTime(event.sinceMs), detail });
-    else log.info({ ...record, detail });
+    if (event.state === 'reachable') log.info({ ...record, detail });
+    else
+      log[isUnlisted(event.origin) ? 'info' : 'error']({ ...record, since: isoTime(event.sinceMs), detail });
   },
   error: (error) => log.error({ event: 'delivery interrupted', detail: formatError(error) }),
 });
