@@ -9,6 +9,7 @@ import {
   type AttemptRecord,
   type AttemptStore,
   type RowOutcome,
+  type RowWait,
   rowStates,
 } from '../store/attempts.ts';
 import { receiptEvents } from '../store/receipts.ts';
@@ -193,10 +194,12 @@ function stateWords(outcome: RowOutcome): readonly WordPart[] {
       return ['It was not sent, since the person had been reached often enough (frequency cap)', ...at, '.'];
     case 'dormant':
       return [
-        `It was not sent, since ${service} has never accepted anything, and nobody has listed it`,
-        ...at,
-        ...answer(last),
-        ' Messages are sent again once a subscription there registers again.',
+        `${service} does not take it, and nobody has listed it: the message`,
+        ...(wait === undefined
+          ? [' waited outside the broadcast, and was dropped']
+          : [' waits, but the broadcast does not. It is tried again', ...untilWords(wait), ' at the latest']),
+        ...endWords(wait),
+        ...lastWords(last),
       ];
     case 'waiting':
       return [...waitWords(service, wait), ...lastWords(last)];
@@ -239,8 +242,8 @@ function stateWords(outcome: RowOutcome): readonly WordPart[] {
 
 function waitWords(service: string, wait: RowOutcome['wait']): readonly WordPart[] {
   if (wait === undefined) return ['It waits to be sent.'];
-  const until: readonly WordPart[] = wait.untilMs === undefined ? [] : [' at ', { atMs: wait.untilMs }];
-  const end: readonly WordPart[] = [', and expires at ', { atMs: wait.expiresAtMs }, '.'];
+  const until = untilWords(wait);
+  const end = endWords(wait);
   switch (wait.for) {
     case 'pushService':
       return [`It waits until ${service} accepts our token or key again`, ...end];
@@ -260,6 +263,12 @@ function waitWords(service: string, wait: RowOutcome['wait']): readonly WordPart
       ];
   }
 }
+
+const untilWords = ({ untilMs }: RowWait): readonly WordPart[] =>
+  untilMs === undefined ? [] : [' at ', { atMs: untilMs }];
+
+const endWords = (wait: RowWait | undefined): readonly WordPart[] =>
+  wait === undefined ? ['.'] : [', and expires at ', { atMs: wait.expiresAtMs }, '.'];
 
 /** For a row that is not settled: the result of the last attempt. */
 const lastWords = (last: AttemptRecord | undefined): readonly WordPart[] =>

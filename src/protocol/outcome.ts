@@ -113,8 +113,7 @@ export function readFailure(error: DeskbellError, isInDoubt: boolean, isUnlisted
   const reason = failureReason(error);
   if (reason === 'address-blocked' && isUnlisted)
     return { kind: 'rejected', reason, scope: 'origin', isAlarm: true, detail };
-  const isUnsent = !isInDoubt && (!isUnlisted || isFaultHere(error));
-  return { kind: 'retry', reason, slowsOrigin: false, isInDoubt, isUnsent, detail };
+  return { kind: 'retry', reason, slowsOrigin: false, isInDoubt, isUnsent: !isInDoubt, detail };
 }
 
 export function failureReason({ code }: DeskbellError): FailureReason {
@@ -152,9 +151,6 @@ const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
 /** Whether the cause must be this machine, such as having no network. */
 export const isFaultOfMachine = ({ cause }: DeskbellError): boolean =>
   cause instanceof Error && 'code' in cause && codesOfFaultsHere.has(cause.code);
-
-const isFaultHere = (error: DeskbellError): boolean =>
-  error.code === 'ERR_SENDER_FAULT' || error.code === 'ERR_CLOSED' || isFaultOfMachine(error);
 
 /** What the meaning of a response depends on besides the response. */
 export interface ResponseContext {

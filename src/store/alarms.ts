@@ -78,7 +78,7 @@ export const alarmsKeptMs = 24 * 60 * 60 * 1000;
 export const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
 
 /** The alarm of a broadcast `b` that ended long ago. */
-export const isPast = `b.state in ('done', 'cancelled') and ${endedAtMs} < :pastMs and a.reason <> '${countsDifferReason}'`;
+export const isPast = `b.finished_at_ms is not null and b.finished_at_ms < :pastMs and a.reason <> '${countsDifferReason}'`;
 
 /** What is said in the newest broadcast that has raised the alarm. */
 const newestDetail = `select d.detail from deskbell.alarms d
@@ -101,7 +101,9 @@ function toDue({ id, startAtMs, freeAtMs, begun }: DueRow, nowMs: number): DueBr
 /** The first broadcasts of an index of the table of work. */
 const firstOf = (condition: string, column: string): string =>
   `select * from (select broadcast_id, coalesce(slices_at_ms, 0) as at_ms from deskbell.work
-                  where ${condition} order by ${column} limit ${maxDue}) w`;
+                  where ${condition} and not exists (
+                    select 1 from deskbell.broadcasts b where b.id = broadcast_id and b.finished_at_ms is not null)
+                  order by ${column} limit ${maxDue}) w`;
 
 const dueBroadcasts = `
   select broadcast_id from (${[

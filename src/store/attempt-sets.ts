@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Answer, AttemptOutcome } from './attempts.ts';
 import { isSettlement } from './broadcasts.ts';
 import { encodeIds } from './id-set.ts';
-import type { RowResult } from './ledger.ts';
+import { countedAs, type RowResult } from './ledger.ts';
 
 /** Different answers that one process stores in words; others lose their words. */
 export const maxWordsPerBroadcast = 500;
@@ -107,7 +107,9 @@ const isSame = (one: Answer, other: Answer): boolean =>
   one.detail === other.detail;
 
 /** `undefined` if the row has no result yet. */
-export function outcomeOf({ result, attempts }: RowResult): AttemptOutcome | undefined {
+export function outcomeOf(row: RowResult): AttemptOutcome | undefined {
+  const { attempts, retry } = row;
+  const result = retry?.isOutside === true && attempts > 0 ? 'dormant' : countedAs(row);
   if (isSettlement(result)) return result;
   return attempts > 0 && (result === 'retry' || result === 'refused') ? 'retry' : undefined;
 }

@@ -88,7 +88,7 @@ export function createBroadcasts(
     const changed = await database.writeOnce(
       `update deskbell.broadcasts set state = :to,
          finished_at_ms = case when :to = 'cancelled' then :nowMs else finished_at_ms end
-       where id = :id and state in (${from.map((state) => `'${state}'`).join(', ')})
+       where id = :id and finished_at_ms is null and state in (${from.map((state) => `'${state}'`).join(', ')})
        returning id`,
       { id, to, nowMs: database.now() },
     );

@@ -4,7 +4,6 @@ import {
   type Broadcast,
   type BroadcastState,
   type BroadcastStore,
-  isOver,
   type KeyedBroadcast,
   type OpenBroadcasts,
   type OriginCounts,
@@ -201,9 +200,9 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       // written as the condition of its index is
       const [row] = await database.read<OpenBroadcasts>(
         `select (select count(*) from deskbell.preparations where is_paused = 0) as preparing,
-           count(*) filter (where state = 'running' and start_at_ms <= :nowMs) as running,
+           count(*) filter (where state = 'running' and finished_at_ms is null and start_at_ms <= :nowMs) as running,
            count(*) filter (where state = 'running' and start_at_ms > :nowMs) as scheduled,
-           count(*) filter (where state = 'paused') as paused
+           count(*) filter (where state = 'paused' and finished_at_ms is null) as paused
          from deskbell.broadcasts where state = 'running' or state = 'paused'`,
         { nowMs: database.now() },
       );
@@ -212,16 +211,19 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       return { ...row, paused: row.paused - row.preparing };
     },
     listOpen: async (limit) => {
-      const rows = await read("b.state in ('running', 'paused') order by b.id desc limit :limit", { limit });
+      const rows = await read(`${isOpen} order by b.id desc limit :limit`, { limit });
       return rows.map(toBroadcast);
     },
     summaries: async ({ beforeId = Number.MAX_SAFE_INTEGER, limit, operatorId }) => {
       const isOwn = `and exists (select 1 from deskbell.operator_broadcasts o
         where o.broadcast_id = b.id and o.operator_id = :operatorId)`;
       const rows = await database.read<
-        Pick<BroadcastRow, 'id' | 'state' | 'is_preparing' | 'start_at_ms' | 'payload' | 'created_by'>
+        Pick<
+          BroadcastRow,
+          'id' | 'state' | 'finished_at_ms' | 'is_preparing' | 'start_at_ms' | 'payload' | 'created_by'
+        >
       >(
-        `select id, state, start_at_ms, payload, created_by, ${isPreparing} from deskbell.broadcasts b
+        `select id, state, finished_at_ms, start_at_ms, payload, created_by, ${isPreparing} from deskbell.broadcasts b
          where id < :beforeId ${operatorId === undefined ? '' : isOwn} order by id desc limit :limit`,
         { beforeId, limit, ...(operatorId !== undefined && { operatorId }) },
       );
@@ -240,10 +242,14 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
 const isPreparing = `case when b.state = 'paused' and exists (
   select 1 from deskbell.preparations p where p.broadcast_id = b.id and p.is_paused = 0) then 1 else 0 end as is_preparing`;
 
+/** Of a broadcast `b`. One whose last rows wait outside is stored as running or paused, and has ended. */
+const isOpen = "(b.state in ('running', 'paused') and b.finished_at_ms is null)";
+
 function stateOf(
-  row: Pick<BroadcastRow, 'state' | 'is_preparing' | 'start_at_ms'>,
+  row: Pick<BroadcastRow, 'state' | 'finished_at_ms' | 'is_preparing' | 'start_at_ms'>,
   nowMs: number,
 ): Pick<Broadcast, 'state' | 'isScheduled'> {
+  if (row.finished_at_ms !== null && row.state !== 'cancelled') return { state: 'done' };
   const isScheduled = row.state === 'running' && row.start_at_ms > nowMs;
   return {
     state: row.is_preparing === 1 ? 'preparing' : row.state,
@@ -295,10 +301,10 @@ function selectOf({ jsonArray, jsonObject }: PortableDatabase, withLater: boolea
     ['language', 'recipients'],
     'select language, recipients from deskbell.broadcast_texts where broadcast_id = b.id order by language',
   );
-  const waiting = 'select coalesce(sum(rows), 0) from deskbell.waiting_rows where broadcast_id = b.id';
+  const waiting =
+    'select coalesce(sum(rows), 0) from deskbell.waiting_rows where broadcast_id = b.id and push_service_id > -2';
   const toRetry = `${waiting} and push_service_id = 0`;
   const removed = 'select coalesce(sum(rows), 0) from deskbell.removed_rows where broadcast_id = b.id';
-  const isOpen = "b.state in ('running', 'paused')";
   const later = `select ${jsonObject}('rows', sum(a.rows), 'atMs', min(s.lease_until_ms))
     from deskbell.slices s join deskbell.audience_sets a on a.audience_id = b.audience_id and a.number = s.number
     where s.broadcast_id = b.id and s.token is null and s.lease_until_ms > :nowMs`;
@@ -322,9 +328,9 @@ function countRows(row: BroadcastRow, origins: Broadcast['origins']): Broadcast[
   const left = settlements.reduce((rest, name) => rest - settled[name], row.audience - removed);
   return {
     ...settled,
-    pending: isOver(row) ? 0 : left,
+    pending: row.finished_at_ms === null ? left : 0,
     removed,
     cancelled: row.state === 'cancelled' ? left : 0,
-    unaccounted: row.state === 'done' ? left : 0,
+    unaccounted: row.finished_at_ms !== null && row.state !== 'cancelled' ? left : 0,
   };
 }

@@ -3,6 +3,8 @@
 //
 //   state of a broadcast   preparing → running ⇄ paused;  running → done;  preparing, running, paused → cancelled
 //
+// One whose last rows wait outside its end (`dormant`) is done for everybody; in the database it is running, with the time of its end.
+//
 // A broadcast to an expression is `preparing` until its audience is complete, and can be paused meanwhile.
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -37,8 +39,8 @@ export const settlements = [
  * `rejected`: never to be tried again. `expired`: past the TTL. `exhausted`: out of attempts.
  * `capped`: not sent, since the person has been reached as often as the broadcast allows (`audience/frequency-cap.ts`).
  * `doubtful`: in doubt. It was sent, repeated three times, and no answer came that can be read: it may have arrived.
- * `dormant`: not sent, since its push service is one that nobody has listed and that has never accepted anything
- * (`unlisted-push-services.ts`). The subscription stays.
+ * `dormant`: the end of the broadcast does not wait for it, since nobody has listed its push service, which does not take it now
+ * (`unlisted-push-services.ts`). It is counted as another one when it ends.
  */
 export type Settlement = (typeof settlements)[number];
 

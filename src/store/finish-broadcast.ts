@@ -53,30 +53,43 @@ export function* judgeBroadcast(database: PortableDatabase, broadcastId: number)
   return alarms;
 }
 
-/** Nothing of the broadcast `:broadcastId` is left to be sent. From the end, if the slices are that were leased last. */
-export const nothingIsLeft = `(select number from deskbell.slices where broadcast_id = :broadcastId order by number desc limit 1) is null
-  and not exists (select 1 from deskbell.retries where broadcast_id = :broadcastId)`;
+/**
+ * Nothing of an open broadcast `b` is left to be sent; or it is running, has not ended, and all that is left waits outside. Slices are looked
+ * at from the end, where those are that were leased last.
+ */
+export const mayEnd = `case
+  when (select number from deskbell.slices where broadcast_id = b.id order by number desc limit 1) is not null then false
+  when not exists (select 1 from deskbell.retries where broadcast_id = b.id) then true
+  else b.state = 'running' and b.finished_at_ms is null
+    and coalesce((select sum(rows) from deskbell.waiting_rows where broadcast_id = b.id and push_service_id > -2), 0) = 0 end`;
 
-/** Ends the broadcast if nothing is left to be sent. @returns new alarms; undefined if it does not end now */
+/**
+ * Ends the broadcast if nothing is left to be sent, or if all that is left waits outside: it is stored as running then, with the time of its
+ * end. @returns new alarms; undefined if it does not end now
+ */
 export function* finishIfOver(
   database: PortableDatabase,
   broadcastId: number,
 ): Work<readonly Alarm[] | undefined> {
-  const isOpen = `id = :broadcastId and state in ('running', 'paused')`;
+  const isOpen = `b.id = :broadcastId and b.state in ('running', 'paused')`;
   // of two that want to end it, the second one waits here and then sees that it has ended
-  const [open] = yield* run<{ readonly id: number }>(
-    `select id from deskbell.broadcasts where ${isOpen} ${database.forUpdate}`,
+  const [open] = yield* run<{ readonly finished_at_ms: number | null }>(
+    `select b.finished_at_ms from deskbell.broadcasts b where ${isOpen} ${database.forUpdate}`,
     { broadcastId },
   );
   if (open === undefined) return undefined;
   const [finished] = yield* run<{ readonly missing: number }>(
-    `update deskbell.broadcasts set state = 'done', finished_at_ms = :nowMs where ${isOpen} and ${nothingIsLeft}
+    `update deskbell.broadcasts as b set
+       state = case when exists (select 1 from deskbell.retries where broadcast_id = b.id) then b.state else 'done' end,
+       finished_at_ms = coalesce(b.finished_at_ms, :nowMs)
+     where ${isOpen} and ${mayEnd}
      returning audience
        - coalesce((select sum(${settledRows}) from deskbell.origin_counts where broadcast_id = :broadcastId), 0)
        - coalesce((select sum(rows) from deskbell.removed_rows where broadcast_id = :broadcastId), 0) as missing`,
     { broadcastId, nowMs: database.now() },
   );
   if (finished === undefined) return undefined;
+  if (open.finished_at_ms !== null) return [];
   yield* mergeIntervals(broadcastId, database.now());
   const alarms: Alarm[] = [];
   if (finished.missing !== 0) {

@@ -72,6 +72,8 @@ export interface RetryRow extends Recipient {
   readonly refusals: number;
   /** Attempts that may have arrived, and have no answer. */
   readonly doubts: number;
+  /** The end of the broadcast does not wait for it. */
+  readonly isOutside?: boolean | undefined;
   /** What a further refusal means (`push-services.ts`). */
   readonly ifRefused: IfRefused;
   readonly reader?: RowReader | undefined;

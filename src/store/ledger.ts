@@ -21,6 +21,8 @@ export interface StoredRetry {
   readonly refusals?: number | undefined;
   /** Attempts that may have arrived and have no answer. Default: 0. */
   readonly doubts?: number | undefined;
+  /** The end of the broadcast does not wait for it: it is counted as `dormant` until it is settled. */
+  readonly isOutside?: boolean | undefined;
   /** The reader's settings, from the slice of the row. */
   readonly reader?: RowReader | undefined;
 }
@@ -54,6 +56,8 @@ export interface RowResult {
   readonly result: Settlement | 'retry' | 'detached' | 'heldBack' | 'refused';
   /** Set for everything but settlements. */
   readonly retry?: StoredRetry | undefined;
+  /** It waited outside before. */
+  readonly wasOutside?: boolean | undefined;
   /** Set for `heldBack` and `refused`. */
   readonly suspension?: Suspension | undefined;
   /** What else is stored of it (`attempts.ts`). */
@@ -61,6 +65,17 @@ export interface RowResult {
   /** About its push service, unless `origin` is empty. */
   readonly alarm?: { readonly origin?: ''; readonly reason: string; readonly detail: string } | undefined;
 }
+
+/** What the row is counted as: one that is put outside is `dormant`. */
+export const countedAs = ({ result, retry, wasOutside }: RowResult): RowResult['result'] =>
+  retry?.isOutside === true && wasOutside !== true ? 'dormant' : result;
+
+/** Whether it was counted as `dormant`, and is not any more. */
+export const isWoken = ({ retry, wasOutside }: RowResult): boolean =>
+  wasOutside === true && retry?.isOutside !== true;
+
+/** The name of that in SQL. */
+export const woken = 'woken' as const;
 
 /**
  * Whether the row says how a push service answers messages, which decides about deletions (`held-deletions.ts`). That it

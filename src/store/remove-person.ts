@@ -183,19 +183,19 @@ function* removeRows(database: PortableDatabase, user: string): Work<Omit<Remove
   for (const row of [...stored, ...ended]) {
     const id = { id: row.id };
     const endpoint = { endpoint: database.endpoint.valueOf(row.endpoint) };
-    const retries = yield* run<{ readonly broadcast_id: number }>(
+    const retries = yield* run<{ readonly broadcast_id: number; readonly is_outside: number | boolean }>(
       `delete from deskbell.retries where (broadcast_id, position) in (
          select id, cast(:id as bigint) from deskbell.broadcasts
          where rows_in <> 'list' and state in ('running', 'paused')
          union
          select b.id, m.position from deskbell.broadcasts b join (${members}) m on m.audience_id = b.audience_id
          where b.state in ('running', 'paused')
-       ) returning broadcast_id`,
+       ) returning broadcast_id, is_outside`,
       { ...id, ...endpoint },
     );
-    for (const { broadcast_id } of retries) {
+    for (const { broadcast_id, is_outside: isOutside } of retries) {
       running.add(broadcast_id);
-      yield* addRemoved(broadcast_id);
+      if (!isOutside) yield* addRemoved(broadcast_id);
     }
     counts.recipients += yield* drop(
       `audience_members where (audience_id, position) in (${members})`,

@@ -14,6 +14,8 @@ import { type ReceiptEvent, receiptEvents } from './receipts.ts';
 interface RowsHead {
   readonly id: number;
   readonly state: 'running' | 'paused' | 'cancelled' | 'done';
+  /** Some of its rows may be stored to be tried again, even after its end. */
+  readonly has_retries: number | boolean;
   /** Null if the audience is all subscriptions, or if its list was dropped. */
   readonly audience_id: number | null;
   /** `list`: its positions are no ids. */
@@ -87,7 +89,8 @@ const noFacts = (): GatheredFacts => ({
 function createFactsReader(database: PortableDatabase, histories: AttemptReader['histories']): FactsReader {
   const heads: FactsReader['heads'] = (where, values) =>
     database.read<RowsHead>(
-      `select b.id, b.state, b.audience_id, b.rows_in, b.created_at_ms, b.attempts_dropped_at_ms, b.skip_inactive,
+      `select b.id, case when b.finished_at_ms is null or b.state = 'cancelled' then b.state else 'done' end as state,
+              b.state in ('running', 'paused') as has_retries, b.audience_id, b.rows_in, b.created_at_ms, b.attempts_dropped_at_ms, b.skip_inactive,
               b.ttl_seconds, b.quiet_hours, b.time_zone,
               b.receipt_actions is not null as asks_receipts,
               exists (select 1 from deskbell.receipt_windows w where w.broadcast_id = b.id) as has_receipts,
@@ -160,7 +163,7 @@ function createFactsReader(database: PortableDatabase, histories: AttemptReader[
         }
         return row;
       };
-      const open = given.filter(({ state }) => state === 'running' || state === 'paused');
+      const open = given.filter(({ has_retries: hasRetries }) => hasRetries);
       for (const retry of await readRetries(open, range)) of(retry.broadcast_id, retry.id).retry = retry;
       for (const { audience_id, ids, left_out: code, free_at_ms } of await readMembers(given, range)) {
         const standing =
@@ -327,7 +330,9 @@ function toOutcome(head: RowsHead, id: number, row: RowFacts, nowMs: number): Ro
     ...(origin !== undefined && { origin }),
     ...(stored?.user_name != null && { user: stored.user_name }),
     ...(state === 'inactive' && { skipInactive: head.skip_inactive ?? undefined }),
-    ...(state === 'waiting' && { wait: toWait(head, row, nowMs) }),
+    ...((state === 'waiting' || (state === 'dormant' && row.retry !== undefined)) && {
+      wait: toWait(head, row, nowMs),
+    }),
     ...(isLater(head, row) && state === 'notInAudience' && { isLater: true as const }),
     attempts,
     ...(head.asks_receipts && { receipts: receiptsOf(head, row) }),

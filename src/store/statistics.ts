@@ -162,7 +162,7 @@ export function createStatistics(database: PortableDatabase): Statistics {
             where b.state = 'running' and b.start_at_ms <= :nowMs and coalesce(b.local_time, b.quiet_hours) is not null
               and s.token is null and s.lease_until_ms > :nowMs) as "laterRows",
            coalesce(sum(w.rows) filter (where w.push_service_id = 0), 0) as "retryRows",
-           coalesce(sum(w.rows) filter (where w.push_service_id < 0), 0) as "deferredRows",
+           coalesce(sum(w.rows) filter (where w.push_service_id = -1), 0) as "deferredRows",
            coalesce(sum(w.rows) filter (where w.push_service_id > 0), 0) as "suspendedRows"
          from deskbell.waiting_rows w join deskbell.broadcasts b on b.id = w.broadcast_id
          where b.state = 'running'`,
@@ -171,7 +171,7 @@ export function createStatistics(database: PortableDatabase): Statistics {
       const alarms = await database.read<Backlog['alarms'][number]>(
         `select a.reason, count(*) as count from deskbell.alarms a
          join deskbell.broadcasts b on b.id = a.broadcast_id
-         where b.state in ('running', 'paused') group by a.reason order by a.reason`,
+         where b.state in ('running', 'paused') and b.finished_at_ms is null group by a.reason order by a.reason`,
       );
       const { laterRows, ...found } = rows ?? noRows;
       const { pendingRows, retryRows, deferredRows, suspendedRows } = found;

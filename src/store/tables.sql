@@ -370,6 +370,8 @@ create table deskbell.retries (
   time_zone text,
   -- how often it may have arrived and had no answer
   doubts int not null default 0,
+  -- the end of its broadcast does not wait for it
+  is_outside boolean not null default false,
   primary key (broadcast_id, position)
 ) with (fillfactor = 80);
 create index retries_by_due on deskbell.retries (broadcast_id, due_at_ms);
@@ -380,7 +382,7 @@ create index retries_suspended on deskbell.retries (push_service_id, broadcast_i
 -- retries, counted: a page shows them every second, and there may be a million
 create table deskbell.waiting_rows (
   broadcast_id bigint not null /* SQLite: references broadcasts (id) on delete cascade */,
-  -- 0: it is tried again; -1: it was not tried yet; otherwise its push service, which is suspended
+  -- 0: it is tried again; -1: it was not tried yet; -2: it waits outside; otherwise its push service, which is suspended
   push_service_id int not null,
   shard int not null /* SQLite: default 0 */,
   rows bigint not null,

@@ -4,9 +4,10 @@
 //   NEW      it has a place, and has accepted no message yet. Others wait for places → DORMANT, the longest known first. Messages to
 //            it failed while listed push services accepted theirs → DORMANT. It accepts a message → PROVEN
 //   PROVEN   it keeps its place until it has no subscription and the place is wanted
-//   DORMANT  it has no place, and broadcasts send it nothing. Its subscriptions stay. One of them registers again → NEW
+//   DORMANT  it has no place, and broadcasts send it nothing. Its subscriptions and messages stay. One of them registers again → NEW;
+//            it accepts a single message → PROVEN. Either wakes its messages
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { run, type PortableDatabase, type Work } from './portable-sql.ts';
+import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 
 /** A place without a subscription is given away after this: its registration has ended by then. */
@@ -29,7 +30,15 @@ export interface UnlistedPushServices {
   /** Takes their places from those that have accepted no message. */
   setDormant(origins: readonly string[]): Promise<void>;
   remove(origin: string): Promise<void>;
+  /** Makes messages to these subscriptions due, if they wait outside their broadcasts. */
+  wake(ids: readonly number[]): Promise<void>;
 }
+
+/** How long workers take a host for dormant without asking again; it may register again at any time. */
+export const dormantKnownForMs = 10_000;
+
+/** Subscriptions whose messages are woken in one transaction. */
+const wokenTogether = 1000;
 
 const isProven =
   'exists (select 1 from deskbell.push_services p where p.origin = u.origin and p.accepted_at_ms > 0)';
@@ -79,6 +88,31 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
     },
     remove: async (origin) => {
       await database.write('delete from deskbell.unlisted_push_services where origin = :origin', { origin });
+    },
+    wake: async (ids) => {
+      const open = await database.read<{ readonly id: number }>(
+        `select b.id from deskbell.broadcasts b where b.state = 'running' and exists (
+           select 1 from deskbell.waiting_rows w where w.broadcast_id = b.id and w.push_service_id = -2)`,
+      );
+      const dueAtMs = database.now() + dormantKnownForMs;
+      for (const { id } of open) {
+        // what a crash undoes is looked at a day later
+        await database.background(function* () {
+          // as whoever stores retries does
+          yield* run(`select 1 from deskbell.broadcasts where id = :id ${database.forUpdate}`, { id });
+          const woken = yield* changeRows(
+            `update deskbell.retries set due_at_ms = :dueAtMs where broadcast_id = :id
+               and ${database.isOneOf('position', 'ids')} and is_outside = true and token is null and due_at_ms > :dueAtMs`,
+            { id, ids, dueAtMs },
+          );
+          if (woken === 0) return;
+          yield* run(
+            `update deskbell.work set retries_at_ms = :dueAtMs
+             where broadcast_id = :id and (retries_at_ms is null or retries_at_ms > :dueAtMs)`,
+            { id, dueAtMs },
+          );
+        });
+      }
     },
   };
 }
@@ -131,10 +165,25 @@ export async function withUnlisted<Result>(
     );
   }
   try {
-    return await work();
+    const result = await work();
+    if (added === 'added') await wakeMessages(store, origin);
+    return result;
   } catch (error) {
     if (added === 'added') await removeEmpty(store, origin);
     throw error;
+  }
+}
+
+/** Wakes the messages of a push service that was dormant and is not any more. */
+export async function wakeMessages(
+  { subscriptions, unlisted }: Pick<UnlistedStore, 'subscriptions' | 'unlisted'>,
+  origin: string,
+): Promise<void> {
+  for (let afterId = 0; ;) {
+    const rows = await subscriptions.pageOfPushService(origin, { afterId, limit: wokenTogether });
+    if (rows.length > 0) await unlisted.wake(rows.map(({ id }) => id));
+    if (rows.length < wokenTogether) return;
+    afterId = rows.at(-1)!.id;
   }
 }
 

@@ -25,7 +25,6 @@ export const quickRetries: RetryPolicy = {
   maxAttempts: 30,
   firstDeferralMs: 50,
   maxDeferralMs: 400,
-  maxDeferrals: 1000,
   maxRepeatsInDoubt: 30,
 };
 

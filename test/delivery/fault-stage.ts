@@ -34,7 +34,6 @@ export const fastRetries: RetryPolicy = {
   maxAttempts: 6,
   firstDeferralMs: 40,
   maxDeferralMs: 300,
-  maxDeferrals: 600,
   maxRepeatsInDoubt: 100,
 };
 

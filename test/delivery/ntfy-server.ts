@@ -42,10 +42,13 @@ const errors = {
 
 /**
  * @param host of its certificate
- * @param options `inHand`: so many messages have come before any is answered
+ * @param options `inHand`: so many messages have come before any is answered. `others`: further hosts of its certificate
  */
-export async function startNtfyServer(host: string, { http2 = true, inHand = 1 } = {}): Promise<NtfyServer> {
-  const { key, cert } = makeCertificate([host]);
+export async function startNtfyServer(
+  host: string,
+  { http2 = true, inHand = 1, others = [] as readonly string[] } = {},
+): Promise<NtfyServer> {
+  const { key, cert } = makeCertificate([host, ...others]);
   const posted: string[] = [];
   const contentEncodings = new Set<string | undefined>();
   let connections = 0;

@@ -14,7 +14,6 @@ const retryPolicy = {
   maxRepeatsInDoubt: 1,
   firstDeferralMs: 100,
   maxDeferralMs: 5000,
-  maxDeferrals: 3,
 };
 const heldMs = 4000;
 const hold = (_row: Row, waitMs: number): number => heldMs + waitMs;
@@ -243,50 +242,89 @@ describe('a row that was not posted', () => {
     assert.equal(retry?.delayMs, 700);
   });
 
-  test('is given up after its last deferral only where a stranger has named its push service', () => {
-    for (const [isUnlisted, result] of [
-      [false, 'retry'],
-      [true, 'exhausted'],
-    ] as const) {
-      const row = rowOf({
-        destination: { ...rowOf().destination, isUnlisted },
-        tries: { ...tries, deferrals: 2 },
-      });
-      assert.equal(toRowResult(row, { kind: 'deferred', afterMs: 0, detail: '' }, settings).result, result);
-    }
-  });
-
-  test('of a stranger’s host that has never accepted anything is given up, while others accept; such hosts share an alarm', () => {
+  describe('of a stranger’s host', () => {
     const cut = posted(retryOutcome({ reason: 'connection', isUnsent: true, detail: 'no such name' }));
-    const after = (deferrals: number, isSilentStranger: boolean, result: Result = cut) => {
+    const busy = posted(retryOutcome({ reason: 'server-error' }), 503);
+    const after = (
+      deferrals: number,
+      result: Result = cut,
+      {
+        isSilent = false,
+        goneMs = 0,
+        more = {},
+      }: { isSilent?: boolean; goneMs?: number; more?: object } = {},
+    ) => {
+      const isDormant = { is: false };
       const destination = {
         ...rowOf().destination,
         isUnlisted: true,
-        isSilentStranger: () => isSilentStranger,
-      };
-      return toRowResult(
-        rowOf({ destination, tries: { ...tries, attempts: 0, deferrals } }),
-        result,
-        settings,
-      );
+        isSilentStranger: () => isSilent,
+        setDormant: () => (isDormant.is = true),
+      } as Row['destination'];
+      const row = rowOf({
+        destination,
+        broadcast: { ...broadcast, startAtMs: nowMs - goneMs },
+        tries: { ...tries, deferrals, ...more },
+      });
+      return { ...toRowResult(row, result, settings), isDormant: isDormant.is };
     };
-    assert.equal(after(3, true).result, 'retry');
-    assert.equal(after(4, true).result, 'dormant');
-    assert.equal(after(4, true).record?.detail, 'no such name');
-    assert.equal(after(50, false).result, 'retry', 'this machine may be cut off');
-    const refused = posted(retryOutcome({ reason: 'connection', detail: 'refused' }));
-    assert.equal(after(4, true, refused).result, 'dormant');
-    const answered = posted(retryOutcome({ reason: 'server-error' }), 503);
-    assert.equal(after(4, true, answered).result, 'retry', 'it has answered');
-    const deferred = { kind: 'deferred', afterMs: 0, detail: 'no such name' } as const;
-    assert.deepEqual(
-      [after(1, true, deferred), after(4, true, deferred)].map(({ result }) => result),
-      ['retry', 'dormant'],
-    );
-    const dormant = toRowResult(rowOf(), { kind: 'dormant' }, settings);
-    assert.deepEqual(dormant, { ...unsent(), result: 'dormant' });
-    const blocked = posted(retryOutcome({ reason: 'address-blocked', isUnsent: true, detail: 'why' }));
-    assert.equal(after(0, false, blocked).alarm?.origin, '');
+    const minuteMs = 60_000;
+
+    test('waits outside the end of its broadcast after some tries or minutes, longer each time, and never ends by it', () => {
+      const isOutside = (...given: Parameters<typeof after>) => after(...given).retry?.isOutside === true;
+      assert.ok(!isOutside(3) && isOutside(4) && isOutside(4, busy));
+      assert.ok(!isOutside(0, cut, { goneMs: 9 * minuteMs }) && isOutside(0, cut, { goneMs: 10 * minuteMs }));
+      const hours = posted(retryOutcome({ afterMs: 2 * 3_600_000 }), 429);
+      assert.ok(isOutside(0, hours, { more: { attempts: 1, expiresAtMs: 1e14 } }), 'comes back after that');
+      assert.ok(isOutside(0, { kind: 'suspended' }));
+      const result = after(50, cut, { goneMs: 40 * minuteMs, more: { isOutside: true } });
+      assert.deepEqual(
+        [result.result, result.wasOutside, result.retry?.delayMs],
+        ['retry', true, 10 * minuteMs],
+      );
+      for (const kind of ['quiet', 'waits'] as const) {
+        const own = after(4, { kind, afterMs: 20 * minuteMs });
+        assert.deepEqual([own.retry?.isOutside, own.retry?.delayMs], [undefined, 20 * minuteMs], kind);
+      }
+      const limited = { kind: 'rateLimited', afterMs: 5 } as const;
+      const rated = after(0, limited, { goneMs: 40 * minuteMs, more: { isOutside: true } }).retry;
+      assert.deepEqual([rated?.isOutside, rated?.delayMs], [true, 5], 'it may be sent when its turn comes');
+      const accepted = after(9, posted({ kind: 'accepted' }, 201), { more: { isOutside: true } });
+      assert.deepEqual([accepted.result, accepted.wasOutside], ['accepted', true]);
+    });
+
+    test('makes a host dormant that has accepted nothing while others do; such hosts share an alarm', () => {
+      const isSilent = true;
+      assert.equal(after(3, cut, { isSilent }).isDormant, false);
+      const givenUp = after(4, cut, { isSilent });
+      assert.deepEqual(
+        [givenUp.isDormant, givenUp.result, givenUp.record?.detail],
+        [true, 'retry', 'no such name'],
+      );
+      assert.deepEqual(
+        [givenUp.retry?.isOutside, givenUp.retry?.delayMs],
+        [true, 3_600_000],
+        'until its TTL ends',
+      );
+      const long = after(4, cut, { isSilent, more: { expiresAtMs: nowMs + 1e12 } });
+      assert.equal(long.retry?.delayMs, 24 * 3_600_000);
+      assert.equal(after(50).isDormant, false, 'this machine may be cut off');
+      assert.equal(after(4, busy, { isSilent }).isDormant, false, 'it has answered');
+      const deferred = { kind: 'deferred', afterMs: 0, detail: 'no such name' } as const;
+      assert.ok(!after(1, deferred, { isSilent }).isDormant && after(4, deferred, { isSilent }).isDormant);
+      assert.ok(after(0, { kind: 'dormant' }).retry?.isOutside);
+      const blocked = posted(retryOutcome({ reason: 'address-blocked', isUnsent: true, detail: 'why' }));
+      assert.equal(after(0, blocked).alarm?.origin, '');
+    });
+
+    test('raises no alarm when it expires outside untried', () => {
+      const over = {
+        broadcast: { ...broadcast, expiresAtMs: nowMs, origins: [] },
+      } as unknown as Partial<Row>;
+      const row = rowOf({ ...over, tries: { ...tries, isOutside: true } });
+      const { result, alarm } = toRowResult(row, { kind: 'expired' }, settings);
+      assert.deepEqual([result, alarm], ['expired', undefined]);
+    });
   });
 
   for (const [reason, hasAlarm] of [

@@ -19,7 +19,6 @@ const retryPolicy = {
   maxAttempts: 10,
   firstDeferralMs: 1000,
   maxDeferralMs: 5 * 60 * 1000,
-  maxDeferrals: 600,
 };
 
 const isJunk = (index: number): boolean => index % 11 === 5;

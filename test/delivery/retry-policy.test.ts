@@ -21,7 +21,6 @@ const policy = {
   maxRepeatsInDoubt: 3,
   firstDeferralMs: 100,
   maxDeferralMs: 5000,
-  maxDeferrals: 20,
 };
 const tries = (changes: Partial<Tries> = {}): Tries => ({
   attempts: 1,

@@ -5,6 +5,9 @@ import { describe, test, type TestContext } from 'node:test';
 import { RateLimits } from '../../src/delivery/limits/rate-limits.ts';
 import { toRowResult, type Row } from '../../src/delivery/worker/record.ts';
 import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
+import { explain } from '../../src/operations/outcomes.ts';
+import type { ServerOptions } from '../../src/service/options.ts';
+import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { readResponse } from '../../src/protocol/outcome.ts';
@@ -25,8 +28,13 @@ const vapid = { ...keys, subject: 'mailto:ops@example.org' };
 const message = { title: 'UnifiedPush', message: 'to any server' };
 const subscriptionOf = (topic: string) => ({ ...newSubscription(), endpoint: `${origin}/${topic}?up=1` });
 
-async function startStage(t: TestContext, ntfy: NtfyServer) {
-  const options = { vapidPublicKey: keys.publicKey, pushServices: 'public', pushOnly: true } as const;
+async function startStage(t: TestContext, ntfy: NtfyServer, given: Partial<ServerOptions> = {}) {
+  const options = {
+    vapidPublicKey: keys.publicKey,
+    pushServices: 'public',
+    pushOnly: true,
+    ...given,
+  } as const;
   const { base, store } = await startService(options, t);
   const senderOf = (more: Partial<SenderOptions> = {}) => {
     const sender = createSender({
@@ -59,7 +67,7 @@ for (const http2 of [true, false]) {
     for (const state of ['dead', 'full'] as const) await register(topicOf(state, 0));
     const sender = senderOf({
       maxRate: [`${host}=1000/s`],
-      retryPolicy: { ...defaultRetryPolicy, maxAttempts: 1, maxDeferrals: 1 },
+      retryPolicy: { ...defaultRetryPolicy, maxAttempts: 1 },
     });
     const run = await sender.broadcast('all', message);
     assertDone(await run.finished, { accepted: 3, gone: 1, exhausted: 13 });
@@ -126,35 +134,80 @@ test('a host that nobody has listed gets two connections; one that is listed get
   }
 });
 
-test('a host that never answers becomes dormant while a listed one accepts, until it registers again', async (t) => {
-  const ntfy = await startNtfyServer(host);
+test('no end waits for hosts that do not answer: their messages wait outside, and are sent when they do', async (t) => {
+  const others = ['never.example.net', 'once.example.net'];
+  const [never, once] = others.map((name) => `https://${name}`) as [string, string];
+  const ntfy = await startNtfyServer(host, { others });
   t.after(() => ntfy.close());
-  const { base, store, senderOf, register } = await startStage(t, ntfy);
-  const madeUp = 'https://made-up.example.net';
-  const subscription = { ...newSubscription(), endpoint: `${madeUp}/topic` };
-  const registerMadeUp = async () =>
-    assert.equal((await sendJson(base, 'POST', '/webPush', subscription)).status, 200);
-  await register(topicOf('live', 0));
-  await registerMadeUp();
-  /** @returns how often it was tried */
-  const broadcast = async (): Promise<number> => {
-    let tries = 0;
-    const connectOverride = (named: string) => {
-      if (named === madeUp) tries += 1;
-      return { host: '127.0.0.1', port: named === madeUp ? 1 : ntfy.port };
-    };
-    const retryPolicy = { ...defaultRetryPolicy, firstDelayMs: 10, maxDelayMs: 10, maxDeferralMs: 10 };
-    const sender = senderOf({ pushServices: ['public', origin], connectOverride, retryPolicy });
-    assertDone(await (await sender.broadcast('all', message)).finished, { accepted: 1, dormant: 1 });
-    return tries;
+  let passedMs = 0;
+  const now = () => Date.now() + passedMs;
+  const { store, remove } = await openTestStore(now);
+  t.after(remove);
+  const { base, senderOf, register } = await startStage(t, ntfy, { store });
+  const subscriptions = [never, once].map((named, number) => ({
+    ...newSubscription(),
+    endpoint: `${named}/${topicOf('live', number + 1)}?up=1`,
+  }));
+  const registerStrangers = async () => {
+    for (const subscription of subscriptions)
+      assert.equal((await sendJson(base, 'POST', '/webPush', subscription)).status, 200);
   };
-  const dormant = () => store.unlisted.dormantAmong([madeUp]);
-  assert.ok((await broadcast()) > 0);
-  assert.deepEqual(await dormant(), [madeUp]);
-  assert.equal(await broadcast(), 0);
-  await registerMadeUp();
-  assert.deepEqual(await dormant(), []);
-  assert.ok((await broadcast()) > 0);
+  await register(topicOf('live', 0));
+  await registerStrangers();
+  const away = new Set([never]);
+  const retryPolicy = { ...defaultRetryPolicy, firstDelayMs: 10, maxDelayMs: 10, maxDeferralMs: 10 };
+  const startSender = (tried: Set<string> = new Set()) =>
+    senderOf({
+      pushServices: ['public', origin],
+      store,
+      now,
+      retryPolicy,
+      connectOverride: (named) => {
+        tried.add(named);
+        return { host: '127.0.0.1', port: away.has(named) ? 1 : ntfy.port };
+      },
+    });
+  /** @param last ten minutes pass once it was tried */
+  const broadcast = async (last?: string) => {
+    const tried = new Set<string>();
+    const { finished } = await startSender(tried).broadcast('all', message);
+    if (last !== undefined) {
+      await until(() => tried.has(last), 'a try');
+      passedMs += 600_000;
+    }
+    return { ended: await finished, tried };
+  };
+  const { ended: first, tried } = await broadcast();
+  assertDone(first, { accepted: 2, dormant: 1 });
+  assert.ok(tried.has(never));
+  assert.deepEqual(await store.unlisted.dormantAmong([never, once]), [never]);
+
+  away.add(once);
+  const { ended: second, tried: triedAgain } = await broadcast(once);
+  assertDone(second, { accepted: 1, dormant: 2 });
+  assert.ok(!triedAgain.has(never), 'the one that is dormant is not tried');
+  const [why] = await store.attempts.outcomesOf(second.id, [3]);
+  assert.match(explain(why!), /^once\.example\.net .* waits, but .* is tried again at /);
+
+  away.clear();
+  await registerStrangers();
+  assert.deepEqual(await store.unlisted.dormantAmong([never, once]), []);
+  // it has waited for an hour at most
+  passedMs += 3_600_000;
+  const working = new AbortController();
+  const worked = startSender().work(working.signal, (fault) => assert.fail(String(fault)));
+  const accepted = async ({ id }: Broadcast) => (await store.broadcasts.get(id)).counts.accepted;
+  await until(
+    async () => (await accepted(first)) === 3 && (await accepted(second)) === 3,
+    'all to be accepted',
+  );
+  working.abort();
+  await worked;
+  for (const { id, finishedAtMs } of [first, second]) {
+    const ended = await store.broadcasts.get(id);
+    assertDone(ended, { accepted: 3 });
+    assert.equal(ended.finishedAtMs, finishedAtMs);
+  }
 });
 
 test('a worker keeps to the rate of a host that nobody has listed where it has only rows that were put off', async (t) => {

@@ -79,6 +79,8 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ],
   ['and after twelve hours', 12 * hourMs, 'operator/console/sessions.ts', 'lifetimeMs'],
   ['After five tries, about a minute', 5, 'delivery/worker/record.ts', 'strangerTries'],
+  ['longer than five tries, or ten minutes', 10 * minuteMs, 'delivery/worker/record.ts', 'strangerHoldsMs'],
+  ['at least every six hours', 6 * hourMs, 'delivery/worker/record.ts', 'longestWaitOutsideMs'],
   ['has been due for a minute', minuteMs, 'delivery/alarms/read-alarms.ts', 'lateAfterMs'],
   ['at least 100 if there are that many', 100, 'delivery/alarms/push-service-conditions.ts', 'judgedAnswers'],
   ['answers in the last 24 hours', dayMs, 'delivery/alarms/push-service-conditions.ts', 'judgedMs'],

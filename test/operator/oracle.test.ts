@@ -168,7 +168,8 @@ function withoutReachTimes(shown: Json, expected: Json, { startAtMs }: Story): r
 
 const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
 
-const isWaiting = (row: Row, world: World): boolean => stateOfRow(row, world) === 'waiting';
+const isWaiting = (row: Row, world: World): boolean =>
+  stateOfRow(row, world) === 'waiting' || (row.outcome === 'dormant' && row.untilMs !== undefined);
 
 /** By the columns of the CSV. */
 const csvOracle: Readonly<Record<string, (row: Row, story: Story, world: World) => string | number>> = {
@@ -209,7 +210,13 @@ const metricsOracle: Readonly<
   Record<string, (world: World, labels: Readonly<Record<string, string>>) => number>
 > = {
   messages_total: ({ stories }, { origin, outcome }) =>
-    sumOf(stories, (story) => count(story, (row) => isOf(row, origin) && row.outcome === outcome)),
+    sumOf(stories, (story) =>
+      // a counter: that a row waited outside is counted even if it is settled later
+      count(
+        story,
+        (row) => isOf(row, origin) && (outcome === 'dormant' ? row.wasOutside : row.outcome === outcome),
+      ),
+    ),
   attempts_total: ({ stories }, { origin }) =>
     sumOf(stories, ({ rows }) => rows.reduce((sum, row) => sum + (isOf(row, origin) ? row.posts : 0), 0)),
   broadcast_pending_rows: (world) => sumOf(running(world), (story) => count(story, isPending)),
@@ -476,6 +483,7 @@ test('what is shown of broadcasts is what a plain count over their rows gives, i
   const scheduled = await world.create('scheduled', { changes: { startAtMs: noonMs + 2 * hourMs } });
   const held = await world.create('with a push service that refuses us');
   const away = await world.create('with one that cannot be reached');
+  const stranger = await world.create('with a host that does not answer, which no end waits for');
   const paused = await world.create('paused');
   const cancelled = await world.create('cancelled on its way');
   const expired = await world.create('expired');
@@ -493,6 +501,7 @@ test('what is shown of broadcasts is what a plain count over their rows gives, i
   await world.deliver(quiet, () => 'accepted');
   await world.deliver(held, ({ origin }) => (origin.endsWith(hosts[2]) ? 'refused' : 'accepted'));
   await world.deliver(away, ({ origin }) => (origin.endsWith(hosts[1]) ? 'turn' : 'accepted'));
+  await world.deliver(stranger, ({ origin }) => (origin.endsWith(hosts[1]) ? 'dormant' : 'accepted'));
   await world.deliver(cancelled, ({ id }) => (id % 2 === 0 ? 'accepted' : 'retry'));
   await world.deliver(expired, () => 'expired');
   await world.deliver(asking, () => 'accepted');
@@ -535,6 +544,7 @@ test('what is shown of broadcasts is what a plain count over their rows gives, i
   await world.deliver(mixed, () => 'accepted');
   await world.deliver(local, () => 'accepted');
   await world.deliver(away, () => 'accepted');
+  await world.deliver(stranger, () => 'accepted');
   await world.deliver(inactive, () => 'rejected');
   await compare('when Berlin has got it', world, operator, visitor);
 

@@ -1,12 +1,21 @@
 // What every store must do about push services that nobody has listed: count them, and keep to how many there may be.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { withUnlisted } from '../../src/store/unlisted-push-services.ts';
+import type { Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+import { dormantKnownForMs, wakeMessages, withUnlisted } from '../../src/store/unlisted-push-services.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { openForEachTest, type StoreUnderTest } from './store-under-test.ts';
+import {
+  commitSlice,
+  commitSlices,
+  madeUpBroadcast,
+  openForEachTest,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
 const max = 3;
 const firstAtMs = Date.UTC(2027, 0, 4);
+const originOfRow = ({ endpoint }: Recipient): string => new URL(endpoint).origin;
 const originOf = (number: number): string => `https://up${number}.example.net`;
 
 export function describeUnlistedPushServices(name: string, prepare: () => Promise<StoreUnderTest>): void {
@@ -116,6 +125,156 @@ export function describeUnlistedPushServices(name: string, prepare: () => Promis
       await register(1);
       await assert.rejects(fail, refused);
       assert.deepEqual(await store.unlisted.list(), [originOf(1)]);
+    });
+
+    const leaseMs = 10_000;
+    const outside = (recipient: Recipient, changes: Partial<RowResult> = {}): RowResult => ({
+      recipient,
+      origin: originOfRow(recipient),
+      attempts: 0,
+      result: 'retry',
+      retry: {
+        delayMs: 3_000_000,
+        attempts: 0,
+        deferrals: 5,
+        expiresAtMs: nowMs + 3_600_000,
+        isOutside: true,
+      },
+      ...changes,
+    });
+    const accepted = (recipient: Recipient): RowResult => ({
+      recipient,
+      origin: originOfRow(recipient),
+      attempts: 1,
+      result: 'accepted',
+      record: { attempt: 1, atMs: nowMs, status: 201 },
+    });
+    /** Of host 1 it is accepted, of the others it waits outside. */
+    const broadcast = async (): Promise<number> => {
+      const { id } = (await store.broadcasts.create(madeUpBroadcast(nowMs))).broadcast;
+      await commitSlices(store, id, (row) =>
+        originOfRow(row) === originOf(1) ? accepted(row) : outside(row),
+      );
+      return id;
+    };
+    const countsOf = async (id: number) => {
+      const { state, finishedAtMs, waiting, counts } = await store.broadcasts.get(id);
+      const named = Object.fromEntries(Object.entries(counts).filter(([, rows]) => rows !== 0));
+      return { state, finishedAtMs, waiting, counts: named };
+    };
+
+    test('keep no broadcast open: messages to them wait outside, and are counted where they end', async () => {
+      await store.webhooks.watch();
+      for (const number of [1, 2, 2, 3]) await register(number);
+      const id = await broadcast();
+      const done = { state: 'done', finishedAtMs: nowMs, waiting: 0 };
+      assert.deepEqual(await countsOf(id), { ...done, counts: { accepted: 1, dormant: 3 } });
+      assert.deepEqual(await store.broadcasts.listOpen(10), []);
+      assert.deepEqual(await store.broadcasts.countOpen(), {
+        preparing: 0,
+        running: 0,
+        scheduled: 0,
+        paused: 0,
+      });
+      const { alarms: _, ...backlog } = await store.statistics.backlog();
+      assert.deepEqual(new Set(Object.values(backlog)), new Set([0]));
+      const signal = AbortSignal.abort();
+      assert.equal(await store.leases.waitForWork({ broadcastId: id, signal }), 'over');
+      for (const change of [store.broadcasts.pause, store.broadcasts.cancel])
+        await assert.rejects(change(id), { code: 'ERR_BROADCAST_STATE' });
+      const due = () => store.leases.leaseRetries({ leaseMs, limit: 10 });
+      assert.equal(await due(), undefined);
+
+      const [, second, third, fourth] = (await store.subscriptions.page({ afterId: 0, limit: 9 })).map(
+        (row) => row.id,
+      );
+      const stands = async () =>
+        (await store.attempts.outcomesOf(id, [second!, third!, fourth!])).map(({ state, wait }) => [
+          state,
+          wait?.for,
+        ]);
+      assert.deepEqual(
+        await stands(),
+        [1, 2, 3].map(() => ['dormant', 'turn']),
+      );
+      await wakeMessages(store, originOf(2));
+      nowMs += dormantKnownForMs;
+      const woken = await due();
+      assert.deepEqual(woken?.rows.map((row) => [row.position, row.isOutside]).toSorted(), [
+        [second, true],
+        [third, true],
+      ]);
+      const { broadcastId, fenceToken } = woken!;
+      const [one, other] = woken!.rows.toSorted((a, b) => a.position - b.position);
+      const commit = (rows: readonly RowResult[]) =>
+        store.ledger.commit({ broadcastId, fenceToken, rows, leaseMs });
+      await commit([
+        outside(one!, { wasOutside: true, attempts: 1 }),
+        { ...accepted(other!), wasOutside: true },
+      ]);
+      assert.deepEqual(await countsOf(id), { ...done, counts: { accepted: 2, dormant: 2 } });
+      assert.deepEqual(await stands(), [
+        ['dormant', 'turn'],
+        ['accepted', undefined],
+        ['dormant', 'turn'],
+      ]);
+      await store.subscriptions.removeById(fourth!);
+      nowMs += 3_000_000;
+      const last = await due();
+      assert.deepEqual(
+        last?.rows.map(({ position }) => position),
+        [second],
+      );
+      await store.ledger.commit({
+        ...last!,
+        rows: [{ ...accepted(last!.rows[0]!), wasOutside: true }],
+        leaseMs,
+      });
+      assert.deepEqual(
+        await countsOf(id),
+        { ...done, counts: { accepted: 3, dormant: 1 } },
+        'who left was counted',
+      );
+      const totals = await store.statistics.outcomeTotals();
+      assert.deepEqual(
+        [
+          totals.reduce((sum, row) => sum + row.accepted, 0),
+          totals.reduce((sum, row) => sum + row.dormant, 0),
+        ],
+        [3, 3],
+      );
+      const events = await store.webhooks.lease({ limit: 10, leaseMs });
+      assert.deepEqual(
+        events.map(({ type, atMs }) => [type, atMs]),
+        [['broadcast.done', done.finishedAtMs]],
+      );
+      // nothing is left of it, so that retention may delete it
+      nowMs += 1000;
+      assert.equal(await store.retention.prune({ broadcastsBeforeMs: nowMs }), true);
+      while (await store.retention.prune({ broadcastsBeforeMs: nowMs }));
+      assert.equal(await store.broadcasts.find(id), undefined);
+    });
+
+    test('keep a paused broadcast where all that is left waits outside, until it is resumed', async () => {
+      for (const number of [1, 2]) await register(number);
+      const { id } = (await store.broadcasts.create(madeUpBroadcast(nowMs))).broadcast;
+      const slices = [];
+      for (;;) {
+        const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
+        if (slice === undefined) break;
+        slices.push(slice);
+      }
+      await store.broadcasts.pause(id);
+      for (const slice of slices) await commitSlice(store, slice, outside, leaseMs);
+      assert.equal((await countsOf(id)).state, 'paused');
+      await store.broadcasts.resume(id);
+      assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10, broadcastId: id }), undefined);
+      assert.deepEqual(await countsOf(id), {
+        state: 'done',
+        finishedAtMs: nowMs,
+        waiting: 0,
+        counts: { dormant: 2 },
+      });
     });
   });
 }

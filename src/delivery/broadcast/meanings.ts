@@ -140,7 +140,8 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
   exhausted: 'given up after too many attempts',
   capped: 'not sent: the person was reached often enough',
   doubtful: 'in doubt: sent four times without an answer that can be read, so it may have arrived',
-  dormant: 'not sent: nobody has listed the push service, and it has never accepted anything',
+  dormant:
+    'waits without the broadcast: nobody has listed the push service, and it does not take the message',
   removed: 'unsubscribed before their turn',
   cancelled: 'never attempted',
   unaccounted: 'what the other counts lack of the audience: a fault of Deskbell',

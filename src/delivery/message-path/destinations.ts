@@ -7,7 +7,7 @@ import type { PushOptions } from '../../protocol/request.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { isApplePushService } from '../../protocol/known-push-services.ts';
 import type { PushServiceAnswers, PushServiceState } from '../../store/push-services.ts';
-import type { UnlistedPushServices } from '../../store/unlisted-push-services.ts';
+import { dormantKnownForMs, type UnlistedPushServices } from '../../store/unlisted-push-services.ts';
 import type { Clock } from '../../transport/clock.ts';
 import type { PushHeaders, Transport } from '../../transport/transport.ts';
 import type { NotSendable } from '../limits/not-sent.ts';
@@ -65,9 +65,6 @@ export interface Destinations {
 /** How long an acceptance by a known or listed push service shows that this machine and its network work. */
 const wellForMs = 5 * 60 * 1000;
 
-/** How long a host is taken for dormant without asking again; it may register again at any time. */
-const dormantKnownForMs = 10_000;
-
 /** An operator may admit a whole domain; more of its hosts than these are not remembered. */
 const maxRemembered = 1024;
 
@@ -119,8 +116,15 @@ export function createDestinations(
     };
   };
 
-  const remember = (root: string): Map<string, Destination> => {
+  /** Before others: strangers may name any number of hosts. */
+  const forgetStrangers = (): void => {
+    for (const [root, byKey] of byRoot)
+      if (byKey.values().every(({ isUnlisted }) => isUnlisted)) byRoot.delete(root);
     if (byRoot.size >= maxRemembered) byRoot.clear();
+  };
+
+  const remember = (root: string): Map<string, Destination> => {
+    if (byRoot.size >= maxRemembered) forgetStrangers();
     const byKey = new Map<string, Destination>();
     byRoot.set(root, byKey);
     return byKey;

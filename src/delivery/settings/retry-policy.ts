@@ -15,8 +15,6 @@ export interface RetryPolicy {
   /** The wait of rows that cannot be sent until something here is fixed, or whose push service is unlisted. */
   readonly firstDeferralMs: number;
   readonly maxDeferralMs: number;
-  /** How often a row of an unlisted push service is deferred at most: a stranger's host may be dead for good. */
-  readonly maxDeferrals: number;
 }
 
 /** Attempts over three quarters of an hour. */
@@ -27,7 +25,6 @@ export const defaultRetryPolicy: RetryPolicy = {
   maxRepeatsInDoubt: 3,
   firstDeferralMs: 1000,
   maxDeferralMs: 5 * 60 * 1000,
-  maxDeferrals: 600,
 };
 
 /** How often a row was tried and deferred, and until when it may be. */
@@ -48,7 +45,7 @@ type NextTry = (
   random: number,
 ) => StoredRetry | 'expired' | 'exhausted' | 'doubtful';
 
-/** From this many deferrals on, waiting for a fix on this side no longer counts against `maxDeferrals`. */
+/** More deferrals of a row that waits for a fix on this side are not counted: it waits no longer each time. */
 export const longestWaitDeferrals = 10;
 
 export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {

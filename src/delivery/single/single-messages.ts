@@ -21,6 +21,7 @@ import type { Addressee, Destination } from '../message-path/destinations.ts';
 import { openMessagePath, type PushMessage } from '../message-path/message-path.ts';
 import type { Result, SendResult } from '../message-path/post.ts';
 import { readSubscription, type SubscriptionInput } from '../message-path/subscription-input.ts';
+import { wakeMessages } from '../../store/unlisted-push-services.ts';
 import { logMessage } from '../reports/message-log.ts';
 import { groupSenderOptions, type GuardedOptions } from '../settings/sender-options.ts';
 import type { MaxRates } from '../settings/settings.ts';
@@ -106,7 +107,12 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
     const result = await new Promise<Result>((resolve, reject) => {
       turn.add({ recipient, destination, payload, options, deadlineMs, resolve, reject });
     });
+    const wasSilent = destination.isUnlisted && !destination.gate.hasAccepted;
     await answers?.add(recipient, destination, result);
+    if (store !== undefined && wasSilent && destination.gate.hasAccepted)
+      track(() => wakeMessages(store, destination.origin)).catch((error: unknown) =>
+        onWarning(`Messages that wait for ${destination.origin} were not woken: ${String(error)}`),
+      );
     const sent = toSendResult(result);
     if (messageLog !== undefined) logMessage(messageLog, destination.origin, storedIdOf(input), sent);
     return sent;

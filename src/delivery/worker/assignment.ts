@@ -292,11 +292,8 @@ function ttlLeft({ expiresAtMs }: Tries, nowMs: number): number {
   return Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
 }
 
-const triesOf = ({ attempts, deferrals, expiresAtMs, refusals, doubts, reader }: RetryRow): Tries => ({
-  attempts,
-  deferrals,
-  expiresAtMs,
-  refusals,
-  doubts,
-  ...(reader && { reader }),
-});
+const triesOf = (row: RetryRow): Tries => {
+  const { attempts, deferrals, expiresAtMs, refusals, doubts, isOutside, reader } = row;
+  const tries = { attempts, deferrals, expiresAtMs, refusals, doubts };
+  return { ...tries, ...(isOutside && { isOutside }), ...(reader && { reader }) };
+};

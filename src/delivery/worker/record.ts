@@ -40,7 +40,35 @@ export interface RecordSettings {
   readonly hold: (row: Row, waitMs: number) => number;
 }
 
+/**
+ * Rows of a stranger's host hold their broadcast open for a few tries and minutes. Then they wait outside its end, longer each time, so that
+ * they cost little.
+ */
 export function toRowResult(row: Row, result: Result, settings: RecordSettings): RowResult {
+  const { tries, broadcast, destination } = row;
+  const wasOutside = tries.isOutside === true;
+  const ownResult = toOwnResult(row, result, settings);
+  const rowResult = wasOutside ? { ...ownResult, wasOutside } : ownResult;
+  const { retry } = rowResult;
+  if (retry === undefined || !destination.isUnlisted || ofOurs.has(result.kind)) return rowResult;
+  const nowMs = settings.now();
+  const goneMs = nowMs - broadcast.startAtMs;
+  const isOutside =
+    retry.isOutside === true ||
+    // suspended rows are not looked at again until their push service accepts messages
+    rowResult.suspension !== undefined ||
+    retry.attempts + retry.deferrals >= strangerTries ||
+    goneMs + retry.delayMs > strangerHoldsMs;
+  if (!isOutside) return rowResult;
+  const leastMs = Math.min(goneMs / 4, longestWaitOutsideMs, retry.expiresAtMs - nowMs);
+  const delayMs = Math.max(retry.delayMs, result.kind === 'rateLimited' ? 0 : Math.floor(leastMs));
+  return { ...rowResult, retry: { ...retry, isOutside, delayMs } };
+}
+
+/** What its host has no part in. */
+const ofOurs: ReadonlySet<Result['kind']> = new Set(['quiet', 'waits']);
+
+function toOwnResult(row: Row, result: Result, settings: RecordSettings): RowResult {
   switch (result.kind) {
     case 'posted':
       return toAttempted(row, result, settings);
@@ -70,9 +98,10 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
         result: 'expired',
         ...(isOverUntried(row, settings) && { alarm: expiredUnsent }),
       };
-    case 'capped':
     case 'dormant':
-      return { ...unsent(row), result: result.kind };
+      return toParked(row, unsent(row), settings);
+    case 'capped':
+      return { ...unsent(row), result: 'capped' };
   }
 }
 
@@ -85,8 +114,13 @@ const expiredUnsent = {
 /** About a minute. */
 const strangerTries = 5;
 
+/** Enough for 6,000 messages to a host that takes them. */
+const strangerHoldsMs = 10 * 60 * 1000;
+const longestWaitOutsideMs = 6 * 60 * 60 * 1000;
+
 /** Whether its broadcast expired before the row was tried. */
 const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): boolean =>
+  tries.isOutside !== true &&
   tries.attempts + tries.deferrals === 0 &&
   now() >= broadcast.expiresAtMs &&
   broadcast.origins.every(({ attempts }) => attempts === 0);
@@ -113,8 +147,6 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
   };
   const { origin } = destination;
   const attempted: RowResult = { recipient, origin, attempts: 1, result: outcome.kind, record };
-  if (response === undefined && isGivenUp(row, { ...row.tries, attempts: attempt }, record.reason))
-    return { ...attempted, result: 'dormant' };
   if (outcome.kind === 'retry') {
     if (outcome.isGoneAtLast && attempt >= settings.retryPolicy.maxAttempts)
       return { ...attempted, result: 'gone' };
@@ -203,22 +235,19 @@ const heldAndTold = 2;
 function toDeferred(
   row: Row,
   { afterMs, obstacle: reason, detail }: Extract<Result, { kind: 'deferred' }>,
-  { retryPolicy, now, random }: RecordSettings,
+  settings: RecordSettings,
 ): RowResult {
+  const { retryPolicy, now, random } = settings;
   const tries = { ...row.tries, deferrals: row.tries.deferrals + 1 };
   const alarm = reason === undefined ? undefined : { ...alarmPlaceOf(row), reason, detail };
   const deferred = { ...unsent(row, { reason, detail }), alarm };
-  if (isGivenUp(row, tries, reason)) return { ...deferred, result: 'dormant' };
-  const retry =
-    tries.deferrals >= retryPolicy.maxDeferrals
-      ? 'exhausted'
-      : retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
-  return toRetried(deferred, retry);
+  if (isGivenUp(row, tries, reason)) return toParked(row, deferred, settings);
+  return toRetried(deferred, retryAfterDeferral(retryPolicy, tries, afterMs, now(), random()));
 }
 
 /**
- * A host that a stranger has named and that has never accepted a message becomes dormant after some tries, so that its rows do not
- * keep a broadcast running, but only while known and listed push services accept messages. Its subscriptions stay.
+ * A host that a stranger has named and that has never accepted a message becomes dormant after some tries, but only while known and listed
+ * push services accept messages. Its subscriptions stay.
  */
 const isGivenUp = (
   { destination }: Row,
@@ -228,6 +257,17 @@ const isGivenUp = (
   attempts + deferrals >= strangerTries &&
   (reason === undefined || ofHost.has(reason)) &&
   destination.isSilentStranger();
+
+/** Its host becomes dormant: the row waits until the host is woken (`store/unlisted-push-services.ts`), or for a day. */
+function toParked(row: Row, result: Omit<RowResult, 'result'>, { now }: RecordSettings): RowResult {
+  row.destination.setDormant();
+  const leftMs = row.tries.expiresAtMs - now();
+  if (leftMs <= 0) return { ...result, result: 'expired' };
+  const retry = { ...row.tries, isOutside: true, delayMs: Math.min(leftMs, parkedMs) };
+  return { ...result, result: 'retry', retry };
+}
+
+const parkedMs = 24 * 60 * 60 * 1000;
 
 /** Faults of one host, not of this machine. */
 const ofHost: ReadonlySet<string> = new Set(['connection', 'protocol-error', 'address-blocked']);
@@ -242,14 +282,15 @@ const alarmPlaceOf = ({ destination }: Row) => destination.isUnlisted && ({ orig
 function toWaiting(
   row: Row,
   { reason, detail = '' }: { readonly reason: string; readonly detail?: string },
-  { retryPolicy, now, random }: RecordSettings,
+  settings: RecordSettings,
 ): RowResult {
+  const { retryPolicy, now, random } = settings;
   const { deferrals } = row.tries;
   const tries = { ...row.tries, deferrals: Math.min(deferrals + 1, longestWaitDeferrals) };
   const alarm =
     deferrals === 0 && isToldAtOnce(reason) ? { ...alarmPlaceOf(row), reason, detail } : undefined;
   const waiting = { ...unsent(row, { reason, detail }), alarm };
-  if (isGivenUp(row, tries, reason)) return { ...waiting, result: 'dormant' };
+  if (isGivenUp(row, tries, reason)) return toParked(row, waiting, settings);
   return toRetried(waiting, retryWhenMended(retryPolicy, tries, 0, now(), random()));
 }
 

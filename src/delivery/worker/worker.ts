@@ -293,7 +293,6 @@ class Worker {
     // another worker may continue at once what was stopped here
     const isGivenBack = result.kind === 'deferred' && row.assignment.isStopped;
     const rowResult = toRowResult(row, isGivenBack ? atOnce : result, this.#record);
-    if (rowResult.result === 'dormant') row.destination.setDormant();
     row.assignment.settle(row, rowResult);
     this.#committer.countResult(rowResult);
     // the other rows of the batch that is being sent have no result yet

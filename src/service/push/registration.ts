@@ -18,7 +18,7 @@ import {
   type StoredSubscription,
   type SubscriptionStore,
 } from '../../store/subscriptions.ts';
-import { withUnlisted } from '../../store/unlisted-push-services.ts';
+import { wakeMessages, withUnlisted } from '../../store/unlisted-push-services.ts';
 import type { OfferedSubscription, Settings } from '../options.ts';
 import { createClientLimits } from '../../http/client-limits.ts';
 
@@ -217,7 +217,8 @@ function createWithinLimits(settings: Settings): WithinLimits {
     // a stored one may always be changed; its push service gets its place again, if there is one
     if ((await store.subscriptions.findByEndpoint(endpoint)) !== undefined) {
       const result = await work();
-      await store.unlisted.add(origin, maxPushServices, true);
+      if ((await store.unlisted.add(origin, maxPushServices, true)) === 'added')
+        await wakeMessages(store, origin);
       return result;
     }
     const { requests, endsInMs } = await limits.count(`${host} registered`, windowMs, max);

@@ -41,6 +41,7 @@ interface RetryRowOfDatabase extends RecipientRow, ReaderColumns {
   readonly expires_at_ms: number;
   readonly refusals: number;
   readonly doubts: number;
+  readonly is_outside: boolean;
   /** Null if nothing is known of refusals, as what follows. */
   readonly waited_ms: number | null;
   readonly others_accepted: boolean | null;
@@ -127,6 +128,7 @@ export function createPostgresLeases(
           expiresAtMs: row.expires_at_ms,
           refusals: row.refusals,
           doubts: row.doubts,
+          isOutside: row.is_outside,
           ifRefused: decide(row),
           reader: toRowReader(row),
         })),

@@ -5,11 +5,14 @@ import type { Subscription } from '../../protocol/subscription.ts';
 import { createAttemptGatherer, type GatheredAttempts } from '../attempt-sets.ts';
 import type { Alarm, Recipient } from '../broadcasts.ts';
 import { judgeAnswers, judgeMarks } from '../deletion-guard.ts';
-import { finishIfOver, judgeBroadcast, judgePages, nothingIsLeft } from '../finish-broadcast.ts';
+import { finishIfOver, judgeBroadcast, judgePages, mayEnd } from '../finish-broadcast.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import {
+  countedAs,
   countSingleAnswers,
   isAnswer,
+  isWoken,
+  woken,
   type CommitAnswer,
   type Ledger,
   type PageCommit,
@@ -100,7 +103,10 @@ export function createPostgresLedger(
       alarms.push(...(await portable.background(() => judgePages(portable, broadcastId, judged))));
     if (!mayBeOver) return alarms;
     // of two workers that end the last rows at once, each sees here what the other one has committed
-    const [over] = await portable.read(`select 1 as is_over where ${nothingIsLeft}`, { broadcastId });
+    const [over] = await portable.read(
+      `select 1 as is_over from deskbell.broadcasts b where b.id = :broadcastId and ${mayEnd}`,
+      { broadcastId },
+    );
     if (over !== undefined)
       alarms.push(...((await portable.background(() => finishIfOver(portable, broadcastId))) ?? []));
     return alarms;
@@ -186,6 +192,7 @@ function toArguments(
   const origins = [...new Set(rows.map(({ origin }) => origin))];
   const indexOf = new Map(origins.map((origin, index) => [origin, index + 1]));
   const accepted = rows.filter(({ result }) => result === 'accepted').map(({ recipient }) => recipient);
+  const wokenRows = rows.filter(isWoken);
   return {
     p_broadcast: broadcastId,
     p_token: fenceToken,
@@ -198,10 +205,11 @@ function toArguments(
     origins,
     names: origins.map(pushServiceName),
     positions: toArrayText(rows.map(({ recipient }) => recipient.position)),
-    row_origins: toArrayText(rows.map(({ origin }) => indexOf.get(origin) ?? 0)),
-    results: toArrayText(rows.map(({ result }) => result)),
-    attempts: toArrayText(rows.map(({ attempts }) => attempts)),
-    answered: toArrayText(rows.map(isAnswer)),
+    // what woken rows were counted as is behind the results of all rows
+    row_origins: toArrayText([...rows, ...wokenRows].map(({ origin }) => indexOf.get(origin) ?? 0)),
+    results: toArrayText([...rows.map(countedAs), ...wokenRows.map(() => woken)] as const),
+    attempts: toArrayText([...rows.map(({ attempts }) => attempts), ...wokenRows.map(() => 0)]),
+    answered: toArrayText([...rows.map(isAnswer), ...wokenRows.map(() => false)]),
     retries: toJson(rows.flatMap(toRetry)),
     gone: toJson(rows.flatMap(toGone)),
     answers_of: toJson(Object.fromEntries(judgeAnswers(rows))),
@@ -218,7 +226,7 @@ function toArguments(
 }
 
 /** An array as PostgreSQL reads it, of what needs no quotation marks: "pg" would examine each member for them. */
-function toArrayText(members: readonly (number | boolean | RowResult['result'])[]): string {
+function toArrayText(members: readonly (number | boolean | RowResult['result'] | typeof woken)[]): string {
   return `{${members.join(',')}}`;
 }
 

@@ -170,8 +170,8 @@ create trigger marks_judged after update on deskbell.gone_marks
 -- Triggers: retries ------------------------------------------------------------------------------------------------------------
 
 -- what a retry is counted by: see waiting_rows
-create function deskbell.waits_for(service int, attempts int) returns int language sql immutable as $$
-  select coalesce(service, case when attempts = 0 then -1 else 0 end)
+create function deskbell.waits_for(service int, attempts int, is_outside boolean) returns int language sql immutable as $$
+  select case when is_outside then -2 else coalesce(service, case when attempts = 0 then -1 else 0 end) end
 $$;
 create function deskbell.count_waiting(of_broadcast bigint, service int, added bigint) returns void language sql as $$
   insert into deskbell.waiting_rows as w (broadcast_id, push_service_id, shard, rows)
@@ -189,7 +189,7 @@ end $$;
 create function deskbell.count_retries_added() returns trigger language plpgsql as $$
 begin
   perform deskbell.count_waiting(c.broadcast_id, c.service, c.rows)
-    from (select broadcast_id, deskbell.waits_for(push_service_id, attempts) as service, count(*) as rows
+    from (select broadcast_id, deskbell.waits_for(push_service_id, attempts, is_outside) as service, count(*) as rows
           from added group by 1, 2 order by 1, 2) c;
   perform deskbell.wake_retries(c.broadcast_id, c.due_at_ms)
     from (select broadcast_id, min(due_at_ms) as due_at_ms from added group by 1 order by 1) c;
@@ -200,7 +200,7 @@ create trigger retries_added after insert on deskbell.retries
 create function deskbell.count_retries_dropped() returns trigger language plpgsql as $$
 begin
   perform deskbell.count_waiting(c.broadcast_id, c.service, -c.rows)
-    from (select broadcast_id, deskbell.waits_for(push_service_id, attempts) as service, count(*) as rows
+    from (select broadcast_id, deskbell.waits_for(push_service_id, attempts, is_outside) as service, count(*) as rows
           from dropped group by 1, 2 order by 1, 2) c;
   return null;
 end $$;
@@ -208,12 +208,13 @@ create trigger retries_dropped after delete on deskbell.retries
   referencing old table as dropped for each statement execute function deskbell.count_retries_dropped();
 create function deskbell.count_retry_changed() returns trigger language plpgsql as $$
 begin
-  perform deskbell.count_waiting(old.broadcast_id, deskbell.waits_for(old.push_service_id, old.attempts), -1);
-  perform deskbell.count_waiting(new.broadcast_id, deskbell.waits_for(new.push_service_id, new.attempts), 1);
+  perform deskbell.count_waiting(old.broadcast_id, deskbell.waits_for(old.push_service_id, old.attempts, old.is_outside), -1);
+  perform deskbell.count_waiting(new.broadcast_id, deskbell.waits_for(new.push_service_id, new.attempts, new.is_outside), 1);
   return null;
 end $$;
 create trigger retry_waits_otherwise after update on deskbell.retries for each row
-  when (old.push_service_id is distinct from new.push_service_id or (old.attempts = 0) <> (new.attempts = 0))
+  when (old.push_service_id is distinct from new.push_service_id or (old.attempts = 0) <> (new.attempts = 0)
+    or old.is_outside <> new.is_outside)
   execute function deskbell.count_retry_changed();
 
 -- Triggers: broadcasts ---------------------------------------------------------------------------------------------------------
@@ -288,8 +289,8 @@ begin
   end if;
   return null;
 end $$;
-create trigger broadcasts_told after update of state on deskbell.broadcasts for each row
-  when (new.state in ('done', 'cancelled') and old.state not in ('done', 'cancelled'))
+create trigger broadcasts_told after update of finished_at_ms on deskbell.broadcasts for each row
+  when (new.finished_at_ms is not null and old.finished_at_ms is null)
   execute function deskbell.tell_of_broadcast();
 create trigger broadcasts_to_nobody_told after insert on deskbell.broadcasts for each row
   when (new.state = 'done') execute function deskbell.tell_of_broadcast();

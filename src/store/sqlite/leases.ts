@@ -88,10 +88,12 @@ export function createSqliteLeases(
     const lease = { broadcastId, fenceToken: randomUUID() };
     const untilMs = database.now() + leaseMs;
     const rows: RetryRow[] = [];
+    let removed = 0;
     for (const due of dues) {
       const recipient = recipients.at(broadcastId, due.position);
       if (recipient === undefined) {
         statements.dropRetry.run({ broadcastId, position: due.position });
+        removed += 1 - due.is_outside;
         continue;
       }
       statements.takeRetry.run({ ...lease, position: due.position, untilMs });
@@ -102,11 +104,12 @@ export function createSqliteLeases(
         expiresAtMs: due.expires_at_ms,
         refusals: due.refusals,
         doubts: due.doubts,
+        isOutside: due.is_outside === 1,
         ifRefused: ifRefused ?? decide(due),
         reader: toRowReader(due),
       });
     }
-    runWork(database, addRemoved(broadcastId, dues.length - rows.length));
+    runWork(database, addRemoved(broadcastId, removed));
     return { ...lease, rows, areProbes: ifRefused !== undefined };
   };
 
@@ -142,6 +145,7 @@ export function createSqliteLeases(
       const dues = statements.dueRetries.all({ broadcastId, nowMs, untilMs, limit });
       if (dues.length > 0) return { broadcastId, dues, ifRefused: undefined };
       statements.noteDueRetries.run({ broadcastId });
+      runWork(database, finishIfOver(portable, broadcastId));
     }
   };
 
@@ -165,6 +169,7 @@ export function createSqliteLeases(
       only === anyBroadcast
         ? statements.dueTimes.first({})
         : statements.dueTimesOf.first({ broadcastId: only });
+    if (only !== anyBroadcast && times === undefined) return undefined;
     const dueAtMs = [times?.slices_at_ms, times?.retries_at_ms, pushServices.nextDue(only)].filter(
       (ms) => typeof ms === 'number',
     );
@@ -213,6 +218,7 @@ interface DueRow extends ReaderColumns {
   readonly expires_at_ms: number;
   readonly refusals: number;
   readonly doubts: number;
+  readonly is_outside: number;
   readonly refused_by: number | null;
   readonly refused_since_ms: number | null;
 }
@@ -251,7 +257,7 @@ const selectDueWork = `
 function prepareStatements(database: SqliteDatabase) {
   const selectRetries = `
     select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms, doubts,
-      language, time_zone
+      is_outside, language, time_zone
     from retries where broadcast_id = :broadcastId`;
 
   return {
@@ -306,8 +312,9 @@ function prepareStatements(database: SqliteDatabase) {
           union all select min(slices_at_ms) from work where is_high = 1)
       `),
     dueTimesOf: database.prepare<{ broadcastId: number }, DueTimes>(`
-        select iif(next_slice is null, slices_at_ms, 0) as slices_at_ms, retries_at_ms
-        from work where broadcast_id = :broadcastId
+        select iif(w.next_slice is null, w.slices_at_ms, 0) as slices_at_ms, w.retries_at_ms
+        from work w join broadcasts b on b.id = w.broadcast_id
+        where w.broadcast_id = :broadcastId and b.finished_at_ms is null
       `),
     takeSlice: database.prepare<{
       broadcastId: number;

@@ -12,8 +12,10 @@ import { judgeAnswers, judgeMarks } from '../deletion-guard.ts';
 import { addRemoved, finishIfOver, judgeBroadcast, judgePages, raiseAlarm } from '../finish-broadcast.ts';
 import {
   type CommitAnswer,
+  countedAs,
   countSingleAnswers,
   isAnswer,
+  isWoken,
   type Ledger,
   type PageCommit,
   type PageOfSlice,
@@ -79,6 +81,8 @@ type Nullable<Row> = {
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
   /** Answers of the push service itself, those that mean "later" included. */
   answers: number;
+  /** Of `dormant`: counted before, and counted otherwise now. */
+  woken: number;
   readonly goneRows: Recipient[];
   readonly acceptedBy: Recipient[];
 };
@@ -97,6 +101,7 @@ type RetryValues = {
   drawOrder: number | null;
   refusals: number;
   doubts: number;
+  isOutside: number;
   refusedBy: number | null;
   refusedSinceMs: number | null;
 };
@@ -155,7 +160,16 @@ function createPageCommit(
       if (!isFresh) statements.dropRetry.run({ broadcastId, position });
       return;
     }
-    const { delayMs, attempts, deferrals, expiresAtMs, refusals = 0, doubts = 0, reader } = row.retry;
+    const {
+      delayMs,
+      attempts,
+      deferrals,
+      expiresAtMs,
+      refusals = 0,
+      doubts = 0,
+      isOutside,
+      reader,
+    } = row.retry;
     const pushService = row.suspension && pushServices.find({ origin: row.origin, ...row.suspension });
     const isSuspended = pushService?.isSuspended === true;
     const values = {
@@ -172,6 +186,7 @@ function createPageCommit(
       deferrals,
       expiresAtMs,
       doubts,
+      isOutside: Number(isOutside === true),
       newToken: row.result === 'detached' ? fenceToken : null,
     };
     // what is cancelled is not tried again; an answer that is still to come is waited for
@@ -251,8 +266,8 @@ function createPageCommit(
 
     const judged: string[] = [];
     const answersOf = judgeAnswers(rows);
-    for (const { answers, goneRows: gone, acceptedBy, ...counts } of tallies.values()) {
-      statements.addTally.run({ broadcastId, ...counts });
+    for (const { answers, woken, goneRows: gone, acceptedBy, ...counts } of tallies.values()) {
+      statements.addTally.run({ broadcastId, ...counts, dormant: counts.dormant - woken });
       outcomes.addToBroadcast({ id: broadcastId, startAtMs: head.start_at_ms }, counts);
       const { origin, accepted } = counts;
       const noted = { origin, answers, accepted, gone, acceptedBy, page: answersOf.get(origin) };
@@ -273,7 +288,7 @@ function createPageCommit(
 function tallyOf(tallies: Map<string, OriginTally>, origin: string): OriginTally {
   let counts = tallies.get(origin);
   if (counts === undefined) {
-    counts = { origin, ...noOutcomes, answers: 0, goneRows: [], acceptedBy: [] };
+    counts = { origin, ...noOutcomes, answers: 0, woken: 0, goneRows: [], acceptedBy: [] };
     tallies.set(origin, counts);
   }
   return counts;
@@ -281,7 +296,9 @@ function tallyOf(tallies: Map<string, OriginTally>, origin: string): OriginTally
 
 function addTo(counts: OriginTally, row: RowResult): void {
   counts.attempts += row.attempts;
-  if (isSettlement(row.result)) counts[row.result] += 1;
+  const result = countedAs(row);
+  if (isSettlement(result)) counts[result] += 1;
+  if (isWoken(row)) counts.woken += 1;
   if (isAnswer(row)) counts.answers += 1;
 }
 
@@ -340,10 +357,10 @@ function prepareStatements(database: SqliteDatabase) {
     addRetry: database.prepare<RetryValues & { language: string | null; timeZone: string | null }>(`
         insert into retries
           (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token, push_service_id, draw_order,
-           refusals, refused_by, refused_since_ms, doubts, language, time_zone)
+           refusals, refused_by, refused_since_ms, doubts, is_outside, language, time_zone)
         values
           (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken, :pushServiceId, :drawOrder,
-           :refusals, :refusedBy, :refusedSinceMs, :doubts, :language, :timeZone)
+           :refusals, :refusedBy, :refusedSinceMs, :doubts, :isOutside, :language, :timeZone)
       `),
     deferRetry: database.prepare<RetryValues>(`
         update retries set
@@ -356,6 +373,7 @@ function prepareStatements(database: SqliteDatabase) {
           draw_order = :drawOrder,
           refusals = :refusals,
           doubts = :doubts,
+          is_outside = :isOutside,
           refused_by = coalesce(refused_by, :refusedBy),
           refused_since_ms = coalesce(refused_since_ms, :refusedSinceMs)
         where broadcast_id = :broadcastId and position = :position

@@ -133,7 +133,7 @@ export function createFrequencyCaps(database: SqliteDatabase): FrequencyCaps {
     select count(*) as reaches from person_reaches r
     where r.person = :person and case r.is_accepted
       when 1 then r.at_ms > :sinceMs
-      else exists (select 1 from broadcasts b where b.id = r.broadcast_id and b.state in ('running', 'paused'))
+      else exists (select 1 from broadcasts b where b.id = r.broadcast_id and b.finished_at_ms is null)
     end
   `);
   const reserveOne = database.prepare<{ person: string; broadcastId: number; nowMs: number }>(`

@@ -60,20 +60,21 @@ end;
 
 create trigger retry_added after insert on retries begin
   insert into waiting_rows (broadcast_id, push_service_id, rows)
-    values (new.broadcast_id, coalesce(new.push_service_id, iif(new.attempts = 0, -1, 0)), 1)
+    values (new.broadcast_id, iif(new.is_outside, -2, coalesce(new.push_service_id, iif(new.attempts = 0, -1, 0))), 1)
     on conflict (broadcast_id, push_service_id, shard) do update set rows = rows + 1;
 end;
 create trigger retry_dropped after delete on retries begin
   update waiting_rows set rows = rows - 1 where broadcast_id = old.broadcast_id
-    and push_service_id = coalesce(old.push_service_id, iif(old.attempts = 0, -1, 0));
+    and push_service_id = iif(old.is_outside, -2, coalesce(old.push_service_id, iif(old.attempts = 0, -1, 0)));
 end;
-create trigger retry_waits_otherwise after update of push_service_id, attempts on retries
+create trigger retry_waits_otherwise after update of push_service_id, attempts, is_outside on retries
   when old.push_service_id is not new.push_service_id or (old.attempts = 0) <> (new.attempts = 0)
+    or old.is_outside <> new.is_outside
 begin
   update waiting_rows set rows = rows - 1 where broadcast_id = old.broadcast_id
-    and push_service_id = coalesce(old.push_service_id, iif(old.attempts = 0, -1, 0));
+    and push_service_id = iif(old.is_outside, -2, coalesce(old.push_service_id, iif(old.attempts = 0, -1, 0)));
   insert into waiting_rows (broadcast_id, push_service_id, rows)
-    values (new.broadcast_id, coalesce(new.push_service_id, iif(new.attempts = 0, -1, 0)), 1)
+    values (new.broadcast_id, iif(new.is_outside, -2, coalesce(new.push_service_id, iif(new.attempts = 0, -1, 0))), 1)
     on conflict (broadcast_id, push_service_id, shard) do update set rows = rows + 1;
 end;
 create trigger retry_noted after insert on retries begin
@@ -106,12 +107,12 @@ begin
   insert into webhook_events (type, at_ms, subscription_id, user_name)
     values ('subscription.gone', new.gone_at_ms, new.id, new.user_name);
 end;
-create trigger webhook_broadcast_done after update of state on broadcasts
-  when new.state in ('done', 'cancelled') and old.state not in ('done', 'cancelled')
+create trigger webhook_broadcast_done after update of finished_at_ms on broadcasts
+  when new.finished_at_ms is not null and old.finished_at_ms is null
     and exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)
 begin
   insert into webhook_events (type, at_ms, broadcast_id)
-    values ('broadcast.done', coalesce(new.finished_at_ms, unixepoch() * 1000), new.id);
+    values ('broadcast.done', new.finished_at_ms, new.id);
 end;
 create trigger webhook_broadcast_to_nobody after insert on broadcasts
   when new.state = 'done' and exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)

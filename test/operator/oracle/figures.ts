@@ -393,7 +393,7 @@ export const figureOracle: Readonly<Record<FigureName, FigureOracle>> = {
     const state = stateOfRow(row, world);
     const times = [
       ...posts.slice(-1).map(({ atMs }) => atMs),
-      ...(state === 'waiting'
+      ...(state === 'waiting' || (state === 'dormant' && row.untilMs !== undefined)
         ? [row.expiresAtMs, ...(row.cause !== 'pushService' ? [row.untilMs!] : [])]
         : []),
       personOf(world, of[1]).heldSinceMs,
@@ -507,6 +507,7 @@ const wordsOfState: Readonly<Record<string, RegExp>> = {
   exhausted: /given up/,
   doubtful: /in doubt/,
   capped: /frequency cap/,
+  dormant: /the message waits, but the broadcast does not|was dropped/,
   waiting: /wait|tried again|It is tried/,
   pending: /its turn is still to come/,
   removed: /removed/,

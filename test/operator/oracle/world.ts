@@ -32,6 +32,8 @@ export interface Row {
   readonly origin: string;
   readonly user: string | undefined;
   outcome: Settlement | 'pending' | 'removed' | 'cancelled' | LeftOut;
+  /** It waited outside the end of the broadcast, or does: as `dormant`. */
+  wasOutside: boolean;
   /** Of a pending one: what keeps it, and until when. */
   cause: Cause;
   untilMs: number | undefined;
@@ -47,6 +49,7 @@ const rowOf = ({ id, origin, user }: Person): Row => ({
   origin,
   user,
   outcome: 'pending',
+  wasOutside: false,
   cause: 'now',
   untilMs: undefined,
   expiresAtMs: 0,
@@ -151,7 +154,7 @@ export const saidBy = {
   refused: { reason: 'vapid-refused', detail: 'BadJwtToken' },
 } as const;
 
-/** What comes of a row; `refused`: our token, so that its push service is held. */
+/** What comes of a row; `refused`: our token, so that its push service is held. `dormant`: it waits, and the broadcast does not. */
 export type Fate = Settlement | 'retry' | 'turn' | 'refused';
 
 export class World {
@@ -354,7 +357,9 @@ export class World {
     for (const row of story.rows) {
       const isDue =
         row.cause !== 'now' && row.cause !== 'localTime' && (row.untilMs ?? Infinity) <= this.nowMs;
-      if (row.outcome === 'pending' && isDue && !this.#isStored(row)) row.outcome = 'removed';
+      if (!isDue || this.#isStored(row)) continue;
+      if (row.outcome === 'pending') row.outcome = 'removed';
+      if (row.outcome === 'dormant') row.untilMs = undefined;
     }
     if (due !== undefined) {
       const rows = due.rows.map((recipient) => this.#settle(story, recipient, fateOf));
@@ -410,7 +415,7 @@ export class World {
     const isPosted = fate !== 'expired' && fate !== 'capped';
     row.posts += Number(isPosted);
     row.tries = isPosted ? row.tries + 1 : row.tries;
-    row.status = { accepted: 201, gone: 410, rejected: 413, retry: 503 }[fate as string];
+    row.status = { accepted: 201, gone: 410, rejected: 413, retry: 503, dormant: 503 }[fate as string];
     const record = {
       ...(isPosted && { atMs: this.nowMs }),
       attempt: row.tries,
@@ -421,6 +426,7 @@ export class World {
       ...common,
       attempts: isPosted ? (1 as const) : (0 as const),
       record,
+      wasOutside: row.wasOutside,
       ...(fate === 'rejected' && { alarm: saidBy.rejected }),
     };
     this.posts.push({
@@ -431,10 +437,12 @@ export class World {
       posts: Number(isPosted),
       status: row.status,
     });
-    if (fate === 'retry') {
+    if (fate === 'retry' || fate === 'dormant') {
+      const isOutside = fate === 'dormant';
       row.cause = 'retry';
       row.untilMs = this.nowMs + 120_000;
-      const retry = { delayMs: 120_000, attempts: row.tries, deferrals: 0, expiresAtMs };
+      if (isOutside) Object.assign(row, { outcome: fate, wasOutside: true });
+      const retry = { delayMs: 120_000, attempts: row.tries, deferrals: 0, expiresAtMs, isOutside };
       return { ...answered, result: 'retry', retry };
     }
     row.outcome = fate;

@@ -11,6 +11,8 @@ import { membersOf } from '../../slices.ts';
 import { drawOrderEnd, suspensionPolicy } from '../../push-services.ts';
 import { addColumns, broadcastWidths, listColumns, outcomeColumns, outcomeWidths } from '../../statistics.ts';
 import { settlements } from '../../broadcasts.ts';
+import { mayEnd } from '../../finish-broadcast.ts';
+import { woken } from '../../ledger.ts';
 import { noAction } from '../../receipts.ts';
 import { maxRowsOfKey } from '../../subscriptions.ts';
 import { partitions, schemaVersion, workChannel } from '../migrations.ts';
@@ -38,6 +40,8 @@ const files = [
 ];
 
 const countResult = (name: string): string => `count(*) filter (where r.result = '${name}')`;
+
+const countResults = ['sum(r.attempts)', ...settlements.map(countResult)].join(', ');
 
 /** The columns of a page of subscriptions `s`, whose positions are their ids. */
 const pageColumns = [
@@ -72,7 +76,12 @@ const values: Readonly<Record<string, SqlValue>> = {
   outcomeColumns: { sql: listColumns },
   addOutcomes: { sql: addColumns },
   // of rows that came to a result `r.result`
-  countResults: { sql: ['sum(r.attempts)', ...settlements.map(countResult)].join(', ') },
+  countResults: { sql: countResults },
+  // the same, less those that were counted before
+  countRows: {
+    sql: countResults.replace(countResult('dormant'), `${countResult('dormant')} - ${countResult(woken)}`),
+  },
+  mayEnd: { sql: mayEnd },
   membersOfCounts: { sql: outcomeColumns.map((_, index) => `counts[${index + 1}]`).join(', ') },
   fineWidthMs: outcomeWidths.fine.widthMs,
   fineKeptMs: outcomeWidths.fine.keptMs,

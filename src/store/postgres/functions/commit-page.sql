@@ -25,7 +25,7 @@ end $$;
 create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) returns table (
   "position" bigint, hash uuid, due_at_ms bigint, attempts int, deferrals int, expires_at_ms bigint,
   is_detached boolean, push_service_id int, draw_order bigint, refusals int, refused_by int, refused_since_ms bigint,
-  doubts int, language text, time_zone text
+  doubts int, is_outside boolean, language text, time_zone text
 ) language sql stable as $$
   select r."position", r."hash", case when p.suspended_since_ms is null then now_ms + r."delayMs" else r."expiresAtMs" end,
          r."attempts", r."deferrals", r."expiresAtMs", r."isDetached", case when p.suspended_since_ms is not null then p.id end,
@@ -38,11 +38,11 @@ create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) re
          -- how often it was refused during a suspension says nothing of the row
          least(coalesce(r."refusals", 0), case when p.suspended_since_ms is not null then 1 end),
          case when r."isRefused" then p.id end, case when r."isRefused" then now_ms end,
-         coalesce(r."doubts", 0), r."language", r."timeZone"
+         coalesce(r."doubts", 0), coalesce(r."isOutside", false), r."language", r."timeZone"
   from jsonb_to_recordset(retries) as r (
     "position" bigint, "hash" uuid, "delayMs" bigint, "attempts" int, "deferrals" int, "expiresAtMs" bigint,
     "isDetached" boolean, "origin" text, "heldKey" text, "drawOrder" bigint, "subscriptionId" bigint,
-    "refusals" int, "isRefused" boolean, "doubts" int, "language" text, "timeZone" text)
+    "refusals" int, "isRefused" boolean, "doubts" int, "isOutside" boolean, "language" text, "timeZone" text)
   left join deskbell.push_services p on p.origin = r."origin" and p.vapid_public_key = r."heldKey"
 $$;
 
@@ -51,14 +51,14 @@ create function deskbell_functions.add_retries(p_broadcast bigint, now_ms bigint
 returns void language sql volatile as $$
   insert into deskbell.retries (broadcast_id, position, endpoint_hash, due_at_ms, attempts, deferrals, expires_at_ms,
                                 token, push_service_id, draw_order, refusals, refused_by, refused_since_ms, doubts,
-                                language, time_zone)
+                                is_outside, language, time_zone)
   select p_broadcast, p.position, p.hash, p.due_at_ms, p.attempts, p.deferrals, p.expires_at_ms,
          case when p.is_detached then p_token end, p.push_service_id, p.draw_order,
-         p.refusals, p.refused_by, p.refused_since_ms, p.doubts, p.language, p.time_zone
+         p.refusals, p.refused_by, p.refused_since_ms, p.doubts, p.is_outside, p.language, p.time_zone
   from deskbell_functions.read_retries(now_ms, retries) p
 $$;
 
--- Stores rows that were leased as retries under the token, and are locked; whether one of them is settled.
+-- Stores rows that were leased as retries under the token, and are locked; whether one of them is settled, or waits outside.
 create function deskbell_functions.store_retries(p_broadcast bigint, now_ms bigint, p_token text, positions bigint[], retries jsonb)
 returns boolean language plpgsql as $$
 begin
@@ -66,7 +66,7 @@ begin
     due_at_ms = p.due_at_ms, attempts = p.attempts, deferrals = p.deferrals, expires_at_ms = p.expires_at_ms,
     token = case when p.is_detached then p_token end,
     push_service_id = p.push_service_id, draw_order = p.draw_order, refusals = p.refusals,
-    doubts = p.doubts,
+    doubts = p.doubts, is_outside = p.is_outside,
     refused_by = coalesce(r.refused_by, p.refused_by),
     refused_since_ms = coalesce(r.refused_since_ms, p.refused_since_ms)
   from deskbell_functions.read_retries(now_ms, retries) p
@@ -74,7 +74,7 @@ begin
   delete from deskbell.retries r
     where r.broadcast_id = p_broadcast and r.position = any (positions)
       and not r.position in (select p.position from deskbell_functions.read_retries(now_ms, retries) p);
-  return found;
+  return found or jsonb_path_exists(retries, '$[*] ? (@.isOutside == true)');
 end $$;
 
 -- Notes a commit by its id if its rows do not show that it was made.
@@ -165,7 +165,7 @@ begin
 
   insert into deskbell.origin_counts as c
     (broadcast_id, shard, origin, :outcomeColumns)
-  select p_broadcast, own_shard, origins[r.origin], :countResults
+  select p_broadcast, own_shard, origins[r.origin], :countRows
   from unnest(row_origins, results, attempts) as r (origin, result, attempts)
   group by 3 order by 3
   on conflict (broadcast_id, shard, origin) do update set :addOutcomes;

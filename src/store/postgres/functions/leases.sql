@@ -79,7 +79,7 @@ create function deskbell_functions.retry_rows(p_broadcast bigint, at_positions b
 returns table (
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
   attempts int, deferrals int, expires_at_ms bigint, refusals int, refused_by int, refused_since_ms bigint,
-  doubts int, language text, time_zone text
+  doubts int, is_outside boolean, language text, time_zone text
 ) language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 -- planning all partitions takes longer than reading the rows
@@ -93,7 +93,7 @@ begin
     return query
       select r.position, s.id, s.endpoint, encode(s.p256dh || s.auth, 'hex'), s.vapid_key_id, s.updated_at_ms,
              r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms, r.doubts,
-             r.language, r.time_zone
+             r.is_outside, r.language, r.time_zone
       from deskbell.retries r
       join deskbell.subscriptions s on s.endpoint_hash = r.endpoint_hash and s.id = r.position
       where r.broadcast_id = p_broadcast and r.position = any (at_positions)
@@ -102,7 +102,7 @@ begin
     return query
       select m.position, null::bigint, m.endpoint, encode(m.p256dh || m.auth, 'hex'), s.vapid_key_id, null::bigint,
              r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms, r.doubts,
-             r.language, r.time_zone
+             r.is_outside, r.language, r.time_zone
       from deskbell.retries r
       join deskbell.audience_members m on m.audience_id = list and m.position = r.position
       left join deskbell.subscriptions s on s.endpoint_hash = m.endpoint_hash
@@ -132,7 +132,7 @@ returns table (
   broadcast_id bigint, are_probes boolean,
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
   attempts int, deferrals int, expires_at_ms bigint, refusals int, refused_by int, refused_since_ms bigint,
-  doubts int, language text, time_zone text,
+  doubts int, is_outside boolean, language text, time_zone text,
   waited_ms bigint, others_accepted boolean, only_strangers boolean, is_key_good boolean
 ) language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -175,9 +175,11 @@ begin
     end if;
     kept := array(select t.position from deskbell_functions.retry_rows(chosen, taken) t);
     -- whose subscription has left the store
-    delete from deskbell.retries r
-      where r.broadcast_id = chosen and r.position = any (taken) and not r.position = any (kept);
-    get diagnostics dropped = row_count;
+    with left_behind as (
+      delete from deskbell.retries r
+      where r.broadcast_id = chosen and r.position = any (taken) and not r.position = any (kept)
+      returning r.is_outside)
+    select count(*) filter (where not l.is_outside) into dropped from left_behind l;
     if dropped > 0 then perform deskbell_functions.add_removed(chosen, dropped); end if;
     update deskbell.retries r set
       token = p_token, due_at_ms = now_ms + lease_ms, push_service_id = null, draw_order = null
@@ -191,8 +193,7 @@ begin
           coalesce(probed, t.refused_by), coalesce(suspended_since_ms, t.refused_since_ms)) e on true;
       return;
     end if;
-    if not exists (select from deskbell.retries r where r.broadcast_id = chosen)
-      and (select s.number from deskbell.slices s where s.broadcast_id = chosen order by s.number desc limit 1) is null then
+    if exists (select from deskbell.broadcasts b where b.id = chosen and :mayEnd) then
       broadcast_id := chosen;
       return next;
     else
@@ -258,8 +259,9 @@ begin
                    (select min(slices_at_ms) from deskbell.work where not is_high),
                    (select min(retries_at_ms) from deskbell.work));
   else
-    select least(case when next_slice is null then slices_at_ms else 0 end, retries_at_ms) into at_ms
-      from deskbell.work where broadcast_id = p_broadcast;
+    select least(case when w.next_slice is null then w.slices_at_ms else 0 end, w.retries_at_ms) into at_ms
+      from deskbell.work w join deskbell.broadcasts b on b.id = w.broadcast_id
+      where w.broadcast_id = p_broadcast and b.finished_at_ms is null;
     if not found then return null; end if;
   end if;
   return least(at_ms, (

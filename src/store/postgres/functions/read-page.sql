@@ -87,7 +87,7 @@ begin
   -- Pages of one broadcast need not see each other. Where it is the only one, they share the lock; one that begins meanwhile
   -- finds this one, and so waits for them.
   if exists (select from deskbell.broadcasts
-             where per_person is not null and state in ('running', 'paused') and id <> p_broadcast) then
+             where per_person is not null and state in ('running', 'paused') and finished_at_ms is null and id <> p_broadcast) then
     lock table deskbell.reaches_lock in share row exclusive mode;
   else
     lock table deskbell.reaches_lock in row exclusive mode;
@@ -104,7 +104,7 @@ begin
         select count(*) from deskbell.person_reaches r
         left join deskbell.broadcasts b on b.id = r.broadcast_id
         where r.person = p.person
-          and case when r.is_accepted then r.at_ms > now_ms - window_ms else b.state in ('running', 'paused') end)
+          and case when r.is_accepted then r.at_ms > now_ms - window_ms else b.finished_at_ms is null and b.id is not null end)
   ), reserved as (
     insert into deskbell.person_reaches (person, broadcast_id, at_ms, is_accepted)
     select distinct p.person, p_broadcast, now_ms, false from people p
