@@ -1,5 +1,5 @@
 // The addon: encrypts push messages in batches (RFC 8291, RFC 8188), on the OpenSSL that Node itself carries and, where
-// it was built in and the processor has the instructions, eight key agreements at a time. The same bytes as
+// the processor has the instructions, eight key agreements at a time. The same bytes as
 // src/protocol/message-encryption.ts makes with Node's builtins.
 //
 // Every environment (main thread or worker) has its own state; nothing is shared between threads.
@@ -7,16 +7,17 @@
 #include <node_api.h>
 #include <openssl/err.h>
 #include <openssl/rand.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { KEYS_BYTES = POINT_BYTES + AUTH_BYTES, FIXED_BYTES = SALT_BYTES + SCALAR_BYTES };
-// Eight lanes cost the same however many are filled: 160 µs, where OpenSSL takes 57 for one agreement.
+// Eight lanes cost the same however many are filled, about as much as two agreements of OpenSSL.
 enum { LEAST_LANES = 3, MAX_EC_OPERATIONS = 1000000 };
 
 typedef struct {
   // asked once: in a virtual machine, CPUID takes as long as encrypting two messages
-  bool has_multi_buffer, has_lane_functions;
+  bool has_lanes;
   Curve curve;
   EVP_CIPHER *cipher;
   EVP_CIPHER_CTX *aead;
@@ -37,25 +38,22 @@ static void free_state(napi_env env, void *data, void *hint) {
 }
 
 static bool init_state(State *state) {
-  state->has_multi_buffer = has_multi_buffer();
-  state->has_lane_functions = has_lane_functions();
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  state->has_lanes = has_lanes() && pthread_once(&once, prepare_lanes) == 0;
   state->cipher = EVP_CIPHER_fetch(NULL, "AES-128-GCM", NULL);
   state->aead = EVP_CIPHER_CTX_new();
   return curve_init(&state->curve) && state->cipher && state->aead;
 }
 
-static bool agree_all(State *state, Agreement *agreements, size_t count, bool uses_multi_buffer) {
-  size_t done = 0;
-  if (uses_multi_buffer && state->has_lane_functions) {
-    done = count % LANES < LEAST_LANES ? count - count % LANES : count;
-    if (done > 0) agree_lanes(agreements, done);
+// By lanes, but for a rest that is too small for them and for what meets an exception there.
+static bool agree_all(State *state, Agreement *agreements, size_t count, bool uses_lanes) {
+  size_t rest = count % LANES < LEAST_LANES ? count % LANES : 0, done = uses_lanes && state->has_lanes ? count - rest : 0;
+  unsigned failed = done > 0 ? agree_lanes(agreements, done) : 0;
+  bool is_done = agree(&state->curve, agreements + done, count - done);
+  for (size_t i = 0; failed != 0 && i < done && is_done; i++) {
+    if (failed >> i % LANES & 1) is_done = agree(&state->curve, &agreements[i], 1);
   }
-  while (uses_multi_buffer && count - done >= LEAST_LANES) {
-    size_t lanes = count - done < LANES ? count - done : LANES;
-    if (!agree_multi_buffer(agreements + done, lanes)) return false;
-    done += lanes;
-  }
-  return agree(&state->curve, agreements + done, count - done);
+  return is_done;
 }
 
 static bool read_array(napi_env env, napi_value value, Array *array) {
@@ -71,7 +69,7 @@ static bool overlap(Array one, Array other) {
 static napi_value throw_type(napi_env env) {
   napi_throw_type_error(env, NULL,
                         "encryptBatch takes a Uint8Array for the bodies, an array of Uint8Arrays with the plaintexts, a "
-                        "Uint8Array with the keys, whether to use the multi-buffer library, and for test vectors a "
+                        "Uint8Array with the keys, whether to take eight at a time, and for test vectors a "
                         "Uint8Array with salts and private keys");
   return NULL;
 }
@@ -113,7 +111,7 @@ static napi_value encrypt_batch(napi_env env, napi_callback_info call) {
   napi_value arguments[5], elements[MAX_BATCH];
   size_t count = 5;
   uint32_t messages = 0;
-  bool is_array = false, uses_multi_buffer = false;
+  bool is_array = false, uses_lanes = false;
   Array bodies, keys, fixed = {NULL, 0}, plaintext;
   Bytes plaintexts[MAX_BATCH];
   Agreement agreements[MAX_BATCH];
@@ -130,7 +128,7 @@ static napi_value encrypt_batch(napi_env env, napi_callback_info call) {
     if (napi_get_element(env, arguments[1], i, &elements[i]) != napi_ok) return throw_type(env);
   }
   if (!read_array(env, arguments[0], &bodies) || !read_array(env, arguments[2], &keys) ||
-      napi_get_value_bool(env, arguments[3], &uses_multi_buffer) != napi_ok ||
+      napi_get_value_bool(env, arguments[3], &uses_lanes) != napi_ok ||
       (count > 4 && !read_array(env, arguments[4], &fixed))) {
     return throw_type(env);
   }
@@ -159,7 +157,7 @@ static napi_value encrypt_batch(napi_env env, napi_callback_info call) {
     memcpy(salts + i * SALT_BYTES, fixed.data + i * FIXED_BYTES, SALT_BYTES);
     memcpy(agreements[i].private_key, fixed.data + i * FIXED_BYTES + SALT_BYTES, SCALAR_BYTES);
   }
-  is_done = is_done && agree_all(state, agreements, messages, uses_multi_buffer && state->has_multi_buffer) &&
+  is_done = is_done && agree_all(state, agreements, messages, uses_lanes) &&
             EVP_EncryptInit_ex2(state->aead, state->cipher, NULL, NULL, NULL);
   uint8_t *body = bodies.data;
   for (uint32_t i = 0; i < messages && is_done; i++) {
@@ -186,25 +184,25 @@ static napi_value tell_multi_buffer(napi_env env, napi_callback_info call) {
   napi_value result;
   (void)call;
   napi_get_instance_data(env, (void **)&state);
-  napi_get_boolean(env, state->has_multi_buffer, &result);
+  napi_get_boolean(env, state->has_lanes, &result);
   return result;
 }
 
 // What no Web Push sender can do without, and nothing else: one fresh key pair and one shared secret per message, by OpenSSL or by
-// the multi-buffer library's public functions. For the benchmark, which takes the time: runEcOperations(messages, usesMultiBuffer).
+// lanes. For the benchmark, which takes the time: runEcOperations(messages, usesMultiBuffer).
 static napi_value run_ec_operations(napi_env env, napi_callback_info call) {
   State *state;
   napi_value arguments[2];
   size_t count = 2;
   double messages = 0;
-  bool uses_multi_buffer = false;
-  Agreement agreements[LANES];
+  bool uses_lanes = false;
+  Agreement agreements[MAX_BATCH];
   uint8_t peer[POINT_BYTES];
   napi_get_instance_data(env, (void **)&state);
   napi_get_cb_info(env, call, &count, arguments, NULL, NULL);
   if (count < 2 || napi_get_value_double(env, arguments[0], &messages) != napi_ok ||
-      napi_get_value_bool(env, arguments[1], &uses_multi_buffer) != napi_ok) {
-    napi_throw_type_error(env, NULL, "runEcOperations takes a number of messages, and whether to use the multi-buffer library");
+      napi_get_value_bool(env, arguments[1], &uses_lanes) != napi_ok) {
+    napi_throw_type_error(env, NULL, "runEcOperations takes a number of messages, and whether to take eight at a time");
     return NULL;
   }
   if (!(messages >= 1 && messages <= MAX_EC_OPERATIONS) || messages != (int)messages) {
@@ -214,12 +212,10 @@ static napi_value run_ec_operations(napi_env env, napi_callback_info call) {
   const EC_GROUP *group = state->curve.group;
   bool is_done = EC_POINT_point2oct(group, EC_GROUP_get0_generator(group), POINT_CONVERSION_UNCOMPRESSED, peer,
                                     POINT_BYTES, NULL) == POINT_BYTES;
-  for (size_t i = 0; i < LANES; i++) agreements[i].peer = peer;
+  for (size_t i = 0; i < MAX_BATCH; i++) agreements[i].peer = peer;
   for (size_t left = (size_t)messages; left > 0 && is_done;) {
-    size_t some = left < LANES ? left : LANES;
-    is_done = draw_private_keys(agreements, some) && (uses_multi_buffer && state->has_multi_buffer
-                                                          ? agree_multi_buffer(agreements, some)
-                                                          : agree(&state->curve, agreements, some));
+    size_t some = left < MAX_BATCH ? left : MAX_BATCH;
+    is_done = draw_private_keys(agreements, some) && agree_all(state, agreements, some, uses_lanes);
     left -= some;
   }
   OPENSSL_cleanse(agreements, sizeof agreements);

@@ -1,5 +1,5 @@
-// Ephemeral ECDH on P-256 for a group of messages: OpenSSL takes one after the other, the multi-buffer library eight
-// at a time, and its lane functions up to 64 with one inversion. All give the same bytes.
+// Ephemeral ECDH on P-256 for a group of messages: OpenSSL takes one after the other, our own lanes eight at a time. Both give the
+// same bytes.
 #pragma once
 #include <openssl/bn.h>
 #include <openssl/ec.h>
@@ -32,8 +32,7 @@ void curve_free(Curve *curve);
 // Whether 32 bytes are a private key: 1 to n-1.
 bool is_private_key(const uint8_t *bytes);
 
-// Whether 65 bytes are an uncompressed point (SEC 1 §2.3.4) with coordinates below the field's prime. The library reduces larger ones
-// in silence. Whether the point is on the curve is not looked at.
+// Whether 65 bytes are an uncompressed point (SEC 1 §2.3.4) with coordinates below the field's prime. Whether the point is on the curve is not looked at.
 bool is_in_field(const uint8_t *point);
 
 // Draws a private key for each agreement, uniform in 1 to n-1.
@@ -42,15 +41,13 @@ bool draw_private_keys(Agreement *agreements, size_t count);
 // Fills in public keys and secrets. False where OpenSSL itself fails (no memory).
 bool agree(Curve *curve, Agreement *agreements, size_t count);
 
-// Whether this build has the multi-buffer library, and this processor the instructions that it needs.
-bool has_multi_buffer(void);
+// Whether this build has lanes, and this processor the instructions that they need (AVX-512 IFMA).
+bool has_lanes(void);
 
-// The same as `agree` for 1 to 8 agreements, which cost as much as eight. False where the library refuses to work.
-bool agree_multi_buffer(Agreement *agreements, size_t count);
+// Makes the table of the base point's multiples, once in a process and before `agree_lanes`.
+void prepare_lanes(void);
 
-// Whether the library's lane functions are built in, and this processor has the instructions that they need.
-bool has_lane_functions(void);
-
-// The same for 1 to 64 agreements; each eight, and the rest, cost as much as eight. It reports no failure: it fails where the private
-// key n-2 is drawn for the peer G/2 or -G/2, which happens to one message in about 2^255.
-void agree_lanes(Agreement *agreements, size_t count);
+// Fills in public keys and secrets of 1 to 64 agreements; each eight, and the rest, cost as much as eight. Returns a bit for each lane
+// that met an exception of the addition formulas: its messages, those whose number leaves this remainder by 8, are not filled in and go
+// to `agree`. It takes a private key of 2 or the order minus 2, which is one message in 2^255.
+unsigned agree_lanes(Agreement *agreements, size_t count);

@@ -1,80 +1,341 @@
-// P-256 for up to 64 messages with one inversion: the multi-buffer library inverts twice for each eight messages, and an
-// inversion is a fifth of their cost. Inverting a product and multiplying it out again (Montgomery 1987 §10.3.1) needs three
-// multiplications for each element instead.
+// Ephemeral ECDH on P-256 for up to 64 messages, eight at a time: key pair and shared secret.
 //
-// The functions are the library's own, behind its public ones. Its header does not declare them, so the build tries them, and
-// leaves them out (WITHOUT_LANE_FUNCTIONS) if one is missing or if a result is not the expected one.
+// A point (x, y) is kept as Jacobian coordinates with w = 2 y for y, (X, W, Z) with x = X/Z^2 and 2 y = W/Z^3: doubling and adding need
+// no division by two, nor much doubling. The scalars' digits are odd and signed, so each step adds a point, none is ever zero, and
+// the sequence of instructions and of addresses is the same for every private key.
 #include "p256.h"
+#include "lanes.h"
 
-#if defined HAS_CRYPTO_MB && !defined WITHOUT_LANE_FUNCTIONS
-#include <crypto_mb/cpu_features.h>
+#ifdef HAS_LANES
+#include "field.h"
 #include <openssl/crypto.h>
 #include <string.h>
 
-enum { DIGITS = 5, DIGIT_BITS = 52, WORDS = 4, GROUPS = MAX_BATCH / LANES };
-static const uint64_t DIGIT_MASK = ((uint64_t)1 << DIGIT_BITS) - 1;
+enum { WORDS = 4, GROUPS = MAX_BATCH / LANES };
+// The peer's multiples are looked up by four bits of the scalar, the base point's by seven.
+enum { PEER_BITS = 4, PEER_DIGITS = 64, PEER_POINTS = 8 };
+enum { BASE_BITS = 7, BASE_DIGITS = 37, BASE_VECTORS = 8 };
+enum { STACK_BYTES = 32768 };
 
-// Eight field elements in radix 2^52, the least significant digit first.
-typedef struct {
-  _Alignas(64) uint64_t digits[DIGITS][LANES];
-} Element;
+// SEC 2 §2.4.2: the order of the group, the least significant word first.
+static const uint64_t ORDER[WORDS] = {0xf3b9cac2fc632551, 0xbce6faada7179e84, 0xffffffffffffffff, 0xffffffff00000000};
+// b of the curve's equation y^2 = x^3 - 3 x + b, and of the base point x and 2 y, in Montgomery form.
+static const uint64_t CURVE_B[DIGITS] = {0xdf6229c4bddfd, 0xca8843090d89c, 0x212ed6acf005c, 0x83415a220abf7, 0x0c30061dd4874};
+static const uint64_t BASE_X[DIGITS] = {0x30d418a9143c1, 0xc4fedb60179e7, 0x62251075ba95f, 0x5c669fb732b77, 0x08905f76b5375};
+static const uint64_t BASE_W[DIGITS] = {0xa6af9d2aac150, 0x87433c8b9bbe4, 0x43e64b169571c, 0xb0aa5d10d11ba, 0x0ae3fe314b10b};
 
-// Eight points in Jacobian coordinates.
 typedef struct {
-  Element x, y, z;
+  Element x, w;
+} Affine;
+
+typedef struct {
+  Element x, w, z;
 } Point;
 
-// Eight scalars in 64-bit words, with one word of zeros above them.
+// A number from each of eight messages in 64-bit words.
 typedef struct {
-  _Alignas(64) uint64_t words[WORDS + 1][LANES];
-} Scalar;
+  _Alignas(64) uint64_t words[WORDS][LANES];
+} Words;
 
-// Elements are in Montgomery form, but for what `tomont` takes and `frommont` returns. A result may stand where an operand stands.
-void ifma_tomont52_p256_mb8(Element *result, const Element *element);
-void ifma_frommont52_p256_mb8(Element *result, const Element *element);
-void ifma_amm52_p256_mb8(Element *product, const Element *one, const Element *other);
-void ifma_ams52_p256_mb8(Element *square, const Element *element);
-void ifma_aminv52_p256_mb8(Element *inverse, const Element *element);
-void ifma_ec_nistp256_mul_point_mb8(Point *result, const Point *point, const Scalar *scalar);
-void ifma_ec_nistp256_mul_pointbase_mb8(Point *result, const Scalar *scalar);
-uint8_t ifma_is_on_curve_p256_mb8(const Point *point, int has_z);  // a bit for each lane
-
-// One group of eight messages.
+// Eight messages.
 typedef struct {
-  Scalar private_key;
+  Words scalars;                   // of private key and order minus private key the odd one, halved
+  _Alignas(64) uint64_t is_negated[LANES];  // whether it is the latter
+  Affine peer[PEER_POINTS];        // 1, 3, .. 15 times the peer's point
+  Element ratios[PEER_POINTS];     // z of each of them, divided by that of the one before
   Point public_key, shared;
 } Group;
 
 typedef struct {
   Group groups[GROUPS];
-  Element products[2 * GROUPS];  // of the z coordinates up to and with each point
-  Element inverse, power;
+  Element inverses[2 * GROUPS];
 } Work;
 
-static void read_words(uint64_t *words, const uint8_t *bytes) {
-  for (int i = 0; i < WORDS; i++) {
-    uint64_t word;
-    memcpy(&word, bytes + 8 * (WORDS - 1 - i), 8);
-    words[i] = __builtin_bswap64(word);
+// For each digit's place 7 i the x and w of 1, 3, .. 127 times 2^(7 i) G, digit by digit.
+static Vec base_table[BASE_DIGITS][2][DIGITS][BASE_VECTORS];
+
+bool has_lanes(void) {
+#ifdef LANES_NEED_IFMA
+  unsigned a, b, c, d, low, high;
+  const unsigned saved = 0xe6;  // XCR0: SSE, AVX, and the three parts of AVX-512
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return false;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & saved) == saved && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_AVX512F && b & bit_AVX512IFMA;
+#else
+  return true;
+#endif
+}
+
+LANES_BEGIN
+
+// Doubling by the formulas of Cohen, Miyaji and Ono (1998) for a = -3, with w = 2 y.
+// In: x < 1.01 p, w < 5.72 p, z < 3.28 p. Out: x < 1.01 p, w < 3.44 p, z < 1.73 p.
+static inline __attribute__((always_inline)) Point double_once(Point q) {
+  Element delta = reduce(square(q.z));                                       // z^2, < 1.39 p
+  Element sum = carry(add(q.x, delta));                                      // x + z^2, < 2.39 p
+  Element difference = carry(add_primes(sub(q.x, delta), 2));                // x - z^2, < 3.08 p
+  Element slope = reduce(product(sum, difference));                          // < 1.45 p
+  slope = carry(add(twice(slope), slope));                                   // 3 (x^2 - z^4), < 4.35 p
+  Element gamma = carry(reduce(square(q.w)));                                // w^2, < 2.37 p
+  Element beta = reduce(product(q.x, gamma));                                // x w^2, < 1.15 p
+  Element x = reduce(square(slope));                                         // < 2.18 p
+  x = carry_small(add_primes(sub(x, twice(beta)), 3));                       // < 1.01 p
+  Element e = carry(add_primes(twice(sub(beta, x)), 3));                     // 2 (x w^2 - x'), < 5.30 p
+  Element z = carry(reduce(product(q.w, q.z)));                              // < 1.73 p
+  Element w = reduce(add_product(minus(square(gamma)), slope, e));           // slope e - w^4, -0.35 to 2.44 p
+  return (Point){x, carry(add_primes(w, 1)), z};
+}
+
+// Adds an affine point, or takes it away where `is_negative` (madd-2007-bl of the Explicit-Formulas Database, with w = 2 y).
+// Where both are the same point, or one is the other's negative, z becomes 0, and what is made of this point keeps that.
+static inline __attribute__((always_inline)) Point add_affine(Point q, Affine a, Mask is_negative) {
+  Element zz = carry(reduce(square(q.z)));                                   // < 1.68 p
+  Element h = reduce(product(a.x, zz));                                      // < 1.12 p
+  h = carry(add_primes(sub(h, q.x), 2));                                     // a.x z^2 - x, < 3.12 p
+  Element zzz = carry(reduce(product(q.z, zz)));                             // < 1.35 p
+  Element s = reduce(product(a.w, zzz));                                     // < 1.12 p
+  s = blend(is_negative, s, negative(s));                                    // -1.12 to 1.12 p
+  Element r = carry(add_primes(sub(s, q.w), 7));                             // a.w z^3 - w, < 8.11 p
+  Element i = reduce(square(h));                                             // < 1.61 p
+  i = carry(twice(twice(i)));                                                // 4 h^2, < 6.43 p
+  Element j = reduce(product(h, i));                                         // 4 h^3, < 2.25 p
+  Element v = reduce(product(q.x, i));                                       // 4 x h^2, < 1.43 p
+  Element n = carry(add_primes(negative(twice(j)), 5));                      // -8 h^3, < 4.98 p
+  Element x = reduce(square(r));                                             // < 5.11 p
+  x = carry_small(add_primes(sub(sub(x, j), twice(v)), 6));                  // r^2 - j - 2 v, < 1.01 p
+  Element e = carry(add_primes(twice(sub(v, x)), 3));                        // 2 (v - x'), < 5.86 p
+  Element w = carry(reduce(add_product(product(r, e), q.w, n)));             // r e - w 8 h^3, < 5.72 p
+  Element z = carry(twice(reduce(product(q.z, h))));                         // < 3.28 p
+  return (Point){x, w, z};
+}
+
+static __attribute__((noinline)) void double_times(Point *q, int count) {
+  for (int i = 0; i < count; i++) *q = double_once(*q);
+}
+
+static __attribute__((noinline)) void add_to(Point *q, const Affine *a, Mask is_negative) {
+  *q = add_affine(*q, *a, is_negative);
+}
+
+// x/z^2 and w/z^3 from 1/z.
+static void divide(Affine *result, const Element *x, const Element *w, const Element *inverse) {
+  Element power;
+  multiply(&power, inverse, inverse);
+  multiply(&result->x, x, &power);
+  multiply(&power, &power, inverse);
+  multiply(&result->w, w, &power);
+}
+
+// The points 1, 3, .. 15 times the one in peer[0], each with the z of the one before times its ratio. The last z comes first.
+// Meloni (2007): of two points with the same z, the sum and the first of them with the sum's z cost five products and two squares.
+static void multiply_odd(Group *group, Element *z) {
+  Affine *odd = group->peer;
+  Point doubled = {odd[0].x, odd[0].w, constant(ONE)};
+  double_times(&doubled, 1);
+  // 1 P with the z of 2 P, which is w: x w^2 and w w^3
+  Affine other;
+  Element power;
+  *z = odd[0].w;
+  multiply(&power, z, z);
+  multiply(&odd[0].x, &odd[0].x, &power);
+  multiply(&odd[0].w, &power, &power);
+  group->ratios[0] = *z;
+  other = (Affine){doubled.x, doubled.w};
+  for (int i = 1; i < PEER_POINTS; i++) {
+    Affine *sum = &odd[i], last = odd[i - 1];
+    Element h = carry(add_primes(sub(other.x, last.x), 2));                  // < 3.90 p
+    Element hh = reduce(square(h));                                          // < 1.95 p
+    hh = carry(twice(twice(hh)));                                            // < 7.80 p
+    Element u = carry(reduce(product(other.x, hh)));                         // < 1.93 p
+    Element v = carry(reduce(product(last.x, hh)));                          // < 1.49 p
+    Element r = carry(add_primes(sub(other.w, last.w), 2));                  // < 5.86 p
+    Element difference = carry(add_primes(sub(u, v), 2));                    // < 3.93 p
+    Element a = reduce(product(other.w, difference));                        // < 1.95 p
+    sum->x = reduce(square(r));                                              // < 3.15 p
+    sum->x = carry_small(add_primes(sub(sum->x, add(u, v)), 4));             // < 1.01 p
+    Element e = carry(add_primes(twice(sub(u, sum->x)), 3));                 // < 6.85 p
+    sum->w = reduce(product(r, e));                                          // < 3.51 p
+    sum->w = carry_small(add_primes(sub(sum->w, twice(a)), 5));              // < 1.01 p
+    other = (Affine){u, carry(twice(a))};
+    group->ratios[i] = carry(twice(h));
+    multiply(z, z, &group->ratios[i]);
   }
 }
 
-static void read_scalar(Scalar *scalar, size_t lane, const uint8_t *bytes) {
-  uint64_t words[WORDS];
-  read_words(words, bytes);
-  for (int i = 0; i < WORDS; i++) scalar->words[i][lane] = words[i];
-  scalar->words[WORDS][lane] = 0;
-  OPENSSL_cleanse(words, sizeof words);
+// From the inverse of the last one's z, all of them with z = 1.
+static void divide_odd(Group *group, Element *inverse) {
+  for (int i = PEER_POINTS - 1; i >= 0; i--) {
+    divide(&group->peer[i], &group->peer[i].x, &group->peer[i].w, inverse);
+    multiply(inverse, inverse, &group->ratios[i]);
+  }
 }
 
-static void read_element(Element *element, size_t lane, const uint8_t *bytes) {
-  uint64_t words[WORDS];
-  read_words(words, bytes);
-  element->digits[0][lane] = words[0] & DIGIT_MASK;
-  element->digits[1][lane] = (words[0] >> 52 | words[1] << 12) & DIGIT_MASK;
-  element->digits[2][lane] = (words[1] >> 40 | words[2] << 24) & DIGIT_MASK;
-  element->digits[3][lane] = (words[2] >> 28 | words[3] << 36) & DIGIT_MASK;
-  element->digits[4][lane] = words[3] >> 16;
+// In each lane the point that `index`, 0 to 7, names; all are read.
+static Affine select_peer(const Affine *points, Vec index) {
+  Affine selected = points[0];
+  for (unsigned i = 1; i < PEER_POINTS; i++) {
+    Mask is_it = vec_equal(index, vec_all(i));
+    selected.x = blend(is_it, selected.x, points[i].x);
+    selected.w = blend(is_it, selected.w, points[i].w);
+  }
+  return selected;
+}
+
+// In each lane one of 64 numbers; all are read.
+static Vec look_up_digit(const Vec *numbers, Vec index, Mask is_16, Mask is_32) {
+  Vec low = vec_look_up(index, numbers[0], numbers[1]), high = vec_look_up(index, numbers[4], numbers[5]);
+  low = vec_blend(is_16, low, vec_look_up(index, numbers[2], numbers[3]));
+  high = vec_blend(is_16, high, vec_look_up(index, numbers[6], numbers[7]));
+  return vec_blend(is_32, low, high);
+}
+
+static Affine select_base(int place, Vec index) {
+  Affine selected;
+  Mask is_16 = vec_equal(vec_and(index, vec_all(16)), vec_all(16)), is_32 = vec_equal(vec_and(index, vec_all(32)), vec_all(32));
+  FOR_DIGITS(i) {
+    selected.x.digits[i] = look_up_digit(base_table[place][0][i], index, is_16, is_32);
+    selected.w.digits[i] = look_up_digit(base_table[place][1][i], index, is_16, is_32);
+  }
+  return selected;
+}
+
+// `bits` bits of each number from a place on.
+static Vec bits_at(const Words *numbers, int place, int bits) {
+  int word = place / 64, shift = place % 64;
+  Vec mask = vec_all(((uint64_t)1 << bits) - 1), found = vec_right(vec_load(numbers->words[word]), (unsigned)shift);
+  if (shift + bits > 64 && word + 1 < WORDS) {
+    found = vec_add(found, vec_and(vec_left(vec_load(numbers->words[word + 1]), (unsigned)(64 - shift)), mask));
+  }
+  return vec_and(found, mask);
+}
+
+// A digit D of s = (k - 1) / 2 + 2^(L - 1), for an odd k below 2^L, stands for the odd number d = 2 D - (2^bits - 1): k is the sum of
+// them as it is of the D, since 2 s - (2^L - 1) = k. Sets the index of |d| among 1, 3, 5, .. and returns whether d is negative.
+static Mask read_digit(const Words *scalars, int place, int bits, Vec *index) {
+  Vec half = vec_all((uint64_t)1 << (bits - 1)), digit = bits_at(scalars, place, bits);
+  Mask is_negative = vec_equal(vec_and(digit, half), vec_all(0));
+  Vec rest = vec_and(digit, vec_all(((uint64_t)1 << (bits - 1)) - 1));
+  *index = vec_blend(is_negative, rest, vec_sub(vec_all(((uint64_t)1 << (bits - 1)) - 1), rest));
+  return is_negative;
+}
+
+// Before each addition the sum is an even multiple of the peer's point, the digit an odd one of at most 15. They meet only where the
+// former is one less than the order and the latter -1, at the last digit of the order less 2. With seven bits no digit meets the sum.
+//
+// The highest digits have their highest bit set, so they are positive, and only bits 252 to 254 of s besides: an index of 0 to 7.
+static void multiply_peer(Point *result, const Group *group) {
+  Affine selected = select_peer(group->peer, bits_at(&group->scalars, 252, 3));
+  *result = (Point){selected.x, selected.w, constant(ONE)};
+  for (int i = PEER_DIGITS - 2; i >= 0; i--) {
+    Vec index;
+    Mask is_negative = read_digit(&group->scalars, PEER_BITS * i, PEER_BITS, &index);
+    selected = select_peer(group->peer, index);
+    double_times(result, PEER_BITS);
+    add_to(result, &selected, is_negative);
+  }
+}
+
+static void multiply_base(Point *result, const Words *scalars) {
+  Affine selected = select_base(BASE_DIGITS - 1, bits_at(scalars, BASE_BITS * (BASE_DIGITS - 1), 3));
+  *result = (Point){selected.x, selected.w, constant(ONE)};
+  for (int i = BASE_DIGITS - 2; i >= 0; i--) {
+    Vec index;
+    Mask is_negative = read_digit(scalars, BASE_BITS * i, BASE_BITS, &index);
+    selected = select_base(i, index);
+    add_to(result, &selected, is_negative);
+  }
+}
+
+static void write_base(int place, int vector, const Affine *points) {
+  FOR_DIGITS(i) {
+    base_table[place][0][i][vector] = points->x.digits[i];
+    base_table[place][1][i][vector] = points->w.digits[i];
+  }
+}
+
+// Lane 0 in all lanes.
+static Element spread(Element a) {
+  FOR_DIGITS(i) a.digits[i] = vec_look_up(vec_all(0), a.digits[i], a.digits[i]);
+  return a;
+}
+
+void prepare_lanes(void) {
+  static const uint64_t lane_numbers[LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+  Group group;
+  Point points[BASE_VECTORS], next;
+  Element inverses[BASE_VECTORS];
+  Affine step, odd;
+  group.peer[0] = (Affine){constant(BASE_X), constant(BASE_W)};
+  multiply_odd(&group, inverses);
+  invert_all(inverses, 1);
+  divide_odd(&group, inverses);
+  // 1, 3, .. 15 times 2^(7 place) G
+  Affine first = select_peer(group.peer, vec_load(lane_numbers));
+  for (int place = 0; place < BASE_DIGITS; place++) {
+    points[0] = next = (Point){first.x, first.w, constant(ONE)};
+    double_times(&next, 4);
+    Point sixteen = {spread(next.x), spread(next.w), spread(next.z)};
+    double_times(&next, BASE_BITS - 4);
+    inverses[0] = sixteen.z;
+    inverses[1] = next.z;
+    invert_all(inverses, 2);
+    divide(&step, &sixteen.x, &sixteen.w, &inverses[0]);
+    write_base(place, 0, &first);
+    divide(&first, &next.x, &next.w, &inverses[1]);
+    for (int i = 1; i < BASE_VECTORS; i++) {
+      points[i] = points[i - 1];
+      add_to(&points[i], &step, vec_equal(vec_all(0), vec_all(1)));
+      inverses[i] = points[i].z;
+    }
+    invert_all(&inverses[1], BASE_VECTORS - 1);
+    for (int i = 1; i < BASE_VECTORS; i++) {
+      divide(&odd, &points[i].x, &points[i].w, &inverses[i]);
+      write_base(place, i, &odd);
+    }
+  }
+}
+
+static void read_words(Words *numbers, size_t lane, const uint8_t *bytes) {
+  for (int i = 0; i < WORDS; i++) {
+    uint64_t word;
+    memcpy(&word, bytes + 8 * (WORDS - 1 - i), 8);
+    numbers->words[i][lane] = __builtin_bswap64(word);
+  }
+}
+
+// In place of a private key: of it and the order minus it the odd one, halved. Returns 1 for the latter, else 0.
+static uint64_t halve_odd(Words *numbers, size_t lane) {
+  uint64_t is_even = (numbers->words[0][lane] & 1) - 1, borrow = 0;  // all ones or all zeros
+  for (int i = 0; i < WORDS; i++) {
+    uint64_t *word = &numbers->words[i][lane];
+    unsigned __int128 difference = (unsigned __int128)ORDER[i] - *word - borrow;
+    borrow = (uint64_t)(difference >> 64) & 1;
+    *word ^= (*word ^ (uint64_t)difference) & is_even;
+  }
+  for (int i = 0; i < WORDS; i++) {
+    numbers->words[i][lane] >>= 1;
+    if (i + 1 < WORDS) numbers->words[i][lane] |= numbers->words[i + 1][lane] << 63;
+  }
+  return is_even & 1;
+}
+
+// The high bits of one word below the low bits of the next: a digit that has `bits` bits of the first.
+static Vec join(Vec low, Vec high, unsigned bits) {
+  return vec_add(vec_right(low, 64 - bits), vec_and(vec_left(high, bits), vec_all(DIGIT_MASK >> bits << bits)));
+}
+
+// Into Montgomery form.
+static Element read_element(const Words *numbers) {
+  Vec words[WORDS];
+  Element a, r = constant(R);
+  for (int i = 0; i < WORDS; i++) words[i] = vec_load(numbers->words[i]);
+  a.digits[0] = vec_and(words[0], vec_all(DIGIT_MASK));
+  a.digits[1] = join(words[0], words[1], 12);
+  a.digits[2] = join(words[1], words[2], 24);
+  a.digits[3] = join(words[2], words[3], 36);
+  a.digits[4] = vec_right(words[3], 16);
+  multiply(&a, &a, &r);
+  return a;
 }
 
 static void write_word(uint8_t *bytes, uint64_t word) {
@@ -82,108 +343,114 @@ static void write_word(uint8_t *bytes, uint64_t word) {
   memcpy(bytes, &word, 8);
 }
 
-static void write_element(uint8_t *bytes, const Element *element, size_t lane) {
-  uint64_t one = element->digits[1][lane], two = element->digits[2][lane], three = element->digits[3][lane];
-  write_word(bytes + 24, element->digits[0][lane] | one << 52);
-  write_word(bytes + 16, one >> 12 | two << 40);
-  write_word(bytes + 8, two >> 24 | three << 28);
-  write_word(bytes, three >> 36 | element->digits[4][lane] << 16);
+// Out of Montgomery form, each lane's 32 bytes at an offset in its agreement.
+static void write_element(Agreement *agreements, size_t offset, size_t count, const Element *element) {
+  Element integer = to_integer(*element);
+  _Alignas(64) uint64_t digits[DIGITS][LANES];
+  for (int i = 0; i < DIGITS; i++) vec_store(digits[i], integer.digits[i]);
+  for (size_t lane = 0; lane < count; lane++) {
+    uint8_t *bytes = (uint8_t *)&agreements[lane] + offset;
+    write_word(bytes + 24, digits[0][lane] | digits[1][lane] << 52);
+    write_word(bytes + 16, digits[1][lane] >> 12 | digits[2][lane] << 40);
+    write_word(bytes + 8, digits[2][lane] >> 24 | digits[3][lane] << 28);
+    write_word(bytes, digits[3][lane] >> 36 | digits[4][lane] << 16);
+  }
 }
 
-static void copy_lane(Element *to, const Element *from, size_t lane) {
-  for (int i = 0; i < DIGITS; i++) to->digits[i][lane] = from->digits[i][lane];
-}
-
-// Multiplies out both points of a group, and says of each message whether its peer is a point. Lanes without one work on their own
-// public key: a z of zero would make the common product zero.
-static void multiply(Group *group, Agreement *agreements, size_t count) {
-  Point peer;
-  bool is_point[LANES];
-  memset(&peer.z, 0, sizeof peer.z);
+// Reads private keys and peers, and says of each message whether its peer is a point; where it is none, the base point stands in.
+// Begins the table of the peer's multiples, whose last z it returns.
+static void start_group(Group *group, Agreement *agreements, size_t count, Element *z) {
+  Words x, y;
+  _Alignas(64) uint64_t is_point[LANES];
   for (size_t lane = 0; lane < LANES; lane++) {
     // what is left over works on the first message once more
     const Agreement *agreement = &agreements[lane < count ? lane : 0];
     is_point[lane] = is_in_field(agreement->peer);
-    read_scalar(&group->private_key, lane, agreement->private_key);
-    read_element(&peer.x, lane, agreement->peer + 1);
-    read_element(&peer.y, lane, agreement->peer + 1 + SCALAR_BYTES);
-    peer.z.digits[0][lane] = 1;
+    read_words(&group->scalars, lane, agreement->private_key);
+    group->is_negated[lane] = halve_odd(&group->scalars, lane);
+    read_words(&x, lane, agreement->peer + 1);
+    read_words(&y, lane, agreement->peer + 1 + SCALAR_BYTES);
   }
-  ifma_tomont52_p256_mb8(&peer.x, &peer.x);
-  ifma_tomont52_p256_mb8(&peer.y, &peer.y);
-  ifma_tomont52_p256_mb8(&peer.z, &peer.z);
-  ifma_ec_nistp256_mul_pointbase_mb8(&group->public_key, &group->private_key);
-  uint8_t on_curve = ifma_is_on_curve_p256_mb8(&peer, 0);
+  Element px = read_element(&x), py = read_element(&y);
+  Element three = add(twice(constant(ONE)), constant(ONE));
+  Element right = carry(add_primes(sub(reduce(square(px)), three), 1));      // < 2.07 p
+  right = add(reduce(product(px, right)), constant(CURVE_B));                // x (x^2 - 3) + b, < 1.90 p
+  unsigned on_curve = mask_bits(is_zero(carry(add_primes(sub(reduce(square(py)), right), 4))));
   for (size_t lane = 0; lane < LANES; lane++) {
-    is_point[lane] = is_point[lane] && (on_curve >> lane & 1);
+    is_point[lane] &= on_curve >> lane & 1;
     if (lane < count) agreements[lane].is_point = is_point[lane];
-    if (is_point[lane]) continue;
-    copy_lane(&peer.x, &group->public_key.x, lane);
-    copy_lane(&peer.y, &group->public_key.y, lane);
-    copy_lane(&peer.z, &group->public_key.z, lane);
   }
-  ifma_ec_nistp256_mul_point_mb8(&group->shared, &peer, &group->private_key);
+  Mask use_peer = vec_equal(vec_load(is_point), vec_all(1));
+  group->peer[0].x = blend(use_peer, constant(BASE_X), px);
+  group->peer[0].w = blend(use_peer, constant(BASE_W), carry(twice(py)));
+  multiply_odd(group, z);
 }
 
-static Point *point_at(Work *work, size_t i) {
-  Group *group = &work->groups[i / 2];
-  return i % 2 == 0 ? &group->public_key : &group->shared;
+static void finish_group(const Group *group, const Element *inverses, Agreement *agreements, size_t count) {
+  const Element half = constant(HALF);
+  const size_t x = offsetof(Agreement, public_key) + 1;
+  Affine point;
+  divide(&point, &group->shared.x, &group->shared.w, &inverses[0]);
+  write_element(agreements, offsetof(Agreement, secret), count, &point.x);
+  divide(&point, &group->public_key.x, &group->public_key.w, &inverses[1]);
+  multiply(&point.w, &point.w, &half);
+  Mask is_negated = vec_equal(vec_load(group->is_negated), vec_all(1));
+  point.w = blend(is_negated, point.w, carry(add_primes(negative(point.w), 3))); // < 3.01 p
+  write_element(agreements, x, count, &point.x);
+  write_element(agreements, x + SCALAR_BYTES, count, &point.w);
+  for (size_t i = 0; i < count; i++) agreements[i].public_key[0] = POINT_CONVERSION_UNCOMPRESSED;
 }
 
-// Jacobian to affine: x/z^2, y/z^3.
-static void divide(Point *point, const Element *inverse, Element *power) {
-  ifma_ams52_p256_mb8(power, inverse);
-  ifma_amm52_p256_mb8(&point->x, &point->x, power);
-  ifma_amm52_p256_mb8(power, power, inverse);
-  ifma_amm52_p256_mb8(&point->y, &point->y, power);
-  ifma_frommont52_p256_mb8(&point->x, &point->x);
-  ifma_frommont52_p256_mb8(&point->y, &point->y);
+// What the functions below have left on the stack.
+static __attribute__((noinline)) void wipe_stack(void) {
+  uint8_t stack[STACK_BYTES];
+  OPENSSL_cleanse(stack, sizeof stack);
 }
 
-// Makes all points affine. No z is zero, since private keys are 1 to n-1 and n is prime, but for one case, which is too rare (about
-// 2^-255 for each message) to look for it: the library adds wrongly where the private key is n-2 and the peer G/2 or -G/2.
-static void divide_all(Work *work, size_t points) {
-  work->products[0] = point_at(work, 0)->z;
-  for (size_t i = 1; i < points; i++) {
-    ifma_amm52_p256_mb8(&work->products[i], &work->products[i - 1], &point_at(work, i)->z);
+static __attribute__((noinline)) unsigned agree_groups(Work *work, Agreement *agreements, size_t count) {
+  size_t groups = (count + LANES - 1) / LANES;
+  for (size_t i = 0; i < groups; i++) {
+    size_t left = count - i * LANES;
+    start_group(&work->groups[i], agreements + i * LANES, left < LANES ? left : LANES, &work->inverses[i]);
   }
-  ifma_aminv52_p256_mb8(&work->inverse, &work->products[points - 1]);
-  for (size_t i = points - 1; i > 0; i--) {
-    Point *point = point_at(work, i);
-    // the product before it times the inverse is 1/z; the inverse times z is that of the product before
-    ifma_amm52_p256_mb8(&work->products[i], &work->products[i - 1], &work->inverse);
-    ifma_amm52_p256_mb8(&work->inverse, &work->inverse, &point->z);
-    divide(point, &work->products[i], &work->power);
+  invert_all(work->inverses, groups);
+  for (size_t i = 0; i < groups; i++) {
+    Group *group = &work->groups[i];
+    divide_odd(group, &work->inverses[i]);
+    multiply_peer(&group->shared, group);
+    multiply_base(&group->public_key, &group->scalars);
   }
-  divide(point_at(work, 0), &work->inverse, &work->power);
+  for (size_t i = 0; i < groups; i++) {
+    work->inverses[2 * i] = work->groups[i].shared.z;
+    work->inverses[2 * i + 1] = work->groups[i].public_key.z;
+  }
+  unsigned failed = mask_bits(invert_all(work->inverses, 2 * groups));
+  for (size_t i = 0; i < groups; i++) {
+    size_t left = count - i * LANES;
+    finish_group(&work->groups[i], &work->inverses[2 * i], agreements + i * LANES, left < LANES ? left : LANES);
+  }
+  return failed;
 }
 
-bool has_lane_functions(void) {
-  return (mbx_get_cpu_features() & MBX_AVX512_GENERAL_ISA) == MBX_AVX512_GENERAL_ISA;
-}
-
-void agree_lanes(Agreement *agreements, size_t count) {
+unsigned agree_lanes(Agreement *agreements, size_t count) {
   Work work;
-  size_t groups = 0;
-  do {
-    size_t done = groups * LANES, left = count - done;
-    multiply(&work.groups[groups++], agreements + done, left < LANES ? left : LANES);
-  } while (groups * LANES < count);
-  divide_all(&work, 2 * groups);
-  for (size_t i = 0; i < count; i++) {
-    const Group *group = &work.groups[i / LANES];
-    agreements[i].public_key[0] = POINT_CONVERSION_UNCOMPRESSED;
-    write_element(agreements[i].public_key + 1, &group->public_key.x, i % LANES);
-    write_element(agreements[i].public_key + 1 + SCALAR_BYTES, &group->public_key.y, i % LANES);
-    write_element(agreements[i].secret, &group->shared.x, i % LANES);
-  }
+  unsigned failed = agree_groups(&work, agreements, count);
   OPENSSL_cleanse(&work, sizeof work);
+  wipe_stack();
+  return failed;
 }
+
+LANES_END
 
 #else
 
-bool has_lane_functions(void) { return false; }
+bool has_lanes(void) { return false; }
 
-void agree_lanes(Agreement *agreements, size_t count) { (void)agreements, (void)count; }
+void prepare_lanes(void) {}
+
+unsigned agree_lanes(Agreement *agreements, size_t count) {
+  (void)agreements, (void)count;
+  return 0;
+}
 
 #endif

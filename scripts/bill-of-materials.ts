@@ -1,9 +1,6 @@
 // The bill of materials of the package (CycloneDX), made of package-lock.json: the same for the same dependencies, whichever npm
 // packs it. The older ones have no `npm sbom`.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { readLockedPackages, type LockedPackage } from './locked-packages.ts';
-import { root } from './repository.ts';
 
 interface Component {
   readonly 'bom-ref': string;
@@ -17,8 +14,7 @@ interface Component {
   ];
 }
 
-/** @param hasLinkedLibraries whether a prebuilt accelerator is packed, with what is linked into it */
-export function describeMaterials(hasLinkedLibraries: boolean): string {
+export function describeMaterials(): string {
   const locked = readLockedPackages();
   const { project } = locked;
   // one may be installed at several places
@@ -29,7 +25,7 @@ export function describeMaterials(hasLinkedLibraries: boolean): string {
     specVersion: '1.5',
     version: 1,
     metadata: { lifecycles: [{ phase: 'build' }], component: toComponent(project) },
-    components: [...packages.map(toComponent), ...(hasLinkedLibraries ? linkedComponents() : [])],
+    components: packages.map(toComponent),
     dependencies: [project, ...packages].map((one) => ({
       ref: refOf(one),
       dependsOn: one.dependencies.map(refOf),
@@ -52,22 +48,4 @@ function toComponent(locked: LockedPackage): Component {
     ...(sha512 !== undefined && { hashes: [{ alg: 'SHA-512', content: sha512 }] }),
     licenses: [/ (?:or|and|with) /i.test(license) ? { expression: license } : { license: { id: license } }],
   };
-}
-
-/** What native/requirements.txt pins is linked into the accelerator. */
-function linkedComponents(): readonly Component[] {
-  const pins = readFileSync(join(root, 'native/requirements.txt'), 'utf8').matchAll(
-    /^([\w-]+-static)==(\S+)/gm,
-  );
-  return Array.from(pins, ([, name = '', version = '']) => {
-    const purl = `pkg:pypi/${name}@${version}`;
-    return {
-      'bom-ref': purl,
-      type: 'library',
-      name,
-      version,
-      purl,
-      licenses: [{ license: { id: 'Apache-2.0' } }],
-    };
-  });
 }

@@ -1,29 +1,19 @@
 // Builds the native accelerator for this machine with its own C compiler, or those of a release, on linux-x64, with Zig's:
 //   npm run build:accelerator [-- --headers DIR] [--optional | --release]
 // Node's headers are taken from where this Node is installed; where it came without them, from the npm package of the
-// same version. On linux-x64 the multi-buffer library is linked in, which pip downloads at a pinned version and hash, as it does
-// Zig; without pip or network the addon for this machine is built without it. An addon for this machine is loaded and checked before
-// it takes its place; those for others are tried by `npm run check:release`. With `--optional`, as before packing, a failure
-// is reported and the exit code is 0.
+// same version; pip downloads Zig at a pinned version and hash. An addon for this machine is loaded and checked before it takes its
+// place; those for others are tried by `npm run check:release`. With `--optional`, as before packing, a failure is reported and the exit
+// code is 0.
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { addonFile, addonName, describePlatform } from '../src/accelerator/addon.ts';
 import type { EncryptionMethod } from '../src/accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../src/accelerator/load-accelerator.ts';
 import { compileAccelerator, compileFor, releasePlatforms } from './accelerator/compile.ts';
-import {
-  findOrFetchHeaders,
-  findOrFetchLibrary,
-  hasLibrary,
-  libraryForX64,
-  type MultiBufferLibrary,
-} from './accelerator/inputs.ts';
+import { findOrFetchHeaders } from './accelerator/inputs.ts';
 import { readOptions } from './read-options.ts';
-
-/** Beside an addon that the library is linked into. */
-const licenceName = 'LICENSE.crypto_mb.txt';
 
 if (import.meta.main) {
   const { values } = readOptions({
@@ -42,13 +32,8 @@ if (import.meta.main) {
 function buildForHere({ headers, optional }: { headers?: string; optional: boolean }): void {
   const file = addonFile();
   try {
-    const library = findOrFetchLibrary();
-    const method = buildAccelerator(file, headers ?? findOrFetchHeaders(), library);
-    putLicence(file, library);
-    report(
-      file,
-      `${library === undefined ? 'without' : 'with'} the multi-buffer library; method here: ${method}`,
-    );
+    const method = buildAccelerator(file, headers ?? findOrFetchHeaders());
+    report(file, `method here: ${method}`);
   } catch (error) {
     console.error(`The accelerator was not built: ${(error as Error).message}`);
     // one of earlier sources must not be packed
@@ -58,8 +43,7 @@ function buildForHere({ headers, optional }: { headers?: string; optional: boole
 }
 
 /**
- * Compiles, checks, and puts the addon in its place. If it fails its check with the lane functions of the multi-buffer library, which
- * no header promises (native/p256_lanes.c), it is built without them.
+ * Compiles, checks, and puts the addon in its place.
  *
  * @param file where it is to stand
  * @param headers the folder that holds node_api.h and openssl/
@@ -70,24 +54,13 @@ function buildForHere({ headers, optional }: { headers?: string; optional: boole
 export function buildAccelerator(
   file: string,
   headers: string,
-  library?: MultiBufferLibrary,
   flags: readonly string[] = [],
 ): EncryptionMethod {
   let found: EncryptionMethod = 'builtin';
-  const build = (more: readonly string[]): void =>
-    buildInto(file, (made) => {
-      compileAccelerator(made, headers, library, [...flags, ...more]);
-      found = check(made);
-    });
-  try {
-    build([]);
-  } catch (error) {
-    if (library === undefined) throw error;
-    build(['-DWITHOUT_LANE_FUNCTIONS']);
-    console.error(
-      `The multi-buffer library lacks the expected lane functions; each eight messages cost two inversions: ${(error as Error).message}`,
-    );
-  }
+  buildInto(file, (made) => {
+    compileAccelerator(made, headers, flags);
+    found = check(made);
+  });
   return found;
 }
 
@@ -101,12 +74,10 @@ export function buildRelease(folder: string): void {
   const headers = findOrFetchHeaders();
   for (const platform of releasePlatforms) {
     const file = join(folder, platform, addonName());
-    const library = hasLibrary(platform) ? libraryForX64() : undefined;
     buildInto(file, (made) => {
-      compileFor(platform, made, headers, library);
+      compileFor(platform, made, headers);
       if (platform === describePlatform()) check(made);
     });
-    putLicence(file, library);
     report(file, `${statSync(file).size} bytes`);
   }
 }
@@ -125,14 +96,8 @@ function buildInto(file: string, build: (made: string) => void): void {
 
 function check(file: string): EncryptionMethod {
   const { method, reason } = loadAccelerator({ file, cacheFolder: dirname(file) });
-  if (method === 'builtin') throw new Error(reason);
+  if (reason !== undefined) throw new Error(reason);
   return method;
-}
-
-function putLicence(file: string, library: MultiBufferLibrary | undefined): void {
-  const licence = join(dirname(file), licenceName);
-  if (library === undefined) rmSync(licence, { force: true });
-  else copyFileSync(library.licence, licence);
 }
 
 function report(file: string, more: string): void {

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 
 import { addonName } from '../src/accelerator/addon.ts';
 import { releasePlatforms, type ReleasePlatform } from './accelerator/compile.ts';
-import { hasLibrary } from './accelerator/inputs.ts';
 import { emulation, tryAccelerator, type Trial } from './accelerator/other-machines.ts';
 import { install } from './install-test-tools.ts';
 
@@ -32,11 +31,7 @@ export function findReleaseFaults(
   prebuilds: string,
   attempt: (platform: ReleasePlatform) => Trial,
 ): readonly string[] {
-  const wanted = releasePlatforms.flatMap((platform) => [
-    `${platform}/${addonName()}`,
-    // the build puts it there with the library
-    ...(hasLibrary(platform) ? [`${platform}/LICENSE.crypto_mb.txt`] : []),
-  ]);
+  const wanted = releasePlatforms.map((platform) => `${platform}/${addonName()}`);
   const missing = wanted.filter((name) => !existsSync(join(prebuilds, name)));
   const others = globSync('*/*', { cwd: prebuilds }).filter(
     (name) => !wanted.includes(name.replaceAll('\\', '/')),

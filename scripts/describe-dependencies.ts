@@ -1,14 +1,14 @@
 // Writes what `npm pack` adds about the packages that an install brings: their licences (THIRD-PARTY-NOTICES.txt) and a
 // bill of materials (sbom.cdx.json, CycloneDX). Both come out equal for equal dependencies.
-import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describeMaterials } from './bill-of-materials.ts';
 import { readLockedPackages } from './locked-packages.ts';
 import { bundledPackages, root } from './repository.ts';
 
 if (import.meta.main) {
   writeFileSync(join(root, 'THIRD-PARTY-NOTICES.txt'), describeLicences());
-  writeFileSync(join(root, 'sbom.cdx.json'), describeMaterials(linkedLicences().length > 0));
+  writeFileSync(join(root, 'sbom.cdx.json'), describeMaterials());
 }
 
 function describeLicences(): string {
@@ -20,21 +20,9 @@ function describeLicences(): string {
   return `Third-party notices
 
 An install of Deskbell brings the packages below, ${bundledPackages.join(' and ')} as part of its code, each under its own licence. Those that Deskbell names itself come in
-exactly these versions; what they depend on comes in these or in later ones. What is linked into the native accelerator comes
-first.
+exactly these versions; what they depend on comes in these or in later ones.
 
-${[...describeLinkedLibraries(), ...sections.sort()].join('\n')}`;
-}
-
-/** The libraries inside of prebuilt accelerators: their licences are beside them. */
-function describeLinkedLibraries(): readonly string[] {
-  const files = Map.groupBy(linkedLicences(), (file) => basename(file));
-  return Array.from(files, ([name, places]) =>
-    section(
-      `${name.split('.')[1]!}, in ${places.map(dirname).join(', ')}`,
-      readIndented(join(root, places[0]!)),
-    ),
-  );
+${sections.sort().join('\n')}`;
 }
 
 function section(heading: string, text: string): string {
@@ -54,8 +42,4 @@ function readLicenceTexts(folder: string): string {
 function readIndented(file: string): string {
   const text = readFileSync(file, 'utf8').replaceAll('\r', '').replace(/^\n+/, '').trimEnd();
   return `${text.replaceAll(/^(?=.)/gm, '    ')}\n`;
-}
-
-function linkedLicences(): readonly string[] {
-  return globSync('prebuilds/*/LICENSE.*.txt', { cwd: root }).sort();
 }

@@ -46,7 +46,7 @@ export const promtool: Program = { names: ['promtool'], debianPackage: 'promethe
 export const compiler: Program = { names: ['cc', 'gcc', 'clang'], debianPackage: 'gcc' };
 /** What Debian's compiler recommends and does not bring: the C library's headers. */
 const headers: Program = { names: ['/usr/include/stdio.h'], debianPackage: 'libc6-dev' };
-/** Fetches the library that is linked into the accelerator. */
+/** Fetches programs of PyPI. */
 const pip: Program = { names: ['pip3', 'pip'], debianPackage: 'python3-pip' };
 
 /** Checks the unit of packaging/, and is what a service tells how it is. */

@@ -4,8 +4,10 @@ import { createRequire } from 'node:module';
 
 import type { Addon } from '../src/accelerator/addon.ts';
 import { findFault } from '../src/accelerator/self-check.ts';
+import { edgeScalars, findDifferences, patternedPair, pointOf, toBytes } from '../test/accelerator/lanes.ts';
 
 const calls = 20_000;
+const rounds = 200;
 const addon = createRequire(import.meta.url)(process.argv[2]!) as Addon;
 const call = addon.encryptBatch as (...values: unknown[]) => unknown;
 
@@ -48,6 +50,14 @@ for (let count = 0; count < calls; count += 1) {
   } catch {
     // most of them are refused
   }
+}
+// keys and points of long runs of equal bits, and such ones as no random test meets
+const edges = edgeScalars.map((scalar) => ({ privateKey: toBytes(scalar), peer: pointOf(scalar) }));
+for (let count = 0; count < rounds; count += 1) {
+  const pairs = Array.from({ length: randomInt(1, 65) }, () =>
+    randomInt(4) === 0 ? edges[randomInt(edges.length)]! : patternedPair(),
+  );
+  if (findDifferences(addon, pairs).length > 0) throw new Error('the lanes differ from OpenSSL');
 }
 for (const usesMultiBuffer of [true, false]) addon.runEcOperations(100, usesMultiBuffer);
 process.stdout.write(fault ?? `passed, ${calls} calls\n`);

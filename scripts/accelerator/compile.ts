@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 import { describePlatform } from '../../src/accelerator/addon.ts';
 import { run } from './fetch.ts';
-import { findOrFetchZig, type MultiBufferLibrary } from './inputs.ts';
+import { findOrFetchZig } from './inputs.ts';
 import { root } from '../repository.ts';
 
 const native = join(root, 'native');
@@ -30,49 +30,34 @@ export const releasePlatforms = Object.keys(zigTargets) as readonly ReleasePlatf
  * @param flags for the compiler, beside the usual ones
  * @throws {Error} there is no compiler, or it fails
  */
-export function compileAccelerator(
-  file: string,
-  headers: string,
-  library?: MultiBufferLibrary,
-  flags: readonly string[] = [],
-): void {
+export function compileAccelerator(file: string, headers: string, flags: readonly string[] = []): void {
   const compiler = findCompiler();
   if (compiler === undefined) {
     throw new Error(
       'There is no C compiler (cc, gcc or clang; CC names another one). Without the accelerator Deskbell encrypts with Node’s builtins.',
     );
   }
-  run(compiler, [...compilerFlags(describePlatform(), headers, library), ...flags, '-o', file]);
+  run(compiler, [...compilerFlags(describePlatform(), headers), '-s', ...flags, '-o', file]);
 }
 
-/** The same for a platform of a release, with Zig's compiler. */
+/** The same for a platform of a release, with Zig's compiler. A test wants it with its symbols, which change no instruction. */
 export function compileFor(
   platform: ReleasePlatform,
   file: string,
   headers: string,
-  library?: MultiBufferLibrary,
+  flags: readonly string[] = ['-s'],
 ): void {
   const target = ['cc', '-target', zigTargets[platform]];
   // one of its own, so that equal builds are equal by what they do
   const cache = join(dirname(file), 'zig-cache');
-  run(findOrFetchZig(), [...target, ...compilerFlags(platform, headers, library), '-o', file], {
+  run(findOrFetchZig(), [...target, ...compilerFlags(platform, headers), ...flags, '-o', file], {
     ZIG_LOCAL_CACHE_DIR: cache,
     ZIG_GLOBAL_CACHE_DIR: cache,
   });
 }
 
-function compilerFlags(platform: string, headers: string, library: MultiBufferLibrary | undefined): string[] {
-  const flags = [
-    '-std=c11',
-    '-O2',
-    '-Wall',
-    '-Wextra',
-    '-Werror',
-    '-fPIC',
-    '-fvisibility=hidden',
-    '-shared',
-    '-s',
-  ];
+function compilerFlags(platform: string, headers: string): string[] {
+  const flags = ['-std=c11', '-O2', '-Wall', '-Wextra', '-Werror', '-fPIC', '-fvisibility=hidden', '-shared'];
   flags.push('-DNAPI_VERSION=8', '-ffunction-sections', '-fdata-sections', `-ffile-prefix-map=${root}=.`);
   // The linker need not find Node's symbols: the addon finds them when Node loads it.
   if (platform.startsWith('darwin')) flags.push('-undefined', 'dynamic_lookup');
@@ -82,12 +67,10 @@ function compilerFlags(platform: string, headers: string, library: MultiBufferLi
     flags.push('-Wl,-z,now', '-Wl,--gc-sections', '-Wl,--build-id=none');
     flags.push(`-Wl,--version-script=${join(native, 'exports.map')}`);
   }
-  if (library !== undefined)
-    flags.push('-DHAS_CRYPTO_MB', '-DBN_OPENSSL_DISABLE', '-isystem', library.includeFolder);
   const sources = globSync('*.c', { cwd: native })
     .sort()
     .map((name) => join(native, name));
-  return [...flags, '-isystem', headers, ...sources, ...(library === undefined ? [] : [library.archive])];
+  return [...flags, '-isystem', headers, ...sources];
 }
 
 function findCompiler(): string | undefined {

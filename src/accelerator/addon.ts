@@ -35,7 +35,7 @@ export interface Addon {
   /** Whether this build and this processor offer eight key agreements at a time. */
   hasMultiBuffer(): boolean;
   /**
-   * One key pair and one shared secret per message, by the libraries' public functions: the limit that a benchmark compares with.
+   * One key pair and one shared secret per message, and nothing else: the limit that a benchmark compares with.
    *
    * @param messages 1 to 1,000,000
    * @throws {TypeError | RangeError} for anything else

@@ -8,37 +8,52 @@ import { Worker } from 'node:worker_threads';
 
 import * as fc from 'fast-check';
 
-import { findOrFetchHeaders, findOrFetchLibrary } from '../../scripts/accelerator/inputs.ts';
+import { compileAccelerator } from '../../scripts/accelerator/compile.ts';
+import { findOrFetchHeaders } from '../../scripts/accelerator/inputs.ts';
 import { buildAccelerator } from '../../scripts/build-accelerator.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { maxPlaintextBytes, type Encrypt } from '../../src/protocol/message-encryption.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
+import { buildPortable, findDifferences, randomPair } from './lanes.ts';
 import { builtin, cacheFolder, file, folder, keys, methods, native, plaintext, skip } from './native.ts';
 
 test('it builds without a warning, equally each time, passes its check and is chosen', { skip }, () => {
   const built = join(folder, 'built.node');
-  buildAccelerator(built, findOrFetchHeaders(), findOrFetchLibrary());
+  buildAccelerator(built, findOrFetchHeaders());
   assert.notEqual(loadAccelerator({ file: built, cacheFolder }).method, 'builtin');
   assert.equal(loadAccelerator({ file: built, cacheFolder, fastest: 'openssl' }).method, 'openssl');
   assert.ok(readFileSync(built).equals(readFileSync(file)));
 });
 
-for (const [what, replacement] of [
-  ['lacks a lane function', 'missing_function'],
-  ['has a lane function with other results', 'ifma_tomont52_p256_mb8'],
+test('lanes in plain C pass the check, and ten thousand agreements are OpenSSL’s', { skip }, () => {
+  const built = join(folder, 'portable.node');
+  const addon = buildPortable(built);
+  assert.equal(loadAccelerator({ file: built, cacheFolder }).method, 'multi-buffer');
+  for (let count = 0; count < 10_000; count += 64) {
+    assert.deepEqual(findDifferences(addon, Array.from({ length: 64 }, randomPair)), []);
+  }
+});
+
+for (const [what, name] of [
+  ['all results', 'vec_add_high(sum, a, b) vec_add_low(sum, a, b)'],
+  ['public keys', 'vec_look_up(index, first, second) vec_look_up(index, second, first)'],
 ] as const) {
-  test(`where the library ${what}, it is built without them`, { skip }, (t) => {
-    const library = findOrFetchLibrary();
-    if (library === undefined) return t.skip('There is no multi-buffer library for this machine.');
-    const other = join(folder, 'without-lane-functions.node');
-    const method = buildAccelerator(other, findOrFetchHeaders(), library, [
-      `-Difma_aminv52_p256_mb8=${replacement}`,
-    ]);
-    assert.equal(method, native().method);
-    const loadedOther = loadAccelerator({ file: other, cacheFolder });
-    const body = loadedOther.encryptBatch([{ plaintext, subscription: keys }])[0];
-    assert.deepEqual(Buffer.from(decryptPushMessage(body as Uint8Array, keys)), plaintext);
-  });
+  test(
+    `lanes that are wrong in ${what} are not used, and OpenSSL takes one after the other`,
+    { skip },
+    () => {
+      const header = join(folder, 'wrong.h');
+      const built = join(folder, `wrong-${name.length}.node`);
+      writeFileSync(header, `#include "${join(import.meta.dirname, 'portable-lanes.h')}"\n#define ${name}\n`);
+      compileAccelerator(built, findOrFetchHeaders(), ['-O1', `-DLANES_HEADER="${header}"`]);
+      const { method, reason, encryptBatch } = loadAccelerator({ file: built, cacheFolder });
+      assert.equal(method, 'openssl');
+      assert.match(reason!, /^Encrypting one message after the other: .*eight at a time, it /);
+      assert.equal(loadAccelerator({ file: built, cacheFolder, fastest: 'openssl' }).reason, undefined);
+      const body = encryptBatch(Array.from({ length: 8 }, () => ({ plaintext, subscription: keys })))[7];
+      assert.deepEqual(Buffer.from(decryptPushMessage(body as Uint8Array, keys)), plaintext);
+    },
+  );
 }
 
 test('no key pair and no salt comes twice', { skip }, () => {
