@@ -9,7 +9,7 @@ import { connectToWritable } from '../../src/store/postgres/writable-server.ts';
 import { PostgresServer } from '../../tools/postgres-server.ts';
 import { until, within } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { madeUpBroadcast } from './store-under-test.ts';
+import { acceptAllSlices, addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
 import { listenOnNewPort } from '../../tools/listening.ts';
 
 test('a URL has one host or several, each with its port', () => {
@@ -173,6 +173,42 @@ test('a connection that the server ends while another host is asked fails alone'
       from pg_stat_activity where application_name = 'deskbell' and state = 'idle') as ended) > 0; end $$`;
   await until(() => server.administer(endChecked).then(yes, no), 'a connection to end');
   assert.equal(await (await opening).subscriptions.count(), 0);
+});
+
+test('a user that can only connect, and fills the queue of notices, stops nothing', async (t) => {
+  const server = await PostgresServer.start();
+  t.after(() => server.stop());
+  await server.administer('alter system set max_notify_queue_pages = 64');
+  await server.crash();
+  await server.administer("create role stranger login password 'stranger'");
+  const url = new URL((await server.createDatabase()).url);
+  const store = await openPostgresStore({ url: url.href });
+  t.after(() => store.close());
+  await addSubscriptions(store, 10);
+  const connect = async (): Promise<Client> => {
+    const client = new Client({
+      connectionString: Object.assign(new URL(url), { username: 'stranger', password: 'stranger' }).href,
+    });
+    // the server stops before it
+    client.on('error', () => undefined);
+    await client.connect();
+    t.after(() => client.end());
+    return client;
+  };
+  // what has not been read by everybody who listens stays in the queue
+  const holder = await connect();
+  for (const sql of ['listen deskbell_work', 'begin', 'select 1']) await holder.query(sql);
+  const flooder = await connect();
+  const flood = async (): Promise<void> => {
+    for (let time = 0; time < 500; time += 1)
+      await flooder.query("select pg_notify('deskbell_work', repeat('9', 7900))");
+  };
+  await assert.rejects(flood(), /too many notifications in the NOTIFY queue/);
+  const { id } = (await store.broadcasts.create(madeUpBroadcast(Date.now()))).broadcast;
+  await store.broadcasts.pause(id);
+  await store.broadcasts.resume(id);
+  await acceptAllSlices(store, 'https://fcm.googleapis.com');
+  assert.equal((await store.broadcasts.get(id)).state, 'done');
 });
 
 /** A database on a primary with an asynchronous standby. */
