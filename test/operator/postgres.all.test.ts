@@ -5,6 +5,6 @@ import './api.test.ts';
 import './console-pages.test.ts';
 import './live-pages.test.ts';
 import './metrics.test.ts';
-import './oracle.test.ts';
+import './oracle.all.test.ts';
 import './outcomes.test.ts';
 import './webhook.test.ts';

@@ -9,7 +9,7 @@ import type { Responses } from '../../src/http/description/operation.ts';
 import { problemType } from '../../src/http/problem.ts';
 import { generateOperatorToken } from '../../src/keys/secret-files.ts';
 import { operatorDescription } from '../../src/operator/api/add-api.ts';
-import { createMetrics } from '../../src/operator/metrics/metrics.ts';
+import { createMetrics, type Metrics } from '../../src/operator/metrics/metrics.ts';
 import { createOperator, type OperatorOptions } from '../../src/operator/create-operator.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
@@ -53,6 +53,8 @@ export function stoppedClock(): () => number {
 }
 
 interface StoreOptions {
+  /** Default: without anything of the machine. */
+  readonly metricsOf?: (store: Store) => Metrics;
   /** The clock of the store. */
   readonly now?: (() => number) | undefined;
 }
@@ -80,7 +82,7 @@ export async function startOperator(
     store,
     sender,
     log,
-    metrics: createMetrics(store),
+    metrics: (options.metricsOf ?? createMetrics)(store),
     hashPerson: (user) => `#${user.length}`,
     ...options,
     ...where,

@@ -71,6 +71,8 @@ export interface Story {
   /** Who is in it is written down, so that those are known who were removed before their turn. */
   readonly hasSets: boolean;
   readonly inactive?: number;
+  /** Members of the API that are not as those of the others. */
+  readonly own?: Json;
   readonly shown: Set<number>;
   readonly clicked: Set<number>;
   /** What push services said. */
@@ -193,6 +195,8 @@ export class World {
   };
   readonly bell = { createdAtMs: 0, rungAtMs: [] as number[] };
   readonly audited: { readonly atMs: number; readonly status: number }[] = [];
+  /** Posted to a webhook: when each happened. */
+  readonly events: number[] = [];
   readonly acknowledged = new Map<string, number>();
   /** Of people: whether they have the channel news on, as they chose; and their number. */
   readonly choices = new Map<string, boolean>();
@@ -203,6 +207,8 @@ export class World {
   readonly metrics = new Set<string>();
   /** Those that pages have shown. */
   readonly shown = new Set<string>();
+  /** Models of the API whose things were compared. */
+  readonly models = new Set<string>();
   /** What is shown and is not so. */
   readonly faults = new Set<string>();
 
@@ -326,6 +332,7 @@ export class World {
               .map((person) => ({ ...rowOf(person), outcome: leftOut })),
     };
     this.stories.push(story);
+    if (reached.length === 0) this.events.push(this.nowMs);
     return story;
   }
 
@@ -365,7 +372,15 @@ export class World {
       const rows = due.rows.map((recipient) => this.#settle(story, recipient, fateOf));
       await ledger.commit({ broadcastId: story.id, fenceToken: due.fenceToken, rows, leaseMs });
     }
-    if (story.rows.every(({ outcome }) => outcome !== 'pending')) story.endedAtMs ??= this.nowMs;
+    if (story.endedAtMs !== undefined || story.rows.some(isPending)) return;
+    story.endedAtMs = this.nowMs;
+    this.events.push(this.nowMs);
+  }
+
+  #meet(story: Story, met: Story['met'][number]): void {
+    if (!story.met.some(({ origin, reason }) => origin === met.origin && reason === met.reason))
+      this.events.push(met.atMs);
+    story.met.push(met);
   }
 
   /** Those that report now. */
@@ -395,7 +410,7 @@ export class World {
     const { expiresAtMs } = row;
     row.atMs = this.nowMs;
     if (fate === 'rejected' || fate === 'refused')
-      story.met.push({ ...saidBy[fate], origin: row.origin, atMs: this.nowMs });
+      this.#meet(story, { ...saidBy[fate], origin: row.origin, atMs: this.nowMs });
     if (fate === 'turn' || fate === 'refused') {
       const retry = { delayMs: fate === 'turn' ? 60_000 : 0, attempts: 0, deferrals: 1, expiresAtMs };
       row.cause = fate === 'turn' ? 'turn' : 'pushService';
@@ -451,10 +466,11 @@ export class World {
     if (fate === 'gone' && person.origin === `https://${windows}`) {
       person.heldSinceMs ??= this.nowMs;
       const detail = heldDeletionsDetail(row.origin);
-      story.met.push({ origin: row.origin, reason: heldDeletionsReason, detail, atMs: this.nowMs });
+      this.#meet(story, { origin: row.origin, reason: heldDeletionsReason, detail, atMs: this.nowMs });
     } else if (fate === 'gone') {
       this.#lose(person);
       person.endedAtMs = this.nowMs;
+      this.events.push(this.nowMs);
     }
     return { ...answered, result: fate };
   }
@@ -463,7 +479,39 @@ export class World {
     await this.store.broadcasts.cancel(story.id);
     story.state = 'cancelled';
     story.endedAtMs = this.nowMs;
+    this.events.push(this.nowMs);
     for (const row of story.rows) if (row.outcome === 'pending') row.outcome = 'cancelled';
+  }
+
+  /** A broadcast to nobody that this did not make. */
+  addStory(name: string, story: Pick<Story, 'id' | 'draft' | 'expiresAtMs' | 'own'>): void {
+    const { nowMs } = this;
+    const times = { startAtMs: nowMs, createdAtMs: nowMs, endedAtMs: nowMs };
+    const none = { rows: [], leftOut: [], met: [], shown: new Set<number>(), clicked: new Set<number>() };
+    this.stories.push({ name, hasSets: true, state: 'running', ...none, ...times, ...story });
+    this.events.push(nowMs);
+  }
+
+  lose(id: number): void {
+    this.#lose(this.people.find((person) => person.id === id)!);
+  }
+
+  /** A person is removed. @returns what was of them */
+  leave(user: string): World['removed'] {
+    const theirs = this.people.filter((person) => person.user === user);
+    const ids = new Set(theirs.map(({ id }) => id));
+    const stored = theirs.filter(({ isStored }) => isStored);
+    for (const person of stored) this.#lose(person);
+    const isTheirs = ({ id }: { readonly id: number }): boolean => ids.has(id);
+    const reported = this.stories.flatMap(({ shown, clicked }) => [...shown, ...clicked]);
+    const listed = this.stories.filter(({ hasSets }) => hasSets);
+    return {
+      ...this.removed,
+      subscriptions: stored.length,
+      attempts: this.posts.filter(({ row }) => isTheirs(row)).length,
+      receipts: reported.filter((id) => ids.has(id)).length,
+      recipients: listed.flatMap(({ rows, leftOut }) => [...rows, ...leftOut]).filter(isTheirs).length,
+    };
   }
 
   async remove(isRemoved: (person: Person) => boolean): Promise<void> {
@@ -587,8 +635,8 @@ export const reports = (story: Story, event: 'shown' | 'clicked', origin?: strin
 export const asksReceipts = ({ draft }: Story): boolean => draft.receiptActions !== undefined;
 
 /** A push service goes by its domain, if that is known. */
-export const isOf = (row: Row, name: string | undefined): boolean =>
-  `.${new URL(row.origin).host}`.endsWith(`.${name}`);
+export const isOf = ({ origin }: Pick<Row, 'origin'>, name: string | undefined): boolean =>
+  `.${new URL(origin).host}`.endsWith(`.${name}`);
 
 export const isStored = ({ id }: Row, { people }: World): boolean =>
   people.find((person) => person.id === id)!.isStored;
@@ -709,17 +757,29 @@ const alarm = (
     ? []
     : [{ id, rank, count: of.length, sinceMs: Math.min(...of.map(({ sinceMs }) => sinceMs)), broadcasts }];
 
-function lateWork(world: World): readonly Omit<ExpectedAlarm, 'acknowledgedAtMs'>[] {
+/** Since when work is late that nobody has begun. */
+export function lateTimes(
+  world: World,
+): Readonly<
+  Record<'broadcasts' | 'schedules', readonly { readonly id: number; readonly sinceMs: number }[]>
+> {
   const { nowMs, senders, schedules, posts } = world;
   const lastSentMs = senders.length > 0 ? 0 : Math.max(0, ...posts.map(({ atMs }) => atMs));
   const due = dueOf(world).map(({ id, sinceMs }) => ({ id, sinceMs: Math.max(sinceMs, lastSentMs) }));
-  const late = due.filter(({ sinceMs }) => sinceMs <= nowMs - 60_000);
-  const lateSchedules = schedules.filter(
-    ({ nextAtMs, pausedAtMs }) => pausedAtMs === undefined && nextAtMs <= nowMs - 60_000,
-  );
+  const isLate = ({ sinceMs }: { readonly sinceMs: number }): boolean => sinceMs <= nowMs - 60_000;
+  return {
+    broadcasts: due.filter(isLate),
+    schedules: schedules
+      .filter(({ pausedAtMs }) => pausedAtMs === undefined)
+      .map(({ id, nextAtMs }) => ({ id, sinceMs: nextAtMs }))
+      .filter(isLate),
+  };
+}
+
+function lateWork(world: World): readonly Omit<ExpectedAlarm, 'acknowledgedAtMs'>[] {
+  const { broadcasts: late, schedules: since } = lateTimes(world);
   const ids = late.map(({ id }) => id);
-  const since = lateSchedules.map(({ nextAtMs }) => ({ sinceMs: nextAtMs }));
-  if (senders.length > 0)
+  if (world.senders.length > 0)
     return [...alarm('broadcast-late', 'soon', late, ids), ...alarm('schedule-late', 'urgent', since, [])];
   const [found] = alarm('no-worker', 'urgent', [...late, ...since], ids);
   return found === undefined ? [] : [{ ...found, count: late.length > 0 ? late.length : since.length }];
