@@ -1,0 +1,3 @@
+// What a cancelled broadcast leaves behind, in PostgreSQL.
+import './use-postgres.ts';
+import './cancelled-slices.test.ts';
