@@ -1,7 +1,7 @@
 // What became of subscriptions in a broadcast: attempts, outcomes as JSON and in words that answer "why did I not get it?", and as CSV
 // (RFC 4180) without endpoints and keys.
 import { lastBroadcasts, meaningOf } from '../delivery/broadcast/meanings.ts';
-import { hostOf, isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../errors/untrusted-text.ts';
 import { Type } from '../http/schema.ts';
 import {
@@ -14,6 +14,7 @@ import {
 } from '../store/attempts.ts';
 import { receiptEvents } from '../store/receipts.ts';
 import type { View } from './operation.ts';
+import { pushServiceName } from '../protocol/known-push-services.ts';
 
 /** One attempt to deliver a message of a broadcast. */
 export const attemptView: View<AttemptRecord> = {
@@ -169,7 +170,7 @@ export function wordsOf(outcome: RowOutcome): readonly WordPart[] {
 function stateWords(outcome: RowOutcome): readonly WordPart[] {
   const { state, origin, attempts, wait, isLater, skipInactive = 0 } = outcome;
   const [last] = attempts;
-  const service = origin === undefined ? 'Its push service' : hostOf(origin);
+  const service = origin === undefined ? 'Its push service' : pushServiceName(origin);
   const at: readonly WordPart[] = last === undefined ? [] : [' at ', { atMs: last.atMs }];
   switch (state) {
     case 'accepted':

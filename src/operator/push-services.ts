@@ -25,14 +25,18 @@ const idlePushService: Omit<PushServiceView, 'origin'> = {
   heldDeletions: 0,
 };
 
-/** Push services that are in use now, refuse a key, or have held deletions, in order of origin. */
-export async function readPushServices({
-  senders,
-  ledger,
-  heldDeletions,
-}: Pick<Store, 'senders' | 'ledger' | 'heldDeletions'>): Promise<readonly PushServiceView[]> {
+/**
+ * Push services that are in use now, refuse a key, or have held deletions, in order of origin.
+ *
+ * @param toName what those origins have in common that are one push service, and what stands in the place of their origin
+ */
+export async function readPushServices(
+  { senders, ledger, heldDeletions }: Pick<Store, 'senders' | 'ledger' | 'heldDeletions'>,
+  toName = (origin: string): string => origin,
+): Promise<readonly PushServiceView[]> {
   const views = new Map<string, PushServiceView>();
-  const change = (origin: string, update: (view: PushServiceView) => Partial<PushServiceView>): void => {
+  const change = (of: string, update: (view: PushServiceView) => Partial<PushServiceView>): void => {
+    const origin = toName(of);
     const view = views.get(origin) ?? { origin, ...idlePushService };
     views.set(origin, { ...view, ...update(view) });
   };
@@ -43,7 +47,7 @@ export async function readPushServices({
     if (isSuspended) change(origin, ({ refusedKeys }) => ({ refusedKeys: [...refusedKeys, vapidPublicKey] }));
   }
   for (const { origin, subscriptions } of await heldDeletions.list()) {
-    change(origin, () => ({ heldDeletions: subscriptions }));
+    change(origin, (view) => ({ heldDeletions: view.heldDeletions + subscriptions }));
   }
   return [...views.values()].toSorted((one, other) => (one.origin < other.origin ? -1 : 1));
 }

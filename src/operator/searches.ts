@@ -3,6 +3,7 @@ import { type AudienceExpression, checkUser } from '../audience/user-and-tags.ts
 import { stateOf } from '../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { readPayloadTexts } from '../protocol/message/read-message.ts';
+import { knownDomains, pushServiceName } from '../protocol/known-push-services.ts';
 import type {
   Broadcast,
   BroadcastState,
@@ -124,13 +125,14 @@ function compile({
 export interface SubscriptionFilter {
   /** A result of `checkExpression`. */
   readonly matching?: AudienceExpression | undefined;
-  /** Its origin, in any spelling. */
+  /** Its origin, in any spelling, or one of the name that all its hosts are shown by. */
   readonly pushService?: string | undefined;
 }
 
 type Found = ListPage<StoredSubscription>;
 type Range = { readonly afterId: number; readonly limit: number };
 type Pages = Pick<SubscriptionStore, 'page' | 'pageOfPushService' | 'search'>;
+type PagesByHost = Pick<Store, 'subscriptions' | 'endpoints'>;
 
 /** Maximum rows per call: a few milliseconds of work. */
 const searchedRowsAtOnce = 10_000;
@@ -140,7 +142,7 @@ const rowsPerRead = 1000;
 
 /** @param range `limit`: how many to find at most @returns `next`: the next `afterId` */
 export async function findSubscriptions(
-  store: Pages,
+  { subscriptions: store, endpoints }: PagesByHost,
   { matching, pushService: given }: SubscriptionFilter,
   { afterId = 0, limit }: { readonly afterId?: number | undefined; readonly limit: number },
 ): Promise<Found> {
@@ -148,9 +150,32 @@ export async function findSubscriptions(
   const pushService = URL.parse(given)?.origin ?? 'null';
   // not a URL, or one without an origin
   if (pushService === 'null') return { items: [] };
-  return matching === undefined
-    ? readPage(limit, (count) => store.pageOfPushService(pushService, { afterId, limit: count }))
-    : searchBoth(store, { matching, pushService }, { afterId, limit });
+  const { host } = new URL(pushService);
+  const origins = knownDomains.has(host)
+    ? (await endpoints.hosts())
+        .map((each) => `https://${each}`)
+        .filter((each) => pushServiceName(each) === host)
+    : [pushService];
+  const pages = await Promise.all(
+    origins.map((origin) =>
+      matching === undefined
+        ? readPage(limit, (count) => store.pageOfPushService(origin, { afterId, limit: count }))
+        : searchBoth(store, { matching, pushService: origin }, { afterId, limit }),
+    ),
+  );
+  return joinPages(pages, limit);
+}
+
+/** Pages of different rows in the order of ids, as one: as far as all of them reach. */
+function joinPages(pages: readonly Found[], limit: number): Found {
+  const throughId = Math.min(...pages.map(({ next = Infinity }) => next));
+  const found = pages
+    .flatMap(({ items }) => items)
+    .filter(({ id }) => id <= throughId)
+    .toSorted((one, other) => one.id - other.id);
+  const items = found.slice(0, limit);
+  if (found.length > limit) return { items, next: items.at(-1)!.id };
+  return { items, ...(throughId < Infinity && { next: throughId }) };
 }
 
 /** Searches by the rarer of both conditions: the one whose first batch reaches further. */

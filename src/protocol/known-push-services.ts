@@ -46,11 +46,13 @@ export const knownDomains: ReadonlyMap<string, KnownPaths> = new Map([
 ]);
 
 /**
- * The name under which push services are counted and shown together, because a vendor has many hosts under one domain: `notify.windows.com`
+ * The one name under which a push service is counted and shown, because a vendor has many hosts under one domain: `notify.windows.com`
  * for `https://db5p.notify.windows.com`; for all others the host, with a non-default port.
+ *
+ * @param address its origin, one of its endpoints, or a name
  */
-export function pushServiceName(origin: string): string {
-  const { host } = new URL(origin);
+export function pushServiceName(address: string): string {
+  const host = (address.includes('://') && URL.parse(address)?.host) || address;
   for (const domain of knownDomains.keys()) if (host.endsWith(`.${domain}`)) return domain;
   return host;
 }

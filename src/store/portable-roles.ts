@@ -2,6 +2,7 @@
 import { createAlarmStore } from './alarms.ts';
 import { createBells } from './bells.ts';
 import { createAudit, createOperators } from './operators.ts';
+import { createEndpoints } from './endpoints.ts';
 import { createChannels, createReaders } from './readers.ts';
 import { createEndedSubscriptions, createHeldDeletions } from './held-deletions.ts';
 import { createInvitations } from './invitations.ts';
@@ -36,5 +37,6 @@ export const createPortableRoles = (database: PortableDatabase) => ({
   audit: createAudit(database),
   senders: createSenders(database),
   visits: createVisits(database),
+  endpoints: createEndpoints(database),
   webhooks: createWebhookOutbox(database),
 });

@@ -30,7 +30,12 @@ export interface PortableDatabase {
   readonly now: () => number;
   readonly given: GivenSubscriptions;
   /** The column that subscriptions and members of lists are found by, and what it has for an endpoint in its normal form. */
-  readonly endpoint: { readonly column: string; valueOf(endpoint: string): string };
+  readonly endpoint: {
+    readonly column: string;
+    valueOf(endpoint: string): string;
+    /** The expression of an index: the endpoint's host, or its origin with a slash after it. */
+    readonly place: string;
+  };
   /** Tags are rows of their own in SQLite, and a column in PostgreSQL. */
   readonly tags: {
     /** The tags of subscription `s` in the order of their names, as `readJson` reads them. */

@@ -22,6 +22,7 @@ import type { Statistics } from './statistics.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { UnlistedPushServices } from './unlisted-push-services.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
+import type { Endpoints } from './endpoints.ts';
 import type { VisitStore } from './visits.ts';
 import type { WebhookOutbox } from './webhook-outbox.ts';
 
@@ -63,6 +64,7 @@ export interface Store {
   readonly senders: SenderReports;
   readonly retention: Retention;
   readonly visits: VisitStore;
+  readonly endpoints: Endpoints;
   readonly webhooks: WebhookOutbox;
   /** Absent if each process counts the requests of its clients for itself. */
   readonly clientRequests?: ClientRequests | undefined;

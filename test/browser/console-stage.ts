@@ -117,6 +117,10 @@ export async function openStage(rows = 400, wording: Wording = oddWording) {
   });
   await store.readers.setPerson(wording.user, wording.person);
 
+  const bell = await store.bells.add({ name: 'alerts', audience: 'all', secretHash: new Uint8Array(32) });
+  const request = { tool: 'unknown JSON', outcome: 'rung', shape: '{"alert":{"name":string}}' } as const;
+  await store.bells.note(bell.id, { ...request, broadcastId: running });
+
   const { cron, timezone } = madeUpSchedule();
   await store.schedules.add(madeUpSchedule({ nextAtMs: firstTimeAfter(nowMs, cron, timezone) }));
   await store.audit.finish(
@@ -143,9 +147,6 @@ export async function openStage(rows = 400, wording: Wording = oddWording) {
       const known = { alarm: 'sending-paused', operator: 'ada', note: 'I know.', count: 2, broadcasts: 2 };
       await store.alarms.acknowledge(known);
       await deliver(store, running, refuse, rows / 20);
-      const bell = await store.bells.add({ name: 'alerts', audience: 'all', secretHash: new Uint8Array(32) });
-      const request = { tool: 'unknown JSON', outcome: 'rung', shape: '{"alert":{"name":string}}' } as const;
-      await store.bells.note(bell.id, { ...request, broadcastId: running });
     },
   };
 }

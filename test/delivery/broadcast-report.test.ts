@@ -7,7 +7,7 @@ import { stateOf, totalReceipts } from '../../src/delivery/broadcast/format-broa
 import { measureReach } from '../../src/delivery/broadcast/progress.ts';
 import { htmlText } from '../../src/http/description/html.ts';
 import { broadcastToJson } from '../../src/operations/broadcasts.ts';
-import { renderServices } from '../../src/operator/console/pages/broadcast-progress.ts';
+import { renderCharts, renderServices } from '../../src/operator/console/pages/broadcast-progress.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { OutcomeInterval } from '../../src/store/statistics.ts';
 import { noOutcomes } from '../store/made-up-subscription.ts';
@@ -69,13 +69,13 @@ test('the progress has share, rate, time left, and the outcomes of each push ser
   assert.equal(
     formatProgress({ broadcast: sending, settled: 1000, ratePerSecond: 16.4, etaSeconds: 61 }),
     '[#########···········] 47 %  948 of 2,000 reached  16/s  1:01 left  ' +
-      'web.push.apple.com: 1 accepted, 50 rejected  fcm.googleapis.com: 947 accepted, 2 gone',
+      'push.apple.com: 1 accepted, 50 rejected  fcm.googleapis.com: 947 accepted, 2 gone',
   );
 });
 
 test('the progress tells apart what waits for a retry and what is held back, and why', () => {
   const line = formatProgress({ broadcast, settled: 51, ratePerSecond: 0 });
-  assert.match(line, / {2}9 to be tried again {2}1,940 held back by web\.push\.apple\.com {2}/);
+  assert.match(line, / {2}9 to be tried again {2}1,940 held back by push\.apple\.com {2}/);
   const open = { ...broadcast, toRetry: 1949, heldBack: [] };
   assert.match(
     formatProgress({ broadcast: open, settled: 51, ratePerSecond: 0 }),
@@ -114,11 +114,56 @@ test('what browsers reported is of all push services together, and of each by it
     actions: { buy: 3, read: 0 },
   });
   const summary = summarize(reported, { style: (_, text) => text }).join('\n');
-  const services = htmlText(renderServices(reported)).replaceAll(/<[^>]*>|\s+/g, ' ');
+  const services = htmlText(renderServices(reported))
+    .replaceAll('<wbr />', '')
+    .replaceAll(/<[^>]*>|\s+/g, ' ');
   for (const text of [summary, services]) {
-    assert.match(text, /web\.push\.apple\.com .* 1 +1 +0\b/);
+    assert.match(text, / push\.apple\.com .* 1 +1 +0\b/);
     assert.match(text, /fcm\.googleapis\.com .* 3 +2 +1\b/);
   }
+});
+
+const sent = (host: string, accepted: number) => ({
+  origin: host,
+  attempts: accepted,
+  ...counts,
+  accepted,
+  rejected: 0,
+});
+
+test('the hosts of one push service are one row, with their sums', () => {
+  const [one, other] = ['https://am3p.notify.windows.com', 'https://db5p.notify.windows.com'] as const;
+  const hosts: Broadcast = {
+    ...broadcast,
+    origins: [sent(one, 3), sent(other, 4)],
+    heldBack: [one, other].map((host) => ({ origin: host, rows: 5 })),
+  };
+  const services = htmlText(renderServices(hosts))
+    .replaceAll('<wbr />', '')
+    .replaceAll(/<[^>]*>|\s+/g, ' ');
+  assert.match(services, /notify\.windows\.com +7 +7 +10\b/);
+  assert.equal(services.match(/notify\.windows\.com/g)!.length, 1);
+  assert.match(
+    formatProgress({ broadcast: hosts, settled: 7, ratePerSecond: 0 }),
+    / {2}10 held back by notify\.windows\.com {2}.*notify\.windows\.com: 7 accepted$/,
+  );
+});
+
+const chart = (lateSeconds: number): string =>
+  htmlText(
+    renderCharts({ ...broadcast, startAtMs }, [
+      ...Array.from({ length: 20 }, (_, index) => interval(index * 10, 10, { attempts: 10, accepted: 10 })),
+      interval(lateSeconds, 10, { attempts: 1, accepted: 1 }),
+    ]),
+  );
+
+const ticks = (html: string) =>
+  Array.from(html.matchAll(/<span>([^<]*)<\/span>/g), ([, text]) => text).slice(-3);
+
+test('a straggler does not flatten the chart: it is in the last bar', () => {
+  assert.deepEqual(ticks(chart(230)), ['start', '2 min', '4 min']);
+  assert.deepEqual(ticks(chart(7200)), ['start', '1 min 50 s', '3 min 40 s and later']);
+  assert.match(chart(7200), /<p[^>]*>\s*<span>201 accepted/);
 });
 
 test('a command has failed where a message to a live subscription was not accepted, or its broadcast did not end', () => {

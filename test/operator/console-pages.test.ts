@@ -189,8 +189,37 @@ test('Persian and emoji are shown as they are written, and a user that imitates 
   assert.match(wordsOf(await visitor.open('/console/schedules/1')), /TTL 1 h 30 min /);
   const [, cut] = /<bdi>([^<]*)…<\/bdi>/.exec((await visitor.open('/console/broadcasts')).html)!;
   assert.match(cut!, /^(👨\u200D👩\u200D👧)+$/u, 'whole characters');
-  const { html } = await visitor.open('/console/subscriptions');
-  assert.ok(html.includes(String.raw`<bdi>ad\u200ba\u202egnp.exe</bdi>`));
+  const words = wordsOf(await visitor.open('/console/subscriptions'));
+  assert.ok(words.includes(String.raw`ad\u200ba\u202egnp.exe`));
+});
+
+test('one search finds a user, an id, the end of an endpoint and words, and opens what alone fits', async (t) => {
+  const operator = await startOperator(t);
+  const { store, sender } = operator;
+  await addPeople(store, 3);
+  for (const title of ['Tea is ready', 'More tea', 'Lunch'])
+    await sender.createBroadcast('all', { title, message: '' });
+  await store.schedules.add(madeUpSchedule());
+  const visitor = await signIn(operator, 'read');
+  const search = (text: string) => visitor.open(`/console/search?q=${encodeURIComponent(text)}`);
+  const { endpoint } = (await store.subscriptions.findById(3))!;
+  for (const [text, url] of [
+    ['user-2', '/console/people?user=user-2'],
+    [' 2 ', '/console/search?q=%202%20'],
+    ['3', '/console/search?q=3'],
+    [endpoint, '/console/subscriptions/3'],
+    ['lunch', '/console/broadcasts/3'],
+  ] as const)
+    assert.equal((await search(text)).url, url, text);
+  assert.match(wordsOf(await search('3')), /Subscription 3 3 Broadcast 3 Lunch/);
+  assert.match(wordsOf(await search('TEA')), /Broadcast 2 More tea Broadcast 1 Tea is ready/);
+  assert.match(visitor.page.html, /name="q"[^>]*value="TEA"/);
+  // all have the same end
+  const words = wordsOf(await search(endpoint.slice(-8)));
+  assert.match(words, /Subscription 1 1 Subscription 2 2 Subscription 3 3/);
+  assert.match(wordsOf(await search('nothing')), /Nothing fits “nothing”\./);
+  assert.match(wordsOf(await search(hostile)), /Nothing fits “&lt;img/);
+  assert.equal((await search('x'.repeat(5000))).status, 200);
 });
 
 test('a path of the console that does not exist is a page of it', async (t) => {
@@ -575,7 +604,7 @@ test('a notification without title and text is refused at each step, and no prev
   const visitor = await signIn(operator);
   const blank = 'Title and text are both blank: give one of them.';
   await visitor.open('/console/send');
-  const preview = /<strong data-shows="title" dir="auto">([^<]*)</;
+  const preview = /<strong data-shows="title"[^>]*>([^<]*)</;
   assert.equal(preview.exec(visitor.page.html)![1], '');
   assert.deepEqual(faultsOf(visitor.page), {});
   for (const path of ['/console/send', '/console/send/confirm', '/console/send/test-group']) {

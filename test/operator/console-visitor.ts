@@ -69,7 +69,10 @@ export const decode = (text: string): string =>
 
 /** The words that a page shows. */
 export const wordsOf = ({ html }: Visitor['page']): string =>
-  html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+  html
+    .replaceAll('<wbr />', '')
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll(/\s+/g, ' ');
 
 export async function signIn(
   operator: RunningOperator,

@@ -219,7 +219,7 @@ test('a read-only operator sees everything and changes nothing; changes are in t
   for (const path of [`/console/broadcasts/${id}/cancel`, '/console/send', '/console/channels/edit']) {
     const page = await reader.open(path);
     assert.match(page.html, /You may look, and change nothing/, path);
-    assert.doesNotMatch(page.html, /<form[^>]*action="(?!\/console\/sign-out)/, path);
+    assert.doesNotMatch(page.html, /<form[^>]*action="(?!\/console\/(?:sign-out|search))/, path);
   }
   await operator.store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
   for (const path of ['/console/channels', '/console/broadcasts', '/console/subscriptions/1'])
@@ -388,7 +388,7 @@ test('a preview shows a language, or what a person gets with their data, as text
 
   await visitor.open('/console/send');
   const page = await visitor.submit('/console/send', { ...fields, shownUser: 'ada', step: 'edit' });
-  assert.match(page.html, /data-shows="title" dir="auto">Bom dia, &lt;b&gt;Ada&lt;\/b&gt;</);
+  assert.match(page.html, /data-shows="title"[^>]*>Bom dia, &lt;b&gt;Ada&lt;\/b&gt;</);
   const wrong = await visitor.submit('/console/send', { ...fields, title: 'Hello {', step: 'edit' });
   assert.match(wordsOf(wrong), /brace at character 7 belongs to no placeholder/);
 });
@@ -767,6 +767,18 @@ const marksOf = (lost: number) =>
 test('figures of a scale never stand on each other', () => {
   assert.deepEqual(marksOf(100), ['200', '0', '100']);
   assert.deepEqual(marksOf(9), ['200', '0']);
+});
+
+test('a day far above all others is cut, and says so', () => {
+  const days = [
+    { startMs: 0, gained: 80_000, lost: 100 },
+    { startMs: 86_400_000, gained: 150, lost: 80 },
+  ];
+  const text = htmlText(dayBars(days, 0, 3));
+  assert.match(text, /Cut, with a gap: 80,000 gained on 1970-01-01\.</);
+  const marks = [...text.matchAll(/<text[^>]*>\s*([^<]*?)\s*<\/text>/g)].map(([, mark]) => mark);
+  assert.deepEqual(marks, ['200', '0', '100']);
+  assert.match(text, /80,150 gained · 180 lost/);
 });
 
 test('subscriptions by day have every day in the table, gained and lost to one scale', () => {

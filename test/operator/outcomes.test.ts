@@ -17,7 +17,7 @@ import { until } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { commitSlices, madeUpBroadcast } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
-import { signIn } from './console-visitor.ts';
+import { signIn, wordsOf } from './console-visitor.ts';
 import { codeOf, startOperator, startStage, stoppedClock } from './running-operator.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -182,8 +182,7 @@ test('the console answers it on the pages of broadcast, person and subscription,
   );
   const { broadcast: second } = await sender.createBroadcast({ user: 'ada' }, message);
   const visitor = await signIn(operator, 'read');
-  const words = async (path: string): Promise<string> =>
-    (await visitor.open(path)).html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+  const words = async (path: string): Promise<string> => wordsOf(await visitor.open(path));
   const page = `/console/broadcasts/${broadcast.id}`;
 
   const all = await words(page);
@@ -770,12 +769,24 @@ test('few subscriptions of a push service or with a tag are found at once among 
     afterId?: number,
   ) => {
     const filter = { pushService, matching: tags && { tags } };
-    const found = await findSubscriptions(store.subscriptions, filter, { afterId, limit });
+    const found = await findSubscriptions(store, filter, { afterId, limit });
     return [found.items.map(({ id }) => id), found.next];
   };
   const last = rows - 4;
   assert.deepEqual(await find(apple), [[last + 1, last + 2, last + 3], last + 3]);
   assert.deepEqual(await find(apple, undefined, 4), [[last + 1, last + 2, last + 3, last + 4], undefined]);
+  // by the name that is shown, too, and then all hosts of it
+  await store.subscriptions.put(
+    { ...madeUpSubscription(0), endpoint: 'https://api.push.apple.com/1' },
+    vapidPublicKey,
+  );
+  const name = 'https://push.apple.com';
+  assert.deepEqual(await find(name), [[last + 1, last + 2, last + 3], last + 3]);
+  assert.deepEqual(await find(name, undefined, 3, last + 3), [[last + 4, rows + 1], undefined]);
+  assert.deepEqual(await find(name, { all: ['news'] }, 9), [
+    [last + 1, last + 2, last + 3, last + 4],
+    undefined,
+  ]);
   assert.deepEqual(await find(google), [[1, 2, 3], 3]);
   assert.deepEqual(await find('https://nobody.example'), [[], undefined]);
   for (const none of ['no origin', 'mailto:ops@example.org'])

@@ -1,6 +1,6 @@
 // `deskbell subscriptions show`: a subscription or a person's devices, and what became of broadcasts to them.
 import type { Command } from 'commander';
-import { hostOf, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { findPersonDevices } from '../../operator/searches.ts';
 import { readPayloadTexts } from '../../protocol/message/read-message.ts';
@@ -13,6 +13,7 @@ import type { Context } from '../command.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 const defaultLimit = 20;
 
@@ -134,5 +135,5 @@ function formatSubscription({
   const owner = user === undefined ? 'anonymous' : `user ${user}`;
   const tagged = tags.length === 0 ? 'no tags' : `tags ${tags.join(', ')}`;
   const times = `registered ${isoTime(createdAtMs)}, renewed ${isoTime(updatedAtMs)}`;
-  return `Subscription ${id}: ${hostOf(endpoint)}, ${owner}, ${tagged}, ${times}`;
+  return `Subscription ${id}: ${pushServiceName(endpoint)}, ${owner}, ${tagged}, ${times}`;
 }

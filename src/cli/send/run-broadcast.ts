@@ -1,11 +1,11 @@
 // The progress and the summary of a broadcast: a live line on a terminal, otherwise a line every few seconds if anything changed, or JSON
 // events; then counts that add up to the audience, push services, and alarms.
 import {
+  byPushService,
   formatAlarm,
   formatDuration,
   formatReached,
   formatShare,
-  hostOf,
   isoTime,
   nameBroadcast,
   nonZeroCounts,
@@ -15,7 +15,7 @@ import {
   totalReceipts,
 } from '../../delivery/broadcast/format-broadcast.ts';
 import { countMeanings, inactiveMeaning, receiptMeanings } from '../../delivery/broadcast/meanings.ts';
-import { formatWait, type Progress, waitsOf } from '../../delivery/broadcast/progress.ts';
+import { formatWait, type Progress, waitsByService } from '../../delivery/broadcast/progress.ts';
 import { alarmKey, formatReachability, watchPushServices } from '../../delivery/broadcast/watch.ts';
 import type { BroadcastRun } from '../../delivery/sender-interface.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -90,15 +90,17 @@ function originTable(
   if (origins.length === 0) return [];
   const columns = settlements.filter((name) => counts[name] > 0);
   const reported = receipts === undefined ? [] : receiptEvents;
-  const hostWidth = Math.max(12, ...origins.map(({ origin }) => hostOf(origin).length));
+  const services = byPushService(origins);
+  const reports = byPushService(receipts ?? []);
+  const width = Math.max(12, ...services.map(({ origin }) => origin.length));
   return [
     '',
-    style('dim', `  ${'PUSH SERVICE'.padEnd(hostWidth)}${cells([...columns, 'attempts', ...reported])}`),
-    ...origins.map((origin) => {
-      const counted = receipts?.find((ofOrigin) => ofOrigin.origin === origin.origin);
+    style('dim', `  ${'PUSH SERVICE'.padEnd(width)}${cells([...columns, 'attempts', ...reported])}`),
+    ...services.map((service) => {
+      const counted = reports.find(({ origin }) => origin === service.origin);
       const events = reported.map((event) => counted?.[event] ?? 0);
-      const numbers = [...columns.map((name) => origin[name]), origin.attempts, ...events].map(formatCount);
-      return `  ${hostOf(origin.origin).padEnd(hostWidth)}${cells(numbers)}`;
+      const numbers = [...columns.map((name) => service[name]), service.attempts, ...events].map(formatCount);
+      return `  ${service.origin.padEnd(width)}${cells(numbers)}`;
     }),
   ];
 }
@@ -116,8 +118,8 @@ export function formatProgress({ broadcast, ratePerSecond, etaSeconds, nextPartA
     `${formatCount(ratePerSecond)}/s`,
     ...(etaSeconds === undefined ? [] : [`${formatDuration(etaSeconds)} left`]),
     ...(nextPartAtMs === undefined ? [] : [`the next part starts at ${isoTime(nextPartAtMs)}`]),
-    ...waitsOf(broadcast).flatMap((wait) => (wait.for === 'now' ? [] : formatWait(wait))),
-    ...broadcast.origins.map(formatOrigin),
+    ...waitsByService(broadcast).flatMap((wait) => (wait.for === 'now' ? [] : formatWait(wait))),
+    ...byPushService(broadcast.origins).map(formatService),
   ].join('  ');
 }
 
@@ -125,9 +127,9 @@ export function formatProgress({ broadcast, ratePerSecond, etaSeconds, nextPartA
 export const formatPreparation = ({ id, recipients }: Broadcast): string =>
   `Broadcast ${id} is preparing: ${countOf(recipients, 'subscription')} found so far`;
 
-function formatOrigin(counts: OriginCounts): string {
+function formatService(counts: OriginCounts): string {
   const parts = settlements.filter((name) => counts[name] > 0);
-  return `${hostOf(counts.origin)}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'none settled yet'}`;
+  return `${counts.origin}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'none settled yet'}`;
 }
 
 /** Interval of progress lines without a terminal. */

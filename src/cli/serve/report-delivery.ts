@@ -1,7 +1,7 @@
 // Reports delivery: a line for each message (`--log-messages`), the log of `serve`, and what happens to broadcasts while this process
 // works. Messages are JSON on standard output with `--json`, otherwise text on standard error.
 import { hostname } from 'node:os';
-import { hostOf, isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import {
   type BroadcastEvent,
   formatReachability,
@@ -16,6 +16,7 @@ import type { Log } from '../../http/log.ts';
 import type { Store } from '../../store/store.ts';
 import { formatError } from '../output/failure.ts';
 import type { Output } from '../output/output.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 /** @param json whether the command prints JSON Lines */
 export const printMessages =
@@ -45,7 +46,7 @@ function formatMessage(record: MessageRecord): string {
   const to =
     subscriptionId === undefined ? 'a subscription that is not stored' : `subscription ${subscriptionId}`;
   const what = [
-    `${outcome} at ${hostOf(pushService)}`,
+    `${outcome} at ${pushServiceName(pushService)}`,
     ...(status === undefined ? [] : [`status ${status}`]),
     ...(reason === undefined ? [] : [reason]),
   ];

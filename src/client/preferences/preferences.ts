@@ -1,6 +1,8 @@
-// The page on which a reader chooses channels, and its texts. `{site}` is the page's host.
+// The page on which a reader chooses channels, and its texts. `{site}` is the page's host. A browser without notifications is offered them
+// first, unless it needs an invitation.
 import { chooseLanguage, directionOf, type Language } from '../choose-language.ts';
 import { type Channel, ClientError, createClient } from '../index.ts';
+import '../subscribe.ts';
 
 export interface Texts {
   readonly heading: string;
@@ -168,8 +170,11 @@ const main = element('preferences');
 const list = element('channels');
 const retry = element('retry');
 
-const client = createClient();
+const offer = document.querySelector('deskbell-subscribe')!;
+const isInvitedOnly = document.body.dataset['registrations'] === 'invited';
 
+const client = createClient();
+offer.client = client;
 document.documentElement.lang = lang;
 document.documentElement.dir = directionOf(lang);
 document.title = `${texts.heading} – ${location.host}`;
@@ -179,10 +184,19 @@ retry.textContent = texts.retry;
 main.hidden = false;
 retry.addEventListener('click', async () => {
   await load(client.resync());
-  // after success the button that had the focus is hidden
-  if (retry.hidden) list.querySelector('input')?.focus();
+  if (retry.hidden) focusFirst();
+});
+offer.addEventListener('deskbell-change', async () => {
+  if (offer.hidden || offer.getAttribute('state') !== 'subscribed') return;
+  await load(Promise.resolve());
+  if (offer.hidden) focusFirst();
 });
 await load(client.synced);
+
+/** After success the button that had the focus is hidden. */
+function focusFirst(): void {
+  list.querySelector('input')?.focus();
+}
 
 /** @param synced resolves when the service has the subscription */
 async function load(synced: Promise<unknown>): Promise<void> {
@@ -234,10 +248,12 @@ function itemOf({ name, title, language = '' }: Channel): HTMLLIElement {
 }
 
 function say(status: string, error?: unknown, before = ''): void {
-  element('status').textContent = status;
   const problem = error === undefined ? undefined : problemOf(error);
+  const isNew = problem === 'unsubscribed';
+  offer.hidden = !isNew || isInvitedOnly;
+  element('status').textContent = isNew && isInvitedOnly ? fill(texts.unsubscribed) : status;
   element('intro').hidden = list.childElementCount === 0;
-  element('problem').textContent = problem ? before + fill(texts[problem]) : '';
+  element('problem').textContent = problem && !isNew ? before + fill(texts[problem]) : '';
   retry.hidden = problem !== 'offline' && problem !== 'failed';
 }
 

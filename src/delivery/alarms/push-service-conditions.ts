@@ -5,11 +5,11 @@ import { heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions
 import type { TokenAnswers } from '../../store/alarms.ts';
 import type { StoredSenderReport } from '../../store/sending.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
-import { hostOf } from '../broadcast/format-broadcast.ts';
 import { meaningOf } from '../broadcast/meanings.ts';
 import { countOf as countWords } from '../../errors/format-count.ts';
 import { findUnreachable, type UnreachablePushService } from '../broadcast/watch.ts';
 import type { AlarmKind, FoundAlarm } from './standing-alarm.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 const link = '/console/push-services';
 export const vapidRefusedReason = 'vapid-refused';
@@ -19,36 +19,46 @@ export const unreachableAlarms = (senders: readonly StoredSenderReport[]): reado
   findUnreachable(senders).map(toUnreachable);
 
 /**
- * Push services that strangers have named share one alarm of each kind: there may be any number of them.
+ * The hosts of one push service share one alarm of each kind, and so do all push services that strangers have named: there may be any number
+ * of them.
  *
- * @param unlisted their hosts
+ * @param unlisted hosts that strangers have named
  */
 export function shareAlarms(
-  found: readonly FoundAlarm[],
+  all: readonly FoundAlarm[],
   unlisted: ReadonlySet<string>,
 ): readonly FoundAlarm[] {
+  const byService = Map.groupBy(all, ({ kind, pushService = '' }) => `${kind}:${pushService}`);
+  const found = [...byService.values()].map(join);
   const isShared = ({ pushService = '' }: FoundAlarm): boolean => unlisted.has(pushService);
   const byKind = Map.groupBy(found.filter(isShared), ({ kind }) => kind);
   const isSaid = ({ kind, pushService = '' }: FoundAlarm): boolean => pushService === '' && byKind.has(kind);
   return [...found.filter((alarm) => !isShared(alarm) && !isSaid(alarm)), ...byKind.values().map(toShared)];
 }
 
+function join(alarms: readonly FoundAlarm[]): FoundAlarm {
+  const [first, ...others] = alarms;
+  if (others.length === 0) return first!;
+  const broadcastIds = new Set(alarms.flatMap((alarm) => alarm.broadcastIds ?? []));
+  return {
+    ...first!,
+    sinceMs: Math.min(...alarms.map(({ sinceMs = Infinity }) => sinceMs)),
+    count: alarms.reduce((sum, { count }) => sum + count, 0),
+    broadcastIds: [...broadcastIds].toSorted((one, other) => one - other),
+  };
+}
+
 function toShared(alarms: readonly FoundAlarm[]): FoundAlarm {
-  const { pushService = '', what, remedy, ...first } = alarms[0]!;
+  const { pushService = '', what, remedy, ...joined } = join(alarms);
   const all = `${countWords(alarms.length, 'push service')} that nobody has listed`;
   const some = alarms.slice(0, 3).map((alarm) => alarm.pushService);
   const removal = '"deskbell subscriptions remove --push-service HOST" removes the subscriptions of one.';
   return {
-    ...first,
+    ...joined,
     pushService: '',
     what: what.replace(pushService, () => (alarms.length === 1 ? all : `Each of ${all}`)),
     remedy: `${remedy} ${removal}`,
     detail: [...some, ...(alarms.length > some.length ? ['…'] : [])].join(', '),
-    sinceMs: Math.min(...alarms.map(({ sinceMs = Infinity }) => sinceMs)),
-    count: alarms.reduce((sum, { count }) => sum + count, 0),
-    broadcastIds: [...new Set(alarms.flatMap(({ broadcastIds = [] }) => broadcastIds))].toSorted(
-      (one, other) => one - other,
-    ),
   };
 }
 
@@ -60,8 +70,8 @@ const toUnreachable = ({
   machines,
 }: UnreachablePushService): FoundAlarm => ({
   kind: 'unreachable',
-  pushService: hostOf(origin),
-  what: `${hostOf(origin)} cannot be reached`,
+  pushService: pushServiceName(origin),
+  what: `${pushServiceName(origin)} cannot be reached`,
   remedy: `Its messages wait and are tried again. ${remedyFor(obstacle, machines)}`,
   detail: reason,
   sinceMs,
@@ -82,8 +92,8 @@ export const heldAlarms = (
 ): readonly FoundAlarm[] =>
   held.map(({ origin, subscriptions, sinceMs }) => ({
     kind: heldDeletionsReason,
-    pushService: hostOf(origin),
-    what: `${hostOf(origin)}: ${meaningOf(heldDeletionsReason).meaning}`,
+    pushService: pushServiceName(origin),
+    what: `${pushServiceName(origin)}: ${meaningOf(heldDeletionsReason).meaning}`,
     remedy: meaningOf(heldDeletionsReason).remedy,
     sinceMs,
     count: subscriptions,

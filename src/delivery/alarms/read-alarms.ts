@@ -12,7 +12,6 @@ import {
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import type { SendingPause, StoredSenderReport } from '../../store/sending.ts';
 import type { Store } from '../../store/store.ts';
-import { hostOf } from '../broadcast/format-broadcast.ts';
 import { meaningOf } from '../broadcast/meanings.ts';
 import { explainPause, type InstallationWarning, type ReadWarnings } from './installation-warnings.ts';
 import {
@@ -79,7 +78,7 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
   ];
   const names = new Set(found.map(({ pushService = '' }) => pushService).filter((name) => name !== ''));
   const unlisted = await store.unlisted.among([...names].map((name) => `https://${name}`));
-  const standing = shareAlarms(found, new Set(unlisted.map(hostOf))).map(toStanding);
+  const standing = shareAlarms(found, new Set(unlisted.map(pushServiceName))).map(toStanding);
 
   const known = new Map(acknowledgements.map((acknowledgement) => [acknowledgement.alarm, acknowledgement]));
   const alarms = standing.map((alarm) => {
@@ -194,7 +193,7 @@ function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly
 
 function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: RaisedAlarm): FoundAlarm {
   const { meaning, remedy } = meaningOf(reason);
-  const pushService = hostOf(origin);
+  const pushService = pushServiceName(origin);
   const what = meaning || `Messages were not accepted: ${reason}.`;
   const newest = reason === vapidRefusedReason ? undefined : broadcastIds.at(-1);
   const isOfBroadcast = broadcastIds.length === 1 || origin === '';

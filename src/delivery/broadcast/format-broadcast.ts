@@ -15,6 +15,7 @@ import type { ReceiptCounts, ReceiptEvent } from '../../store/receipts.ts';
 import { notListedReason } from '../limits/not-sent.ts';
 import { chromeLimitReason } from '../limits/rate-limits.ts';
 import { type CountName, countNames } from './meanings.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 /** The counts that are not 0, in display order. */
 export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountName, number])[] {
@@ -104,9 +105,9 @@ export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | '
   if (origin === '') return `${detail} (${reason})`;
   if (reason === 'address-blocked') return detail;
   if (obstacles.has(reason)) return `${detail.replace(/\.$/, '')}; its messages wait`;
-  if (sentences.has(reason)) return `${hostOf(origin)}: ${detail}`;
+  if (sentences.has(reason)) return `${pushServiceName(origin)}: ${detail}`;
   const verb = reason === 'vapid-refused' ? 'refuses our token or key' : 'rejects messages';
-  return `${hostOf(origin)} ${verb}: ${reason}${detail === '' ? '' : ` (${detail})`}`;
+  return `${pushServiceName(origin)} ${verb}: ${reason}${detail === '' ? '' : ` (${detail})`}`;
 }
 
 /** `1:05:09`, `0:32` */
@@ -119,10 +120,21 @@ export function formatDuration(seconds: number): string {
     : `${minutes}:${twoDigits(whole % 60)}`;
 }
 
-/** `fcm.googleapis.com`, with the port if it is not the scheme's default. */
-export function hostOf(origin: string): string {
-  return URL.parse(origin)?.host ?? origin;
+/** Sums up what is counted by origin, the hosts of one push service together. @returns its name as `origin` */
+export function byPushService<Counts extends { readonly origin: string }>(
+  all: readonly Counts[],
+): readonly Counts[] {
+  const services = Map.groupBy(all, ({ origin }) => pushServiceName(origin));
+  return Array.from(services, ([origin, same]) => ({ ...same.reduce(addCounts), origin }));
 }
+
+const addCounts = <Counts extends object>(one: Counts, other: Counts): Counts =>
+  Object.fromEntries(
+    Object.entries(one).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? value + (other as Record<string, number>)[name]! : value,
+    ]),
+  ) as Counts;
 
 export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
 

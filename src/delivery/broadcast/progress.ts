@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Broadcast, type BroadcastStore, isOver, settlements } from '../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import { formatCount } from '../../errors/format-count.ts';
-import { hostOf, settledRows, stateOf } from './format-broadcast.ts';
+import { byPushService, settledRows, stateOf } from './format-broadcast.ts';
 
 /** Progress over all processes that deliver it. */
 export interface Progress {
@@ -37,7 +37,11 @@ export const waitMeanings: Readonly<Record<Wait['for'], string>> = {
 
 /** `12,000 held back by fcm.googleapis.com` */
 export const formatWait = ({ for: cause, rows, origin }: Wait): string =>
-  `${formatCount(rows)} ${waitMeanings[cause]}${origin === undefined ? '' : ` by ${hostOf(origin)}`}`;
+  `${formatCount(rows)} ${waitMeanings[cause]}${origin === undefined ? '' : ` by ${origin}`}`;
+
+/** As `waitsOf`, for display: with the name of the push service as `origin`, its hosts together. */
+export const waitsByService = (broadcast: Broadcast): readonly Wait[] =>
+  waitsOf({ ...broadcast, heldBack: byPushService(broadcast.heldBack) });
 
 /** The reasons for waiting, with their rows; they add up to the pending rows. */
 export function waitsOf({ counts, waiting, toRetry, heldBack, later }: Broadcast): readonly Wait[] {

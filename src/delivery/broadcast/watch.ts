@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alarm, type Broadcast, type BroadcastStore, isOver } from '../../store/broadcasts.ts';
 import type { SenderReports, StoredSenderReport } from '../../store/sending.ts';
-import { formatAlarm, formatState, hostOf, stateOf } from './format-broadcast.ts';
+import { formatAlarm, formatState, stateOf } from './format-broadcast.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 export interface WatchOptions {
   readonly signal: AbortSignal;
@@ -146,7 +147,7 @@ export function findUnreachable(reports: readonly StoredSenderReport[]): readonl
 
 /** `push.example.net cannot be reached from push-1: ….` */
 export function formatReachability(event: ReachabilityEvent): string {
-  const host = hostOf(event.origin);
+  const host = pushServiceName(event.origin);
   if (event.state === 'reachable') return `${host} can be reached again.`;
   const from = event.machines.join(', ');
   return `${host} cannot be reached from ${from}. Its messages wait and are tried again. ${event.reason}`.trimEnd();

@@ -92,6 +92,7 @@ function renderPage({ info, tags, paths }: OpenApiDocument): string {
       </head>
       <body>
         <header>
+          ${Object.hasOwn(paths, '/') && html`<p><a href="./">Back to the first page</a></p>`}
           <h1>${info.title}</h1>
           ${renderText(info.description)}
           <p>

@@ -23,14 +23,18 @@ const listQuery = {
   anyTag: tagList('With one of these tags at least.'),
   notTag: tagList('With none of these tags.'),
   pushService: Type.Optional(
-    Type.String({ description: 'Of this push service: an origin, such as https://fcm.googleapis.com.' }),
+    Type.String({
+      description:
+        'Of this push service: an origin, such as https://fcm.googleapis.com, or https://notify.windows.com for all hosts of Windows’.',
+    }),
   ),
 };
 
 export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): void {
   const operations = operationsOf(app, 'Subscriptions');
 
-  const { attempts, subscriptions } = parts.store;
+  const { store } = parts;
+  const { attempts, subscriptions } = store;
 
   operations.addList('/v1/subscriptions', {
     operationId: 'listSubscriptions',
@@ -42,7 +46,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
       const tags = { all: splitTags(tag), any: splitTags(anyTag), none: splitTags(notTag) };
       const isFiltered = [user, tag, anyTag, notTag].some((part) => part !== undefined);
       const matching = isFiltered ? checkExpression({ user, tags }) : undefined;
-      return findSubscriptions(subscriptions, { matching, pushService }, { afterId: cursor, limit });
+      return findSubscriptions(store, { matching, pushService }, { afterId: cursor, limit });
     },
   });
 

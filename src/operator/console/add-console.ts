@@ -25,6 +25,7 @@ import { addSchedulePages } from './pages/schedules.ts';
 import { addSendPages } from './pages/send.ts';
 import { addHeldDeletionPages, addPushServicesPage } from './pages/push-services.ts';
 import { addPeoplePages } from './pages/people.ts';
+import { addSearchPage } from './pages/search.ts';
 import { addSubscriptionPages } from './pages/subscriptions.ts';
 import { addOverview } from './pages/overview.ts';
 import { addSignIn } from './sign-in.ts';
@@ -45,6 +46,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
       addBroadcastsPage(scope, parts);
       addSchedulePages(scope, parts);
       addSendPages(scope, parts);
+      addSearchPage(scope, parts);
       addSubscriptionPages(scope, parts);
       addPeoplePages(scope, parts);
       addChannelPages(scope, parts);
@@ -76,7 +78,7 @@ function showErrors(app: FastifyInstance, sessions: ConsoleSessions, { log }: Op
     // who is signed in is told the cause
     const isTold = isOurs && fault.code !== 'ERR_INTERNAL' && request.operator !== null;
     const detail = isTold ? `${fault.message} ${words}` : words;
-    if (isOurs) log.error({ event: 'fault', method: request.method, url: request.url, error });
+    if (isOurs) log.error({ event: 'fault', method: request.method, url: request.url.split('?')[0], error });
     reply.code(status).headers(pageHeaders);
     // do not ask a store that has a fault
     const session = isOurs ? undefined : await findSession(request);

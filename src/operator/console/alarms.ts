@@ -8,7 +8,6 @@ import {
   rankOf,
   type StandingAlarm,
 } from '../../delivery/alarms/standing-alarm.ts';
-import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../delivery/broadcast/meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Alarm } from '../../store/broadcasts.ts';
@@ -18,6 +17,7 @@ import { counted, figure, figuresOf } from './figures.ts';
 import { audited, textField } from './forms.ts';
 import { broadcastLink, pages, sendPage } from './page.ts';
 import { type ConsoleSession, csrfField, sessionOf } from './sessions.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 export const renderAlarms = (alarms: readonly Html[]): Html =>
   html`${
@@ -90,7 +90,7 @@ export function renderAlarm(alarm: Alarm, broadcastId: number): Html {
   const { meaning, remedy } = meaningOf(reason);
   return notice(
     rankOf(reason) === 'urgent' ? 'bad' : 'warn',
-    origin === '' ? meaning || reason : `${hostOf(origin)}: ${meaning || reason}`,
+    origin === '' ? meaning || reason : `${pushServiceName(origin)}: ${meaning || reason}`,
     html`${remedy !== '' && html`<p>${remedy}</p>`}
       <p class="quiet small">
         ${shown('rows', rows, counted('message'))}, first ${shown('firstAt', firstAtMs, timeFromNow)} ·

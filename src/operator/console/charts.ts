@@ -234,7 +234,7 @@ function outcomeBars({ bars }: ServiceBars, scale: Scale): Html {
   return html`${paths}`;
 }
 
-const sumOf = (bar: Readonly<Record<Settlement, number>>): number =>
+export const sumOf = (bar: Readonly<Record<Settlement, number>>): number =>
   settlements.reduce((sum, outcome) => sum + bar[outcome], 0);
 
 /** Outcomes by push service, one chart below the other, all to one scale. @param scope of what time or broadcast */
@@ -364,20 +364,34 @@ export function dayBars(days: readonly SubscriptionDay[], sinceMs: number, count
     return byStart.get(startMs) ?? { startMs, gained: 0, lost: 0 };
   });
   const sumOfDays = (name: 'gained' | 'lost') => shown.reduce((sum, day) => sum + day[name], 0);
-  const scale = {
-    top: roundUp(Math.max(1, ...shown.map(({ gained }) => gained))),
-    bottom: roundUp(Math.max(...shown.map(({ lost }) => lost))),
+  const tops = {
+    gained: Math.max(1, topOf(shown.map(({ gained }) => gained))),
+    lost: topOf(shown.map(({ lost }) => lost)),
   };
+  const scale = { top: tops.gained, bottom: tops.lost };
   const zero = yOf(0, scale, dayChartHeight);
   const step = chartWidth / count;
   const bars = changes.map((name) => {
     const rects = shown.map((day, index) => {
       if (day[name] === 0) return '';
-      const barHeight = Math.max(2, zero - yOf(day[name], scale, dayChartHeight));
+      const barHeight = Math.max(2, zero - yOf(Math.min(day[name], tops[name]), scale, dayChartHeight));
       return rect(index * step, name === 'gained' ? zero - barHeight : zero, step - 2, barHeight);
     });
-    return html`<path class="fill-${name}" d="${rects.join('')}" />`;
+    const gaps = shown.map((day, index) => {
+      if (day[name] <= tops[name]) return '';
+      const end = yOf(name === 'gained' ? tops.gained : -tops.lost, scale, dayChartHeight);
+      return rect(index * step, name === 'gained' ? end + 6 : end - 9, step - 2, 3);
+    });
+    return html`<path class="fill-${name}" d="${rects.join('')}" /><path class="gap" d="${gaps.join('')}" />`;
   });
+  const cut = changes.flatMap((name) =>
+    shown
+      .filter((day) => day[name] > tops[name])
+      .map(
+        (day) =>
+          `${figure(`days.${name}`, day[name], dateOf(day.startMs))} ${name} on ${dateOf(day.startMs)}`,
+      ),
+  );
   const label = 'Subscriptions gained and lost by day (UTC)';
   const ticks = [0, Math.floor(count / 2), count - 1].map((index) => dateOf(shown[index]!.startMs));
   return html`${chartFrame(
@@ -391,7 +405,7 @@ export function dayBars(days: readonly SubscriptionDay[], sinceMs: number, count
     },
     { sinceMs, stepMs: dayMs, count, ticks: ticks as [string, string, string] },
   )}
-  ${legend(changes)}
+  ${cut.length > 0 && html`<p class="quiet small">Cut, with a gap: ${cut.join(', ')}.</p>`} ${legend(changes)}
   ${figuresTable(label, 'Day (UTC)', changes, [
     {
       rows: 'days',
@@ -405,6 +419,12 @@ export function dayBars(days: readonly SubscriptionDay[], sinceMs: number, count
       })),
     },
   ])}`;
+}
+
+/** The top of the scale: one value that is far above all others is cut, so that they can be read. */
+function topOf(values: readonly number[]): number {
+  const [highest = 0, second = 0] = values.toSorted((one, other) => other - one);
+  return roundUp(second > 0 && highest > 4 * second ? 1.25 * second : highest);
 }
 
 const dateOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10);

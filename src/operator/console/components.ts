@@ -3,6 +3,7 @@ import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { escapeControls, escapeProse } from '../../errors/untrusted-text.ts';
 import { html, type Html } from '../../http/description/html.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { figure } from './figures.ts';
 import type { Fields } from './forms.ts';
@@ -36,10 +37,17 @@ export function formatSpan(seconds: number, maxUnits = 2): string {
 }
 
 /** Shows identifiers and texts of strangers, with control and invisible characters escaped, isolated from the text around them. */
-export const untrusted = (text: string): Html => html`<bdi>${escapeControls(text)}</bdi>`;
+export const untrusted = (text: string): Html => html`<bdi>${breakable(escapeControls(text))}</bdi>`;
 
 /** The title or text of a message as readers see it, with joiners, in the direction of its first letter. */
 export const prose = (text: string): Html => html`<bdi>${escapeProse(text)}</bdi>`;
+
+/** The name of a push service. @param address an origin, an endpoint, or the name */
+export const service = (address: string): Html => breakable(pushServiceName(address));
+
+/** Hosts break at their dots. */
+const breakable = (text: string): Html =>
+  html`${text.split(/(?=\.\w)/).map((part, index) => html`${index > 0 && html`<wbr />`}${part}`)}`;
 
 /** A time to the minute, in UTC until the page's script shows the reader's own zone. */
 export const time = (atMs: number): Html => timeElement(atMs, 16);

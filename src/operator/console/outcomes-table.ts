@@ -1,7 +1,6 @@
 // Tables of outcomes: answers by push service and reason, attempts, outcomes of subscriptions, and the newest broadcasts to a subscription
 // or person. A broadcast is named by its title, otherwise its text, otherwise its number.
 import { countMeanings, meaningOf } from '../../delivery/broadcast/meanings.ts';
-import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import {
   describeAttempt,
@@ -27,6 +26,7 @@ import {
   time,
   untrusted,
   type Variant,
+  service,
 } from './components.ts';
 import { figure, figuresOf } from './figures.ts';
 import { idField } from './forms.ts';
@@ -81,7 +81,7 @@ export function answersTable(answers: readonly AnswerCount[], none: string, scop
     sums
       .slice(0, shownAnswers)
       .map((sum) => [
-        pushServiceName(sum.origin),
+        service(sum.origin),
         badge(sum.outcome, sum.outcome === 'rejected' ? 'bad' : 'plain'),
         sum.status === undefined ? '' : figure('answer.status', sum.status, nameAnswer(sum, scope), String),
         figure('answer.rows', sum.rows, nameAnswer(sum, scope)),
@@ -137,7 +137,7 @@ export function attemptsTable(attempts: readonly AttemptRecord[], none: string):
       return [
         shown('at', attempt.atMs, time),
         subscriptionLink(attempt.subscriptionId),
-        hostOf(attempt.origin),
+        service(attempt.origin),
         html`${shown('outcome', attempt.outcome, (outcome) => badge(outcome, tones[outcome]))}${
           attempt.attempt > 1 && ` attempt ${shown('number', attempt.attempt)}`
         }`,
@@ -232,7 +232,7 @@ const renderAttempts = (outcome: RowOutcome): Html | false =>
   html`<details>
     <summary>${figure('outcome.attempts', outcome.attempts.length, nameOutcome(outcome))} attempts</summary>
     <ol reversed class="plain">
-      ${outcome.attempts.map((attempt) => html`<li>${hostOf(attempt.origin)}: ${describeOne(attempt)}</li>`)}
+      ${outcome.attempts.map((attempt) => html`<li>${service(attempt.origin)}: ${describeOne(attempt)}</li>`)}
     </ol>
   </details>`;
 

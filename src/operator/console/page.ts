@@ -130,36 +130,53 @@ export interface Page {
 /** @throws {Error} if nobody is signed in */
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
   const session = sessionOf(reply.request);
-  const done = renderDone(session, reply.request.query);
-  return reply.headers(pageHeaders).send(renderPage(session, page, done));
+  const { query } = reply.request;
+  const done = renderDone(session, query);
+  return reply.headers(pageHeaders).send(renderPage(session, page, done, textField(query, 'q')));
 }
 
 function renderPage(
   session: ConsoleSession,
   { title, entry, actions, lead, content, isForChange = false, liveUrl, status = [] }: Page,
   done: Html | false,
+  sought: string,
 ): string {
   const now = figure('page.readAt', Date.now(), '', exactTime);
+  const current = entry ?? (Object.hasOwn(pages, title) && title);
   return renderDocument(
     title,
     html`<body data-live="${liveUrl ?? ''}" data-status="${escapeControls(JSON.stringify(status))}">
       <a class="skip" href="#main">Skip to the content</a>
       <header class="bar">
         <a class="brand" href="${pages.Overview}">${icon} Deskbell</a>
-        <nav aria-label="Pages">
-          <ul>
-            ${Object.entries(pages).map(
-              ([name, url]) => html`<li>${linkToCurrent(url, name, name === (entry ?? title))}</li>`,
-            )}
-          </ul>
-        </nav>
-        <div class="who small">
-          <span>
-            <span class="quiet">Signed in as</span>
-            <strong><bdi>${session.operator.name}</bdi></strong>
-            ${!session.mayChange && html`<span class="quiet">(read only)</span>`}
-          </span>
-          ${postForm(session, '/console/sign-out', 'Sign out', { style: 'small-button' })}
+        <form class="find" method="get" action="/console/search" role="search" aria-label="Everything">
+          <input
+            type="search"
+            name="q"
+            placeholder="Search"
+            value="${sought}"
+            aria-label="Search for a user, an id, the end of an endpoint, or words of a message"
+          />
+        </form>
+        <button type="button" class="menu-button" popovertarget="menu">
+          ${current === false ? 'Menu' : html`<span class="quiet">Menu</span> ${current}`}
+        </button>
+        <div id="menu" class="menu" popover>
+          <nav aria-label="Pages">
+            <ul>
+              ${Object.entries(pages).map(
+                ([name, url]) => html`<li>${linkToCurrent(url, name, name === current)}</li>`,
+              )}
+            </ul>
+          </nav>
+          <div class="who small">
+            <span>
+              <span class="quiet">Signed in as</span>
+              <strong><bdi>${session.operator.name}</bdi></strong>
+              ${!session.mayChange && html`<span class="quiet">(read only)</span>`}
+            </span>
+            ${postForm(session, '/console/sign-out', 'Sign out', { style: 'small-button' })}
+          </div>
         </div>
       </header>
       <main id="main" tabindex="-1">

@@ -190,8 +190,8 @@ function renderSurface(surface: Surface, fields: Fields): Html {
       <span class="picture" aria-hidden="true"
         ><img src="${picture}" alt="" ${surface.pictures.includes('icon') && html`data-shows="icon"`}
       /></span>
-      <strong data-shows="title" dir="auto">${title}</strong>
-      <p class="message" data-shows="message" dir="auto">${message}</p>
+      <strong data-shows="title" data-sample="Title" dir="auto">${title}</strong>
+      <p class="message" data-shows="message" data-sample="What you want to say" dir="auto">${message}</p>
       ${
         style === 'windows' &&
         html`<span class="image small quiet" ${hiddenUnless(fields, 'image')}>The image stands here.</span>`

@@ -32,7 +32,7 @@ export async function addPushRoutes(app: ServiceApp, settings: Settings): Promis
   addReceiptRoute(app, settings);
   if (settings.channels) {
     addChannelsRoute(app, settings);
-    addPreferencesPage(app);
+    addPreferencesPage(app, settings);
   }
   addClientFiles(app);
 }
@@ -70,10 +70,12 @@ const pageFiles = [
 const contentSecurityPolicy =
   "default-src 'self'; img-src data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types deskbell";
 
-function addPreferencesPage(app: ServiceApp): void {
+function addPreferencesPage(app: ServiceApp, { registrations = 'open' }: Settings): void {
   const tag = 'Files';
+  const { contentType, read } = clientFile('preferences/index.html');
   serveFile(app, '/preferences', {
-    ...clientFile('preferences/index.html'),
+    contentType,
+    read: async () => String(await read()).replace('{{registrations}}', registrations),
     operationId: 'getPreferencesPage',
     tag,
     summary: 'The page on which a reader chooses channels',

@@ -35,7 +35,11 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
   return {
     now: database.clock.now,
     given,
-    endpoint: { column: 'endpoint_hash', valueOf: hashEndpoint },
+    endpoint: {
+      column: 'endpoint_hash',
+      valueOf: hashEndpoint,
+      place: `(split_part(endpoint, '/', 3) collate "C")`,
+    },
     tags: {
       ofRow: `coalesce(to_jsonb(s.tags), '[]')`,
       table: '(select unnest(tags) as tag from deskbell.subscriptions where tags is not null) t',

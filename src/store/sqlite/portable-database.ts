@@ -38,7 +38,11 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
   return {
     now: database.now,
     given,
-    endpoint: { column: 'endpoint', valueOf: String },
+    endpoint: {
+      column: 'endpoint',
+      valueOf: String,
+      place: "substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8)",
+    },
     tags: {
       ofRow: `(select json_group_array(tag) from (
                  select tag from subscription_tags where subscription_id = s.id order by tag))`,

@@ -112,8 +112,7 @@ const waits = (cause: Parameters<typeof ofCause>[2]): FigureOracle =>
   ofStory((story, world, [, origin]) =>
     count(
       story,
-      (row) =>
-        isPending(row) && causeOf(row, world) === cause && (origin === undefined || row.origin === origin),
+      (row) => isPending(row) && causeOf(row, world) === cause && (origin === undefined || isOf(row, origin)),
     ),
   );
 
@@ -149,9 +148,9 @@ const precision = (percent: number): FigureOracle =>
   });
 
 const ofOrigin = (figure: (rows: Story['rows'], story: Story, world: World) => number): FigureOracle =>
-  ofStory((story, world, [, host]) =>
+  ofStory((story, world, [, name]) =>
     figure(
-      story.rows.filter(({ origin }) => origin === `https://${host}`),
+      story.rows.filter((row) => isOf(row, name)),
       story,
       world,
     ),
@@ -182,11 +181,11 @@ const raised =
 
 const service =
   (figure: (reports: readonly Readonly<Record<string, unknown>>[]) => unknown): FigureOracle =>
-  (world, [host]) =>
+  (world, [name]) =>
     figure(
       world.senders
         .flatMap(({ pushServices }) => pushServices)
-        .filter(({ origin }) => origin === `https://${host}`) as never,
+        .filter((reported) => isOf(reported, name)) as never,
     );
 const total = (name: string): FigureOracle =>
   service((all) => all.reduce((one, each) => one + (each[name] as number), 0));
@@ -204,10 +203,9 @@ const held =
 
 const visits =
   (isMeant: (elapsedMs: number) => boolean): FigureOracle =>
-  (world, [host]) =>
-    world.people.filter(
-      ({ isStored, origin }) => isStored && origin === `https://${host}` && isMeant(world.nowMs - noonMs),
-    ).length;
+  (world, [name]) =>
+    world.people.filter((person) => person.isStored && isOf(person, name) && isMeant(world.nowMs - noonMs))
+      .length;
 
 const stored = (world: World): number => world.people.filter(({ isStored }) => isStored).length;
 const now: FigureOracle = (_world, _of, { value }) => {

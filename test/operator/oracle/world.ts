@@ -666,7 +666,9 @@ export function alarmsOf(story: Story): readonly {
     .toSorted((one, other) => one.firstAtMs - other.firstAtMs || (one.origin < other.origin ? -1 : 1));
 }
 
-const hostOf = (origin: string): string => new URL(origin).host;
+const domains = ['push.services.mozilla.com', 'push.apple.com', 'notify.windows.com'];
+const nameOf = (origin: string): string =>
+  domains.find((domain) => isOf({ origin }, domain)) ?? new URL(origin).host;
 
 export interface ExpectedAlarm {
   readonly id: string;
@@ -684,7 +686,7 @@ export function standingAlarms(world: World): readonly ExpectedAlarm[] {
   const kept = stories.filter(({ endedAtMs = Infinity }) => endedAtMs >= nowMs - dayMs);
   const origins = [...new Set(people.map(({ origin }) => origin))];
   for (const origin of origins) {
-    const host = hostOf(origin);
+    const service = nameOf(origin);
     for (const { reason } of Object.values(saidBy)) {
       const met = kept.flatMap((story) =>
         alarmsOf(story)
@@ -693,7 +695,7 @@ export function standingAlarms(world: World): readonly ExpectedAlarm[] {
       );
       if (met.length > 0)
         found.push({
-          id: `${reason}:${host}`,
+          id: `${reason}:${service}`,
           rank: reason === 'vapid-refused' ? 'urgent' : 'note',
           count: Math.max(...met.map(({ rows }) => rows)),
           sinceMs: Math.min(...met.map(({ firstAtMs }) => firstAtMs)),
@@ -705,7 +707,7 @@ export function standingAlarms(world: World): readonly ExpectedAlarm[] {
     );
     if (held.length > 0)
       found.push({
-        id: `deletions-held:${host}`,
+        id: `deletions-held:${service}`,
         rank: 'soon',
         count: held.length,
         sinceMs: Math.min(...held),
@@ -720,7 +722,7 @@ export function standingAlarms(world: World): readonly ExpectedAlarm[] {
     );
     if (unreachable.length > 0)
       found.push({
-        id: `unreachable:${host}`,
+        id: `unreachable:${service}`,
         rank: 'urgent',
         count: new Set(unreachable.map(({ machine }) => machine)).size,
         sinceMs: Math.min(...unreachable.map(({ sinceMs }) => sinceMs)),

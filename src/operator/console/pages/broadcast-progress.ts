@@ -1,7 +1,7 @@
 // The progress of a broadcast in figures, and its outcomes over time and by push service.
 import {
+  byPushService,
   formatShare,
-  hostOf,
   nonZeroCounts,
   shareOfAccepted,
   stateOf,
@@ -18,14 +18,14 @@ import {
   measureReach,
   outlookOf,
   rateOf,
-  waitsOf,
+  waitsByService,
 } from '../../../delivery/broadcast/progress.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { isOver, settlements, type Broadcast, type OriginCounts } from '../../../store/broadcasts.ts';
 import { receiptEvents } from '../../../store/receipts.ts';
 import type { LeftOut } from '../../../store/split-audience.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
-import { progressBar, reachedFigure, reachedWords, serviceCharts, toServiceBars } from '../charts.ts';
+import { progressBar, reachedFigure, reachedWords, serviceCharts, sumOf, toServiceBars } from '../charts.ts';
 import {
   capitalize,
   empty,
@@ -36,6 +36,7 @@ import {
   tile,
   timeFromNow,
   untrusted,
+  service,
 } from '../components.ts';
 import { figure, figuresOf } from '../figures.ts';
 
@@ -108,7 +109,7 @@ const leftOutLabels: Readonly<Record<keyof typeof leftOutMeanings, string>> = {
 
 /** `247 to be tried again, 12,000 held back by fcm.googleapis.com` */
 const describePending = (broadcast: Broadcast): string =>
-  waitsOf(broadcast)
+  waitsByService(broadcast)
     .map((wait) =>
       figure(`broadcast.waits.${wait.for}`, wait.rows, `${broadcast.id} ${wait.origin ?? ''}`.trim(), () =>
         formatWait(wait),
@@ -164,12 +165,25 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
   const widest = Math.max(...intervals.map(({ widthMs }) => widthMs));
   const firstMs = Math.min(broadcast.startAtMs, intervals[0]!.startMs);
   const sinceMs = firstMs - (firstMs % widest);
-  const spanMs = last.startMs + last.widthMs - sinceMs;
+  const endMs = endOf(last);
+  const mostMs = endOf(findMost(intervals));
+  const isCut = endMs - sinceMs > 2 * (mostMs - sinceMs);
+  const spanMs = (isCut ? mostMs : endMs) - sinceMs;
   const stepMs = widest * Math.ceil(spanMs / widest / maxBars);
-  const count = Math.max(minBars, 2 * Math.ceil(spanMs / stepMs / 2));
-  const after = (bars: number) => formatSpan((bars * stepMs) / 1000);
-  const axis = { sinceMs, stepMs, count, ticks: ['start', after(count / 2), after(count)] } as const;
+  const bars = Math.ceil(spanMs / stepMs) + Number(isCut);
+  const count = Math.max(minBars, 2 * Math.ceil(bars / 2));
+  const after = (passed: number) => formatSpan((passed * stepMs) / 1000);
+  const end = after(count) + (endMs > sinceMs + count * stepMs ? ' and later' : '');
+  const axis = { sinceMs, stepMs, count, ticks: ['start', after(count / 2), end] } as const;
   return serviceCharts(toServiceBars(intervals, axis), axis, `broadcast ${broadcast.id}`);
+}
+
+const endOf = ({ startMs, widthMs }: OutcomeInterval): number => startMs + widthMs;
+
+/** With it, 99 % of what came of the broadcast has come: the rest must not flatten the chart. */
+function findMost(intervals: readonly OutcomeInterval[]): OutcomeInterval {
+  let rest = intervals.reduce((sum, interval) => sum + sumOf(interval), 0) * 0.99;
+  return intervals.find((interval) => (rest -= sumOf(interval)) <= 0)!;
 }
 
 /** Keeps a run of a second from being one bar as wide as the page. */
@@ -177,8 +191,9 @@ const minBars = 10;
 const maxBars = 60;
 
 export function renderServices({ id, origins, heldBack, receipts }: Broadcast): Html {
-  const suspendedRows = new Map(heldBack.map(({ origin, rows }) => [origin, rows]));
-  const reported = new Map(receipts?.map((counts) => [counts.origin, counts]));
+  const services = byPushService(origins);
+  const suspendedRows = new Map(byPushService(heldBack).map(({ origin, rows }) => [origin, rows]));
+  const reported = new Map(byPushService(receipts ?? []).map((counts) => [counts.origin, counts]));
   const events = receipts === undefined ? [] : receiptEvents;
   // Leave out columns that are empty everywhere.
   const outcomes = settlements.filter((name) => origins.some((counts) => counts[name] > 0));
@@ -193,16 +208,16 @@ export function renderServices({ id, origins, heldBack, receipts }: Broadcast): 
     ),
   ] as const;
   const columns = Object.fromEntries(figures.map(([name]) => [capitalize(name), 'number'] as const));
-  const rows = origins
-    .slice(0, maxOrigins)
+  const rows = services
+    .slice(0, maxServices)
     .map((counts) => [
-      hostOf(counts.origin),
+      service(counts.origin),
       ...figures.map(([name, figureOf]) =>
-        figure(`broadcast.ofOrigin.${name}`, figureOf(counts), `${id} ${hostOf(counts.origin)}`),
+        figure(`broadcast.ofOrigin.${name}`, figureOf(counts), `${id} ${counts.origin}`),
       ),
     ]);
   return html`${table('Outcomes per push service', { 'Push service': 'short', ...columns }, rows, 'Nothing has been sent yet.')}
-  ${moreHosts(origins.length - maxOrigins)}`;
+  ${moreHosts(services.length - maxServices)}`;
 }
 
-const maxOrigins = 20;
+const maxServices = 20;

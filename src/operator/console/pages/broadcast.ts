@@ -7,7 +7,6 @@ import {
   formatAlarm,
   formatAskedAudience,
   formatCreator,
-  hostOf,
   stateOf,
 } from '../../../delivery/broadcast/format-broadcast.ts';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
@@ -190,7 +189,7 @@ function renderAlarmsOf(
 ): Html {
   const concerning = standing.filter((alarm) => concerns(alarm, broadcast));
   const isSaid = ({ origin, reason }: Alarm): boolean =>
-    concerning.some(({ kind, pushService }) => kind === reason && pushService === hostOf(origin));
+    concerning.some(({ kind, pushService }) => kind === reason && pushService === pushServiceName(origin));
   return renderAlarms([
     ...concerning.map((alarm) => renderStanding(alarm, session)),
     ...broadcast.alarms.filter((alarm) => !isSaid(alarm)).map((alarm) => renderAlarm(alarm, broadcast.id)),
@@ -200,7 +199,7 @@ function renderAlarmsOf(
 /** Whether an alarm is about the whole installation, about a push service of the broadcast, or about the broadcast itself. */
 function concerns({ kind, pushService, broadcastIds }: StandingAlarm, { id, origins }: Broadcast): boolean {
   if (broadcastIds.includes(id) || installationKinds.has(kind)) return true;
-  return origins.some(({ origin }) => [hostOf(origin), pushServiceName(origin)].includes(pushService));
+  return origins.some(({ origin }) => pushServiceName(origin) === pushService);
 }
 
 /** What screen readers announce. */

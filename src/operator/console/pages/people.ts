@@ -1,7 +1,6 @@
 // A person: devices, data, choices of channels, outcomes of broadcasts, and removal.
 import type { FastifyInstance } from 'fastify';
 import { countAudience } from '../../../delivery/broadcast/estimate-audience.ts';
-import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { checkUser } from '../../../audience/user-and-tags.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { OperatorContext } from '../../context.ts';
@@ -17,6 +16,7 @@ import {
   time,
   untrusted,
   urlWith,
+  service,
 } from '../components.ts';
 import { counted, figure } from '../figures.ts';
 import { audited, textField, textFields } from '../forms.ts';
@@ -115,7 +115,7 @@ function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
     [
       ...stored.map(({ id, endpoint, tags, createdAtMs, updatedAtMs }) => [
         subscriptionLink(id),
-        hostOf(endpoint),
+        service(endpoint),
         badge('stored', 'good'),
         renderTags(tags),
         figure('subscription.createdAt', createdAtMs, id, time),
@@ -123,7 +123,7 @@ function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
       ]),
       ...ended.map(({ id, endpoint, goneAtMs }) => [
         subscriptionLink(id),
-        hostOf(endpoint),
+        service(endpoint),
         html`${badge('ended', 'warn')}
           <div>${figure('subscription.endedAt', goneAtMs, id, time)}</div>`,
         '',

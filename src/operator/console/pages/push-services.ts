@@ -3,7 +3,6 @@
 import type { FastifyInstance } from 'fastify';
 import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';
 import type { FoundAlarm } from '../../../delivery/alarms/standing-alarm.ts';
-import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { pushServiceName } from '../../../protocol/known-push-services.ts';
 import type { AnswerCount } from '../../../store/attempts.ts';
@@ -13,7 +12,18 @@ import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { type PushServiceView, readPushServices } from '../../push-services.ts';
 import { sumsText, toServiceBars } from '../charts.ts';
-import { badge, card, formatSpan, live, moreHosts, table, time, untrusted, urlWith } from '../components.ts';
+import {
+  badge,
+  card,
+  formatSpan,
+  live,
+  moreHosts,
+  table,
+  time,
+  untrusted,
+  urlWith,
+  service as nameOf,
+} from '../components.ts';
 import { counted, figure, figuresOf } from '../figures.ts';
 import { audited, idField, textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
@@ -55,12 +65,12 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
 }
 
 function toQuestion({ origin, subscriptions }: HeldOrigin): Question {
-  const count = figure('held.subscriptions', subscriptions, hostOf(origin), counted('subscription'));
+  const count = figure('held.subscriptions', subscriptions, new URL(origin).host, counted('subscription'));
   return {
     title: `Delete ${count}?`,
     entry: 'Push services',
-    consequence: html`${hostOf(origin)} calls them gone, and accepted almost nothing at the same time. Their
-    browsers get nothing more until their pages register them again.`,
+    consequence: html`${pushServiceName(origin)} calls them gone, and accepted almost nothing at the same
+    time. Their browsers get nothing more until their pages register them again.`,
     button: `Delete ${count}`,
     fields: { origin, subscriptions: String(subscriptions) },
     backUrl,
@@ -76,9 +86,9 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
       'Held deletions',
       { 'Push service': 'short', Subscriptions: 'number', Since: 'short', Decision: 'short' },
       held.map(({ origin, subscriptions, sinceMs }) => [
-        hostOf(origin),
-        figure('held.subscriptions', subscriptions, hostOf(origin)),
-        figure('held.since', sinceMs, hostOf(origin), time),
+        renderHeldBy(origin),
+        figure('held.subscriptions', subscriptions, new URL(origin).host),
+        figure('held.since', sinceMs, new URL(origin).host, time),
         changes(
           session,
           html`${postForm(session, '/console/held-deletions/discard', 'Keep them', {
@@ -92,6 +102,13 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
       ]),
     )}`;
 }
+
+/** The host decides, so it is named if the push service has more. */
+const renderHeldBy = (origin: string): Html => {
+  const { host } = new URL(origin);
+  return html`${nameOf(origin)}
+  ${host !== pushServiceName(origin) && html`<div class="quiet small">${host}</div>`}`;
+};
 
 /** How many of the newest broadcasts are examined for what was not accepted. */
 const recentBroadcasts = 20;
@@ -130,7 +147,7 @@ export function addPushServicesPage(
 
 async function renderParts(store: Store) {
   const [services, hour, day] = await Promise.all([
-    readPushServices(store),
+    readPushServices(store, pushServiceName),
     renderHour(store),
     store.statistics.outcomes({ width: 'coarse', sinceMs: store.now() - judgedMs }),
   ]);
@@ -151,12 +168,12 @@ function renderNow(services: readonly PushServiceView[], unanimous: readonly Fou
       'In flight': 'number',
     },
     services.slice(0, shownServices).map((service) => {
-      const shown = figuresOf('service', hostOf(service.origin));
+      const shown = figuresOf('service', service.origin);
       return [
-        hostOf(service.origin),
+        nameOf(service.origin),
         renderState(
           service,
-          unanimous.find(({ pushService }) => pushService === pushServiceName(service.origin)),
+          unanimous.find(({ pushService }) => pushService === service.origin),
         ),
         shown('connections', service.connections),
         service.latencyMs === undefined ? '' : `${shown('latencyMs', service.latencyMs)} ms`,
@@ -178,7 +195,7 @@ const breakerBadges = {
 /** @param alarm what nearly all of its answers mean */
 function renderState(service: PushServiceView, alarm: FoundAlarm | undefined): Html {
   const { origin, breaker, breakerReason, refusedKeys, throttled, unreachableMs } = service;
-  const shown = figuresOf('service', hostOf(origin));
+  const shown = figuresOf('service', origin);
   if (unreachableMs !== undefined) {
     return html`${badge('cannot be reached', 'bad')}
       <span class="quiet"
@@ -209,7 +226,7 @@ async function renderHour(store: Store): Promise<Html> {
     'Push services in the last hour',
     { 'Push service': 'short', Messages: 'number', 'What came of them': 'words' },
     services.map(({ pushService, sums }) => [
-      pushService,
+      nameOf(pushService),
       figure('services.attempts', sums.attempts, `lastHour ${pushService}`),
       sumsText(sums, `lastHour ${pushService}`),
     ]),

@@ -1,6 +1,6 @@
 // Subscriptions by user, tag, push service and id; and one with the outcomes of its broadcasts. Endpoints and keys are never shown.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { byPushService } from '../../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { type AudienceExpression, checkExpression } from '../../../audience/user-and-tags.ts';
@@ -21,6 +21,7 @@ import {
   table,
   time,
   timeFromNow,
+  service,
 } from '../components.ts';
 import {
   changes,
@@ -78,10 +79,12 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
       content: table(
         'Last visits',
         visitColumns,
-        counts.map(({ pushService, visits }) => [
-          hostOf(pushService),
-          ...visitNames.map((name) => figure(`visits.${name}`, visits[name], hostOf(pushService))),
-        ]),
+        byPushService(counts.map(({ pushService: origin, visits }) => ({ origin, ...visits }))).map(
+          ({ origin, ...visits }) => [
+            service(origin),
+            ...visitNames.map((name) => figure(`visits.${name}`, visits[name], origin)),
+          ],
+        ),
         'No subscriptions yet.',
       ),
     });
@@ -144,7 +147,7 @@ async function renderList(
   try {
     subscriptionField(given, 'id');
     const filter = { matching: readExpression(given), pushService: readOrigin(given['pushService'] ?? '') };
-    found = await findSubscriptions(store.subscriptions, filter, { afterId, limit: pageRows });
+    found = await findSubscriptions(store, filter, { afterId, limit: pageRows });
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
     return notice('bad', 'This cannot be searched for', html`<p>${error.message}</p>`);
@@ -192,7 +195,7 @@ function renderRow(subscription: StoredSubscription): readonly (string | Html)[]
   const { id, endpoint, createdAtMs } = subscription;
   return [
     subscriptionLink(id),
-    hostOf(endpoint),
+    service(endpoint),
     renderUser(subscription),
     renderTags(subscription.tags),
     figure('subscription.createdAt', createdAtMs, id, time),
@@ -208,7 +211,7 @@ function renderFacts(subscription: StoredSubscription): Html {
   const { id, endpoint, createdAtMs, updatedAtMs, vapidPublicKey, language, timeZone } = subscription;
   const shown = figuresOf('subscription', id);
   return facts([
-    ['Push service', hostOf(endpoint)],
+    ['Push service', service(endpoint)],
     ['User', renderUser(subscription)],
     ['Tags', subscription.tags.length === 0 ? 'none' : renderTags(subscription.tags)],
     ['Language', language ?? 'unknown'],
