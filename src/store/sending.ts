@@ -137,6 +137,8 @@ export interface SenderReport {
   /** `worker`: delivers broadcasts. `single`: sends single messages. */
   readonly kind: 'worker' | 'single';
   readonly startedAtMs: number;
+  /** The contact that its tokens name; absent in the report of an earlier version. */
+  readonly subject?: string | undefined;
   /** How far the clocks of push services are ahead of the store's; absent before they were compared. */
   readonly clockDifferenceMs?: number | undefined;
   readonly pushServices: readonly ReportedPushService[];

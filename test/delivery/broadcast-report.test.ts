@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertDelivered, formatProgress, summarize } from '../../src/cli/send/run-broadcast.ts';
-import { findUnanimous } from '../../src/delivery/alarms/push-service-conditions.ts';
+import { findManyEnded, findUnanimous } from '../../src/delivery/alarms/push-service-conditions.ts';
 import { stateOf, totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { measureReach } from '../../src/delivery/broadcast/progress.ts';
 import { htmlText } from '../../src/http/description/html.ts';
@@ -250,16 +250,17 @@ interface Answers {
 
 /** The alarms over these intervals, the oldest first, one in each millisecond. */
 const alarmsOf = (...intervals: readonly Answers[]) =>
-  findUnanimous(
-    intervals.map((answers, index) => ({
-      startMs: index,
-      widthMs: 1,
-      pushService: 'push.example.net',
-      attempts: 0,
-      ...noOutcomes,
-      ...answers,
-    })),
-  );
+  findUnanimous(answersAt('push.example.net', intervals));
+
+const answersAt = (pushService: string, intervals: readonly Answers[]): readonly OutcomeInterval[] =>
+  intervals.map((answers, index) => ({
+    startMs: index,
+    widthMs: 1,
+    pushService,
+    attempts: 0,
+    ...noOutcomes,
+    ...answers,
+  }));
 const kindsOf = (...intervals: readonly Answers[]): readonly string[] =>
   alarmsOf(...intervals).map(({ kind }) => kind);
 
@@ -288,4 +289,22 @@ test('the newest hundred answers decide, whatever was before', () => {
 test('an alarm says since when it is so, and of how many messages', () => {
   const [alarm] = alarmsOf({ accepted: 50 }, { rejected: 30 }, { rejected: 70 }, { rejected: 40 });
   assert.deepEqual([alarm?.sinceMs, alarm?.count, alarm?.unit], [1, 140, 'message']);
+});
+
+const manyEnded = (apple: readonly Answers[], ...others: readonly Answers[]) =>
+  findManyEnded([...answersAt('push.apple.com', apple), ...answersAt('fcm.googleapis.com', others)]).map(
+    ({ kind, sinceMs, count }) => [kind, sinceMs, count],
+  );
+
+test('Apple ends many subscriptions if it is 5 % of its answers and three times the share elsewhere', () => {
+  const elsewhere = { accepted: 990, gone: 10 };
+  const many = { accepted: 380, gone: 24 };
+  const found = [['many-ended', 1, 24]];
+  assert.deepEqual(manyEnded([{ accepted: 10 }, many], elsewhere), found);
+  assert.deepEqual(manyEnded([{ accepted: 10 }, { accepted: 480, gone: 24 }], elsewhere), [], 'below 5 %');
+  assert.deepEqual(manyEnded([{ accepted: 10, gone: 19 }], elsewhere), [], 'too few');
+  assert.deepEqual(manyEnded([many], { accepted: 950, gone: 50 }), [], 'as elsewhere');
+  assert.deepEqual(manyEnded([many], { accepted: 99 }), [], 'too few to compare with');
+  assert.deepEqual(manyEnded([{ gone: 400 }], elsewhere), [], 'all have another alarm');
+  assert.deepEqual(findManyEnded(answersAt('fcm.googleapis.com', [many])), []);
 });

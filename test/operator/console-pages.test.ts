@@ -222,6 +222,26 @@ test('one search finds a user, an id, the end of an endpoint and words, and open
   assert.equal((await search('x'.repeat(5000))).status, 200);
 });
 
+test('the page of keys names the contact in tokens, who names it, and whether Apple takes it', async (t) => {
+  const operator = await startOperator(t);
+  const visitor = await signIn(operator);
+  assert.match(wordsOf(await visitor.open('/console/keys')), /No process is sending now\./);
+  const report = { machine: 'push-1', kind: 'worker', startedAtMs: 1, pushServices: [] } as const;
+  for (const [processId, subject] of [
+    'mailto:ops@example.org',
+    'mailto:ops@host.internal',
+    undefined,
+  ].entries())
+    await operator.store.senders.put({ ...report, id: `sender-${processId}`, processId, subject });
+  const words = wordsOf(await visitor.open('/console/keys'));
+  assert.match(words, /mailto:ops@example\.org push-1, process 0 takes it/);
+  assert.match(
+    words,
+    /mailto:ops@host\.internal push-1, process 1 refuses it BadJwtToken: Apple takes no VAPID subject at host\.internal/,
+  );
+  assert.doesNotMatch(words, /process 2/);
+});
+
 test('a path of the console that does not exist is a page of it', async (t) => {
   const visitor = await signIn(await startOperator(t));
   for (const path of ['/console/nothing', '/console/broadcasts/1/nothing', '/console/broadcasts/7']) {

@@ -576,7 +576,7 @@ test('the review says how many get which text, who is left out, held or would ge
     ofFirst,
     /left out It was left out, since its browser reported no click on the last 2 broadcasts/,
   );
-  assert.match(words, /Text Recipients German \(de\) 6 Portuguese \(pt\) 8 the message’s own 7/);
+  assert.match(words, /Text Recipients Portuguese \(pt\) 8 German \(de\) 6 the message’s own 7/);
   assert.match(words, /Time Recipients Time zones \S+ \S+ UTC 7 Asia\/Tokyo/);
   assert.match(words, new RegExp(`Channel news .*Quiet hours ${quietHours} Time zone Europe/Berlin`));
   assert.match(html, /Guten Morgen/);

@@ -604,7 +604,12 @@ test('a report that is on its way when its sender ends is taken back too', async
     },
     remove: async () => void calls.push('removed'),
   } as unknown as SenderReports;
-  const end = startSenderReport(senders, { snapshot: () => [] }, 'worker', { differenceMs: undefined });
+  const end = startSenderReport(
+    senders,
+    { snapshot: () => [] },
+    { kind: 'worker' },
+    { differenceMs: undefined },
+  );
   t.mock.timers.tick(2000);
   const ended = end();
   isAnswered.resolve();
@@ -617,8 +622,8 @@ test('a sender of single messages says nothing until it has sent, and then repea
   const transport = createTransport();
   t.mock.timers.enable({ apis: ['setInterval'] });
   const noClock = { differenceMs: undefined };
-  const end = startSenderReport(store.senders, transport, 'single', noClock);
-  const endWorker = startSenderReport(store.senders, { snapshot: () => [] }, 'worker', noClock);
+  const end = startSenderReport(store.senders, transport, { kind: 'single' }, noClock);
+  const endWorker = startSenderReport(store.senders, { snapshot: () => [] }, { kind: 'worker' }, noClock);
   t.mock.timers.tick(2000);
   await untilReported(store);
   assert.deepEqual(

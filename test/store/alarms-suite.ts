@@ -344,7 +344,7 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
         ]),
         [
           ['fcm.googleapis.com', 10, 'BadJwtToken', heldSinceMs, [id]],
-          ['updates.push.services.mozilla.com', 3, 'bad claims', nowMs, [second]],
+          ['push.services.mozilla.com', 3, 'bad claims', nowMs, [second]],
         ],
       );
       await tell(1, 0, { vapidPublicKey: `${vapidPublicKey}-next` });

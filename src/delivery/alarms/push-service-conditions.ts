@@ -190,6 +190,44 @@ function judge(pushService: string, newestFirst: readonly OutcomeInterval[]): re
   return [];
 }
 
+/** At least one answer in this many calls the subscription ended, and this many times the share that it is elsewhere. */
+const manyEnded = { answersPerEnd: 20, timesElsewhere: 3 } as const;
+
+const apple = 'push.apple.com';
+
+/**
+ * Apple ends a subscription whose messages show no notification, without a word: more of its subscriptions end than others. That all end, and
+ * too few answers to judge by, are not this.
+ *
+ * @param intervals of one day
+ */
+export function findManyEnded(intervals: readonly OutcomeInterval[]): readonly FoundAlarm[] {
+  const { here = [], elsewhere = [] } = Object.groupBy(intervals, ({ pushService }) =>
+    pushService === apple ? 'here' : 'elsewhere',
+  );
+  const [its, others] = [here.reduce(add, noAnswers), elsewhere.reduce(add, noAnswers)];
+  const isMany = (answers: Answers): boolean =>
+    answers.gone > 0 && answers.gone * manyEnded.answersPerEnd >= sum(answers);
+  const isLikeElsewhere =
+    its.gone * sum(others) < manyEnded.timesElsewhere * others.gone * sum(its) || sum(others) < judgedAnswers;
+  if (its.gone < deletionGuardPolicy.minWindowAnswers || !isMany(its) || isLikeElsewhere) return [];
+  if (findUnanimous(here).length > 0) return [];
+  return [
+    {
+      kind: 'many-ended',
+      pushService: apple,
+      what: `${apple} ends many more subscriptions than other push services`,
+      remedy:
+        'Safari ends a subscription after about three messages that showed no notification: a service worker of your own must show one for each. ' +
+        'People who remove your web app from the Home Screen end theirs too.',
+      sinceMs: here.find(isMany)!.startMs,
+      count: its.gone,
+      unit: 'subscription',
+      link,
+    },
+  ];
+}
+
 const noAnswers: Answers = { accepted: 0, gone: 0, rejected: 0 };
 
 const add = (one: Answers, other: Answers): Answers => ({

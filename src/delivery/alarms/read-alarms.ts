@@ -15,6 +15,7 @@ import type { Store } from '../../store/store.ts';
 import { meaningOf } from '../broadcast/meanings.ts';
 import { explainPause, type InstallationWarning, type ReadWarnings } from './installation-warnings.ts';
 import {
+  findManyEnded,
   findUnanimous,
   heldAlarms,
   judgedMs,
@@ -73,6 +74,7 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
     ...unreachableAlarms(senders),
     ...refusedTokens(suspended, raised),
     ...findUnanimous(intervals, (name) => named.has(name)),
+    ...findManyEnded(intervals).filter(({ pushService = '' }) => !named.has(pushService)),
     ...heldAlarms(held, broadcastsOf),
     ...raised.filter((alarm) => stillStands(alarm, tokenAnswers)).map(fromRaised),
   ];

@@ -16,8 +16,10 @@ export const alarmKinds = [
   'vapid-refused',
   'accepts-nothing',
   'all-gone',
+  'many-ended',
   'deletions-held',
   'counts-differ',
+  'chrome-limit',
 ] as const;
 
 export type AlarmKind = (typeof alarmKinds)[number];
@@ -53,8 +55,10 @@ const ranks: Readonly<Record<AlarmKind, AlarmRank>> = {
   'vapid-refused': 'urgent',
   'accepts-nothing': 'urgent',
   'all-gone': 'soon',
+  'many-ended': 'note',
   'deletions-held': 'soon',
   'counts-differ': 'soon',
+  'chrome-limit': 'soon',
 };
 
 const isAlarmKind = (kind: string): kind is AlarmKind => Object.hasOwn(ranks, kind);

@@ -170,7 +170,8 @@ export function openMessagePath(
     pace: transport.pace,
     deferral: transport.deferral,
     withdraw: transport.withdraw,
-    startReport: (kind) => store && startSenderReport(store.senders, transport, kind, clockCheck),
+    startReport: (kind) =>
+      store && startSenderReport(store.senders, transport, { kind, subject: vapid.subject }, clockCheck),
     close: transport.close,
   };
 }

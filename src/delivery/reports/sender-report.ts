@@ -14,17 +14,17 @@ const maxPushServices = 50;
 /**
  * Starts reporting. A store that cannot be written fails the sending itself, not this.
  *
- * @param kind a `single` sender reports only after it has sent
+ * @param self a `single` sender reports only after it has sent
  * @returns ends it and withdraws the report
  */
 export function startSenderReport(
   senders: SenderReports,
   transport: Pick<Transport, 'snapshot'>,
-  kind: SenderReport['kind'],
+  { kind, subject }: Pick<SenderReport, 'kind' | 'subject'>,
   clockCheck: Pick<ClockCheck, 'differenceMs'>,
 ): () => Promise<void> {
   const id = randomUUID();
-  const head = { id, machine: hostname(), processId: process.pid, kind, startedAtMs: Date.now() };
+  const head = { id, machine: hostname(), processId: process.pid, kind, subject, startedAtMs: Date.now() };
   let last: string | undefined;
   let intervals = 0;
 

@@ -13,11 +13,12 @@ export const languageFields = ['languages', 'newLanguage'] as const;
 const maxLanguages = 50;
 const single = Object.entries(textDescriptions).filter(([name]) => name !== 'actions');
 
-/** Canonical tags. */
+/** Canonical tags, in the order of their names. */
 export const languagesOf = (fields: Fields): readonly string[] =>
   textField(fields, 'languages')
     .split(' ', maxLanguages)
-    .filter((tag) => readLanguage(tag) === tag);
+    .filter((tag) => readLanguage(tag) === tag)
+    .toSorted(byName);
 
 /** The names of all fields of the languages. */
 export const textNames = (fields: Fields): readonly string[] =>
@@ -42,7 +43,7 @@ export function addLanguage(fields: Fields): Fields {
   return {
     ...fields,
     newLanguage: '',
-    languages: [...new Set([...languages, language])].toSorted().join(' '),
+    languages: [...new Set([...languages, language])].join(' '),
   };
 }
 
@@ -88,13 +89,17 @@ export function fromTexts(texts: Readonly<Record<string, MessageTexts>>): Fields
         ]),
     ].map(([name, value]) => [nameOf(language, name), value ?? ''] as const),
   );
-  return { languages: Object.keys(texts).toSorted().join(' '), ...Object.fromEntries(fields) };
+  return { languages: Object.keys(texts).join(' '), ...Object.fromEntries(fields) };
 }
 
 const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'code' });
 
 /** `German (de)` */
 export const describeLanguage = (language: string): string => `${names.of(language)} (${language})`;
+
+/** Sorts languages as people look for them. */
+export const byName = (one: string, other: string): number =>
+  describeLanguage(one).localeCompare(describeLanguage(other), 'en');
 
 /** A group of fields for each language, and a field to add one. Works without a script. */
 export const renderLanguages = (form: FormState): Html =>

@@ -73,10 +73,12 @@ export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[
   const { id, texts = [], recipients, state } = broadcast;
   const others = texts.reduce((sum, text) => sum + text.recipients, 0);
   const byText = [
-    ...texts.map(
-      (text) =>
-        [text.language, figure('broadcast.ofText', text.recipients, `${id} ${text.language}`)] as const,
-    ),
+    ...texts
+      .toSorted((one, other) => other.recipients - one.recipients)
+      .map(
+        (text) =>
+          [text.language, figure('broadcast.ofText', text.recipients, `${id} ${text.language}`)] as const,
+      ),
     [undefined, figure('broadcast.ofText', recipients - others, `${id} `)] as const,
   ];
   if (state === 'preparing')

@@ -42,7 +42,7 @@ import { counted, figure, figuresOf, idText } from '../figures.ts';
 import { audited, idField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { titleOf } from '../outcomes-table.ts';
-import { describeLanguage } from '../languages.ts';
+import { byName, describeLanguage } from '../languages.ts';
 import { optionFacts, renderTexts } from '../preview.ts';
 import { hasReaders, renderReaders } from '../reader-counts.ts';
 import { chosenAttempts, readAttempts, renderAttempts } from './broadcast-attempts.ts';
@@ -259,14 +259,16 @@ function renderMessage(broadcast: Broadcast, texts: ReadonlyMap<string, Uint8Arr
         : [['Idempotency key', untrusted(givenKey(idempotencyKey))] as const]),
     ])}
     ${renderPayload('Payload', payload, `${id}`)}
-    ${[...texts].map(([language, text]) =>
-      renderPayload(
-        `In ${describeLanguage(language)}`,
-        text,
-        `${id} ${language}`,
-        renderTexts(readPayloadTexts(text)),
-      ),
-    )}`,
+    ${[...texts]
+      .toSorted(([one], [other]) => byName(one, other))
+      .map(([language, text]) =>
+        renderPayload(
+          `In ${describeLanguage(language)}`,
+          text,
+          `${id} ${language}`,
+          renderTexts(readPayloadTexts(text)),
+        ),
+      )}`,
   );
 }
 

@@ -3,7 +3,9 @@
 import type { FastifyInstance } from 'fastify';
 import { lookUp } from '../../../errors/look-up.ts';
 import { html, type Html } from '../../../http/description/html.ts';
+import { findAppleSubjectFault } from '../../../protocol/vapid.ts';
 import type { AuditRecord } from '../../../store/operators.ts';
+import type { StoredSenderReport } from '../../../store/sending.ts';
 import type { VapidKeyState } from '../../../store/vapid-keys.ts';
 import type { OperatorContext } from '../../context.ts';
 import { readPage } from '../../searches.ts';
@@ -129,7 +131,11 @@ const states: Readonly<Record<VapidKeyState | 'foreign', readonly [tone: Variant
 
 export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): void {
   app.get('/keys', async (_request, reply) => {
-    const [keys, counts] = await Promise.all([store.vapidKeys.list(), store.vapidKeys.countSubscriptions()]);
+    const [keys, counts, senders] = await Promise.all([
+      store.vapidKeys.list(),
+      store.vapidKeys.countSubscriptions(),
+      store.senders.list(),
+    ]);
     const rows = keys.map(({ publicKey, state: known }) => {
       const [tone, meaning] = states[known ?? 'foreign'];
       return [
@@ -152,6 +158,7 @@ export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): v
           rows,
           'There is no key yet.',
         )}
+        ${card('Contact (subject)', renderContacts(senders))}
         ${card(
           'Changing keys',
           html`<p>
@@ -165,4 +172,33 @@ deskbell keys retire PUBLIC-KEY      # removes a private half once nobody needs 
       `,
     });
   });
+}
+
+/** Each process names its own in its tokens. */
+function renderContacts(senders: readonly StoredSenderReport[]): Html {
+  const bySubject = Map.groupBy(
+    senders.filter(({ subject }) => subject !== undefined),
+    ({ subject }) => subject!,
+  );
+  return html`<p>
+      Push services find it in each request, and may write there. Apple refuses all messages if its domain
+      cannot exist.
+    </p>
+    ${table(
+      'Contacts',
+      { Contact: 'words', 'Named by': 'words', Apple: 'words' },
+      Array.from(bySubject, ([subject, same]) => {
+        const fault = findAppleSubjectFault(subject);
+        return [
+          untrusted(subject),
+          untrusted(
+            [...new Set(same.map(({ machine, processId }) => `${machine}, process ${processId}`))].join('; '),
+          ),
+          fault === undefined
+            ? badge('takes it', 'good')
+            : html`${badge('refuses it', 'bad')} <span class="quiet">${fault}</span>`,
+        ];
+      }),
+      'No process is sending now. Each names the contact that it is started with: --subject, or “subject” in its configuration.',
+    )}`;
 }

@@ -2,6 +2,7 @@
 // after a question that names their number.
 import type { FastifyInstance } from 'fastify';
 import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';
+import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import type { FoundAlarm } from '../../../delivery/alarms/standing-alarm.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { pushServiceName } from '../../../protocol/known-push-services.ts';
@@ -11,6 +12,7 @@ import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { type PushServiceView, readPushServices } from '../../push-services.ts';
+import { renderAlarms, renderStanding } from '../alarms.ts';
 import { sumsText, toServiceBars } from '../charts.ts';
 import {
   badge,
@@ -115,14 +117,25 @@ const recentBroadcasts = 20;
 
 export function addPushServicesPage(
   app: FastifyInstance,
-  { store }: OperatorContext,
+  { store, readWarnings }: OperatorContext,
   addLive: AddLive,
 ): void {
-  addLive('/live/push-services', async () => ({ shared: await renderParts(store) }));
+  const readOwn = async () => {
+    const { standing } = await readAlarms(store, readWarnings);
+    const concerned = standing.filter(({ pushService }) => pushService !== '');
+    return (session: ConsoleSession) => ({
+      alarms: renderAlarms(concerned.map((alarm) => renderStanding(alarm, session))),
+    });
+  };
+  addLive('/live/push-services', async () => {
+    const [shared, own] = await Promise.all([renderParts(store), readOwn()]);
+    return { shared, own };
+  });
 
   app.get('/push-services', async (request, reply) => {
     const session = sessionOf(request);
-    const [parts, held, answers] = await Promise.all([
+    const [own, parts, held, answers] = await Promise.all([
+      readOwn(),
       renderParts(store),
       store.heldDeletions.list(),
       readAnswers(store),
@@ -131,6 +144,7 @@ export function addPushServicesPage(
       title: 'Push services',
       liveUrl: '/console/live/push-services',
       content: html`
+        ${live('alarms', own(session).alarms)}
         ${held.length > 0 && card('Deletions that wait for you', renderHeldDeletions(held, session))}
         ${card('Now', live('now', parts.now))} ${card('The last hour', live('hour', parts.hour))}
         ${card(
