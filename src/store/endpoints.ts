@@ -33,7 +33,7 @@ export function createEndpoints({ read, endpoint: { place } }: PortableDatabase)
   return {
     hosts: async () => {
       const rows = await read<{ readonly place: string }>(selectPlaces);
-      return rows.map(({ place: text }) => URL.parse(text)?.host ?? text);
+      return rows.map(({ place: text }) => text.replaceAll(/^https?:\/\/|\/$/g, ''));
     },
     endingIn: async (end, limit) => {
       const ids: number[] = [];

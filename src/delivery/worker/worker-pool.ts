@@ -26,7 +26,7 @@ const sizeFlags = ['max-semi-space-size', 'min-semi-space-size', 'max-old-space-
 let starting = 0;
 
 /** Starts a thread with the heap limits of a delivery thread, whatever flags this process was started with. */
-function startThread(file: string, options: ThreadOptions): Worker {
+export function startThread(file: string, options: ThreadOptions): Worker {
   setFlagsFromString(pretenuringFlag);
   // V8 reads the flags when the thread makes its heap; later threads of the process get its own flags again
   if (starting === 0) for (const flag of sizeFlags) setFlagsFromString(`--${flag}=0`);
