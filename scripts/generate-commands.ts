@@ -101,7 +101,11 @@ function wordOf(argument: Argument): string {
 
 function describe({ description, argChoices, defaultValue }: Option): string {
   const choices =
-    argChoices === undefined ? '' : ` One of ${argChoices.map((choice) => `\`${choice}\``).join(', ')}.`;
+    argChoices === undefined
+      ? ''
+      : argChoices.length > 12 // they would not fit into a cell
+        ? ` One of ${argChoices.length} that \`--help\` lists.`
+        : ` One of ${argChoices.map((choice) => `\`${choice}\``).join(', ')}.`;
   const fallback =
     defaultValue === undefined || defaultValue === false ? '' : ` Default: \`${String(defaultValue)}\`.`;
   return `${description}${choices}${fallback}`;

@@ -44,7 +44,13 @@ export type {
   RowState,
   RowWait,
 } from './store/attempts.ts';
-export type { AskedAudience, BroadcastCreator, ListKind } from './store/broadcasts.ts';
+export type {
+  AskedAudience,
+  BroadcastCreator,
+  ListKind,
+  OutcomeAudience,
+  OutcomeGroup,
+} from './store/broadcasts.ts';
 export type { Message, MessageAction, MessageTexts } from './protocol/message/message.ts';
 export type { Outcome, RetryReason } from './protocol/outcome.ts';
 export type { PushResponse } from './protocol/outcome.ts';

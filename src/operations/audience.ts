@@ -5,7 +5,7 @@ import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts'
 import type { SubscriptionInput } from '../delivery/message-path/subscription-input.ts';
 import { idKeywords, Type, type Schema } from '../http/schema.ts';
 import { maxEndpointLength } from '../protocol/endpoint-policy.ts';
-import type { AskedAudience, ListKind } from '../store/broadcasts.ts';
+import { type AskedAudience, type ListKind, type OutcomeGroup, outcomeGroups } from '../store/broadcasts.ts';
 
 /** The limit is in bytes; a user never has more characters than bytes. */
 export const userKeywords = { minLength: 1, maxLength: maxUserBytes, format: 'user' } as const;
@@ -46,6 +46,27 @@ const matchingAudience = Type.Model(
         description: 'The subscriptions of a user, or with tags, or both.',
       },
     ),
+  ),
+);
+
+/** Some of an earlier broadcast. */
+const outcomeAudience = Type.Model(
+  'OutcomeAudience',
+  Type.Object(
+    {
+      broadcast: Type.Integer({ ...idKeywords, description: 'Of an earlier broadcast.' }),
+      outcome: Type.Unsafe<OutcomeGroup>({
+        type: 'string',
+        enum: outcomeGroups,
+        description:
+          'An outcome; `missed`: ended without getting it, except those in doubt; why they were left out; or, of those accepted, what their browsers reported or did not.',
+      }),
+    },
+    {
+      additionalProperties: false,
+      description:
+        'The stored subscriptions with an outcome in an earlier broadcast, looked up once, when the broadcast is made.',
+    },
   ),
 );
 
@@ -111,11 +132,12 @@ export const audienceSchema = Type.Model(
         allAudience,
         one('AudienceOfIds', 'ids', Type.Array(Type.Integer(idKeywords), { minItems: 1, maxItems: maxIds })),
         matchingAudience,
+        outcomeAudience,
         one('AudienceOfSubscriptions', 'subscriptions', Type.Array(pushSubscriptionSchema, { minItems: 1 })),
       ],
       {
         description:
-          'Every subscription; some by id; those of a user or with tags at this moment; or some that need not be stored.',
+          'Every subscription; some by id; those of a user or with tags at this moment; those with an outcome in an earlier broadcast; or some that need not be stored.',
       },
     ),
   ),
@@ -147,6 +169,7 @@ export const askedAudienceSchema = Type.Model(
           }),
         ),
         matchingAudience,
+        outcomeAudience,
       ],
       {
         description: 'As the request has it; of a list its kind alone. Absent if it was not recorded.',

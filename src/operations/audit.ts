@@ -1,7 +1,9 @@
 // An audit record as it is shown.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { lookUp } from '../errors/look-up.ts';
 import { Type } from '../http/schema.ts';
 import type { AuditRecord } from '../store/operators.ts';
+import type { Store } from '../store/store.ts';
 import type { View } from './operation.ts';
 
 /** A change by an operator. */
@@ -28,4 +30,32 @@ export const auditView: View<AuditRecord> = {
     status: 200,
   },
   toJson: ({ atMs, ...record }) => ({ at: isoTime(atMs), ...record }),
+};
+
+export const changesSchema = Type.Array(auditView.schema, {
+  description:
+    'Of one: what operators and commands have done to it, newest first, at most 20, as long as the audit is kept.',
+});
+
+export interface Changed {
+  readonly changes: readonly AuditRecord[];
+}
+
+const shownChanges = 20;
+
+/** Reads the newest changes of a thing that took place. @param target such as `broadcast 7` */
+export const readChanges = async ({ audit }: Pick<Store, 'audit'>, target: string) =>
+  (await audit.list({ target, limit: shownChanges })).filter(({ status = 500 }) => status < 400);
+
+const doneTo: Readonly<Record<string, string>> = {
+  create: 'created',
+  pause: 'paused',
+  resume: 'resumed',
+  cancel: 'cancelled',
+};
+
+/** `paused by ada` */
+export const formatChange = ({ action, operator }: AuditRecord): string => {
+  const [, verb = action] = action.split('.');
+  return `${lookUp(doneTo, verb) ?? verb} by ${operator}`;
 };

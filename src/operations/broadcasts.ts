@@ -20,9 +20,11 @@ import { readPayloadTexts } from '../protocol/message/read-message.ts';
 import { type Broadcast, settlements } from '../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../store/delivery-options.ts';
 import { leftOutCodes } from '../store/split-audience.ts';
+import type { AuditRecord } from '../store/operators.ts';
 import type { OutcomeInterval } from '../store/statistics.ts';
 import { alarmToJson, alarmView } from './alarms.ts';
 import { askedAudienceSchema } from './audience.ts';
+import { auditView, changesSchema } from './audit.ts';
 import { storedOptionSchemas } from './message.ts';
 import { idParams, operation, type View } from './operation.ts';
 
@@ -67,7 +69,7 @@ const receiptCounts = Type.Model(
 const creator = (model: string, name: string, schema: Schema, description: string): Schema =>
   Type.Model(model, Type.Object({ [name]: schema }, { additionalProperties: false, description }));
 
-const creatorSchema = Type.Model(
+export const creatorSchema = Type.Model(
   'BroadcastCreator',
   Type.Union(
     [
@@ -212,6 +214,7 @@ const schema = Type.Model(
     reachTimes: Type.Optional(
       Type.Array(reachTime, { description: 'Of one broadcast; lists leave them out.' }),
     ),
+    changes: Type.Optional(changesSchema),
     ...storedOptionSchemas,
     idempotencyKey: Type.Optional(Type.String()),
     createdAt: moment,
@@ -270,10 +273,12 @@ export const broadcastWithTimesToJson = (
   broadcast: Broadcast,
   intervals: readonly OutcomeInterval[],
   leftOut: object,
+  changes: readonly AuditRecord[],
 ): object => ({
   ...broadcastView.toJson(broadcast),
   leftOut,
   reachTimes: measureReach(broadcast, intervals),
+  changes: changes.map(auditView.toJson),
 });
 
 /** Without the title, for events, webhooks and logs, so that message texts reach only their readers. Times are ISO 8601. */

@@ -24,6 +24,7 @@ const heldDeletionView: View<HeldOrigin> = {
 
 const params = {
   origin: Type.String({
+    format: 'plain-text',
     description: 'Of the push service, percent-encoded: https%3A%2F%2Ffcm.googleapis.com',
   }),
 };

@@ -1,10 +1,13 @@
 // People: what the application stores about a person, and what the person has chosen.
+import { createHash, randomBytes } from 'node:crypto';
 import { maxChannels } from '../audience/channels.ts';
 import type { Person, PersonChange } from '../audience/person.ts';
+import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import { maxLanguageCharacters } from '../protocol/language.ts';
 import { channelNameSchema } from './channels.ts';
 import type { RemovedPerson } from '../store/remove-person.ts';
+import type { Store } from '../store/store.ts';
 import { userKeywords } from './audience.ts';
 import { operation, type OperationContext, type View } from './operation.ts';
 
@@ -104,7 +107,73 @@ export const updatePerson = operation({
   run: ({ store }, { user, ...change }) => store.readers.setPerson(user, change),
 });
 
-const removedPersonView: View<RemovedPerson> = {
+/** What was deleted, and what proves it later. */
+export interface PersonRemoval extends RemovedPerson {
+  readonly removalReceipt: string;
+}
+
+/** Names a removal in the audit. Without the receipt, which alone has the salt, nobody can tell whose it was. */
+const receiptTarget = (user: string, receipt: string): string =>
+  `receipt ${createHash('sha256').update(`${receipt}\0${user}`).digest('base64url')}`;
+
+/** @param operator who removes them */
+export async function removeWithReceipt(
+  { audit, people }: Pick<Store, 'audit' | 'people'>,
+  user: string,
+  operator: string,
+): Promise<PersonRemoval> {
+  const removed = await people.remove(user, operator);
+  const removalReceipt = randomBytes(16).toString('base64url');
+  const record = { operator, action: 'person.removed', target: receiptTarget(user, removalReceipt) };
+  await audit.finish(await audit.begin(record), { status: 200 });
+  return { ...removed, removalReceipt };
+}
+
+/** What is known of the removal of a person. */
+export interface CheckedRemoval {
+  /** Absent: the receipt is not of this person, or the audit of that time is no longer kept. */
+  readonly removedAtMs?: number | undefined;
+  readonly by?: string | undefined;
+  /** How many they have now: they may have subscribed again. */
+  readonly subscriptions: number;
+}
+
+export async function checkRemoval(
+  { audit, subscriptions }: Pick<Store, 'audit' | 'subscriptions'>,
+  user: string,
+  receipt: string,
+): Promise<CheckedRemoval> {
+  const [record] = await audit.list({ target: receiptTarget(user, receipt), limit: 1 });
+  const count = await subscriptions.count({ user });
+  return { removedAtMs: record?.atMs, by: record?.operator, subscriptions: count };
+}
+
+export const checkedRemovalView: View<CheckedRemoval> = {
+  schema: Type.Model(
+    'CheckedRemoval',
+    Type.Object({
+      removedAt: Type.Optional(
+        Type.String({
+          format: 'date-time',
+          description:
+            'Absent: the receipt is not of this person, or the audit of that time is no longer kept.',
+        }),
+      ),
+      by: Type.Optional(Type.String({ description: 'Who removed them.' })),
+      subscriptions: Type.Integer({
+        minimum: 0,
+        description: 'How many they have now: they may have subscribed again.',
+      }),
+    }),
+  ),
+  example: { removedAt: '2027-01-01T09:00:00.000Z', by: 'ada', subscriptions: 0 },
+  toJson: ({ removedAtMs, ...removal }) => ({
+    removedAt: removedAtMs === undefined ? undefined : isoTime(removedAtMs),
+    ...removal,
+  }),
+};
+
+const removedPersonView: View<PersonRemoval> = {
   schema: Type.Model(
     'RemovedPerson',
     Type.Object({
@@ -116,6 +185,10 @@ const removedPersonView: View<RemovedPerson> = {
       recipients: Type.Integer({ description: 'Places in lists of recipients.' }),
       attempts: Type.Integer({ description: 'Of the attempt log.' }),
       receipts: Type.Integer({ description: 'What they had reported of notifications.' }),
+      removalReceipt: Type.String({
+        description:
+          'With it and the user, GET /v1/people/{user}/removal says later when they were removed. It is stored nowhere.',
+      }),
     }),
   ),
   example: {
@@ -127,6 +200,7 @@ const removedPersonView: View<RemovedPerson> = {
     recipients: 3,
     attempts: 5,
     receipts: 4,
+    removalReceipt: 'q6vJ0yqN3l0sG1X2e5m7bA',
   },
   toJson: (removed) => removed,
 };
@@ -144,5 +218,5 @@ export const removePerson = operation({
   errors: ['ERR_FIELD_VALUE'],
   action: 'person.remove',
   target,
-  run: ({ store }, { user }) => store.people.remove(user),
+  run: ({ store }, { user }, operator) => removeWithReceipt(store, user, operator),
 });

@@ -6,6 +6,8 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { Type } from '../http/schema.ts';
 import type { Schedule } from '../store/schedules.ts';
 import { recurringAudienceSchema } from './audience.ts';
+import { auditView, type Changed, changesSchema } from './audit.ts';
+import { creatorSchema } from './broadcasts.ts';
 import { deliveryOptionSchemas, messageSchema } from './message.ts';
 import { type Change, idParams, operation, type View } from './operation.ts';
 
@@ -28,6 +30,7 @@ const members = {
   message: messageSchema,
   ...deliveryOptionSchemas,
   createdAt: moment,
+  createdBy: Type.Optional(creatorSchema),
   lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest that it has made.' })),
 };
 
@@ -43,6 +46,7 @@ export const scheduleView: View<Schedule> = {
     message: { title: 'Ding dong', message: 'Tea is ready' },
     receipts: false,
     createdAt: '2027-01-01T09:00:00.000Z',
+    createdBy: { operator: 'ada' },
   },
   toJson: ({ nextAtMs, createdAtMs, pausedAtMs, lastBroadcastId, ...schedule }) => ({
     ...schedule,
@@ -53,21 +57,24 @@ export const scheduleView: View<Schedule> = {
 };
 
 /** A schedule with its next times. */
-export const scheduleWithTimesView: View<ScheduleWithTimes> = {
+export const scheduleWithTimesView: View<ScheduleWithTimes & Changed> = {
   schema: Type.Model(
     'ScheduleWithTimes',
     Type.Object({
       ...members,
       nextTimes: Type.Array(moment, { description: 'The next three; none while it is paused.' }),
+      changes: changesSchema,
     }),
   ),
   example: {
     ...scheduleView.example,
     nextTimes: ['2027-01-04T08:00:00.000Z', '2027-01-11T08:00:00.000Z', '2027-01-18T08:00:00.000Z'],
+    changes: [],
   },
-  toJson: ({ nextTimes, ...schedule }) => ({
+  toJson: ({ nextTimes, changes, ...schedule }) => ({
     ...scheduleView.toJson(schedule),
     nextTimes: nextTimes.map(isoTime),
+    changes: changes.map(auditView.toJson),
   }),
 };
 

@@ -101,8 +101,8 @@ export const removeSubscription = operation({
   errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],
   action: 'subscription.remove',
   target,
-  run: async ({ store }, { id }) => {
-    if (!(await store.subscriptions.removeById(id))) requireSubscription(undefined, id);
+  run: async ({ store }, { id }, operator) => {
+    if (!(await store.subscriptions.removeById(id, operator))) requireSubscription(undefined, id);
   },
 });
 
@@ -112,11 +112,11 @@ const pageRows = 500;
 export const removePushService: Change<{ readonly origin: string }, number> = {
   action: 'push-service.remove',
   target: ({ origin }) => `push service ${origin}`,
-  run: async ({ store: { subscriptions, unlisted } }, { origin }) => {
+  run: async ({ store: { subscriptions, unlisted } }, { origin }, operator) => {
     let removed = 0;
     for (;;) {
       const rows = await subscriptions.pageOfPushService(origin, { afterId: 0, limit: pageRows });
-      for (const { id } of rows) removed += Number(await subscriptions.removeById(id));
+      for (const { id } of rows) removed += Number(await subscriptions.removeById(id, operator));
       if (rows.length < pageRows) break;
     }
     await unlisted.remove(origin);

@@ -65,6 +65,8 @@ interface SentMessages {
   readonly items: readonly ReturnType<typeof sentMessageToJson>[];
   /** An attempt without an answer may have reached its push service. */
   readonly isInDoubt: boolean;
+  /** Whose devices they are, if that is known. */
+  readonly user?: string | undefined;
 }
 
 /**
@@ -96,6 +98,7 @@ export async function sendMessage(
   });
   return {
     items,
+    user: 'user' in to ? to.user : rows[0]?.user,
     isInDoubt: results.some((result) => result.status === 'fulfilled' && isInDoubt(result.value)),
   };
 }

@@ -1,7 +1,7 @@
 // What came of each row of a broadcast. A commit stores its rows in sets with the same outcome, answer and number of the attempt
 // (`attempt-sets.ts`). The newest set that has a row says what came of it last, all that have it are its history.
 // Kept for every row until retention drops them.
-import { type NewestFirst, settlements } from './broadcasts.ts';
+import { type NewestFirst, type OutcomeAudience, settlements } from './broadcasts.ts';
 import type { ReceiptEvent } from './receipts.ts';
 
 /** Final outcomes, and `retry`: the row is tried again. */
@@ -146,6 +146,17 @@ export interface AttemptStore {
     broadcastId: number,
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<RowOutcomes>;
+  /**
+   * Of those in the audience of a broadcast whose ids are the next after `afterId`: the stored ones with an outcome.
+   *
+   * @param range as of `outcomesAfter`
+   * @returns ascending ids; `next`: the next `afterId`
+   * @throws {DeskbellError} ERR_FIELD_VALUE if there is no such broadcast, or it is not known who they are
+   */
+  idsAfter(
+    audience: OutcomeAudience,
+    range: { readonly afterId: number; readonly ids: number },
+  ): Promise<{ readonly ids: readonly number[]; readonly next?: number | undefined }>;
   /**
    * What came of subscriptions in the newest broadcasts that one of them was in the audience of; a hundred broadcasts are looked
    * through at most.

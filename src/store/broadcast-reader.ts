@@ -7,6 +7,7 @@ import {
   type KeyedBroadcast,
   type OpenBroadcasts,
   type OriginCounts,
+  readCreator,
   readSourceColumns,
   settlements,
 } from './broadcasts.ts';
@@ -232,7 +233,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
         ...stateOf(row, database.now()),
         startAtMs: row.start_at_ms,
         payload: row.payload,
-        createdBy: readSourceColumns({ ...row, asked_audience: null }).createdBy,
+        createdBy: readCreator(row.created_by),
       }));
     },
   };

@@ -286,8 +286,38 @@ export interface BroadcastStore {
 /** What a list of recipients was made of. */
 export type ListKind = 'ids' | 'subscriptions';
 
-/** The audience that was asked for: every subscription, those that match an expression, or a list. */
-export type AskedAudience = 'all' | AudienceExpression | { readonly list: ListKind };
+/**
+ * The groups of an earlier broadcast that a later one can be sent to: with an outcome, left out for a reason, or accepted and then
+ * reported by their browsers or not. `missed`: all recipients that ended without getting it, except those in doubt.
+ */
+export const outcomeGroups = [
+  ...settlements,
+  'cancelled',
+  'inactive',
+  'channelOff',
+  'timePassed',
+  'missed',
+  'shown',
+  'notShown',
+  'clicked',
+  'notClicked',
+  'dismissed',
+] as const;
+/** An outcome, a reason for being left out, or what a browser reported: who of an earlier broadcast to send to. */
+export type OutcomeGroup = (typeof outcomeGroups)[number];
+
+/** The recipients of an earlier broadcast, or those left out, who have an outcome. */
+export interface OutcomeAudience {
+  /** Its id. */
+  readonly broadcast: number;
+  readonly outcome: OutcomeGroup;
+}
+
+/** An audience that is looked up while the broadcast is prepared. */
+export type LookedUpAudience = AudienceExpression | OutcomeAudience;
+
+/** The audience that was asked for: every subscription, those that are looked up, or a list. */
+export type AskedAudience = 'all' | LookedUpAudience | { readonly list: ListKind };
 
 /**
  * Who made a broadcast: an operator by name, with the API or the console; the command line on a machine; a schedule by its id;
@@ -306,7 +336,7 @@ interface NewBroadcastSource {
   readonly audienceId?: number | undefined;
   /** Whom the list, which is empty, is to be filled with: the broadcast is `preparing` until `prepare` has done so. As
    *  `checkExpression` gives it; an expression without parts is met by all. */
-  readonly matching?: AudienceExpression | undefined;
+  readonly matching?: LookedUpAudience | undefined;
   /** What the list was made of, if it is not `matching`. */
   readonly list?: ListKind | undefined;
   readonly createdBy?: BroadcastCreator | undefined;
@@ -334,5 +364,9 @@ function askedAudience({ matching, audienceId, list }: NewBroadcastSource): Aske
 
 export const readSourceColumns = ({ asked_audience, created_by }: SourceColumns) => ({
   audience: asked_audience === null ? undefined : (JSON.parse(asked_audience) as AskedAudience),
-  createdBy: created_by === null ? undefined : (JSON.parse(created_by) as BroadcastCreator),
+  createdBy: readCreator(created_by),
 });
+
+/** @param createdBy JSON; null if it is not known */
+export const readCreator = (createdBy: string | null): BroadcastCreator | undefined =>
+  createdBy === null ? undefined : (JSON.parse(createdBy) as BroadcastCreator);

@@ -24,6 +24,8 @@ export interface AuditFilter {
   /** The whole name. */
   readonly operator?: string | undefined;
   readonly action?: string | undefined;
+  /** As a record has it. */
+  readonly target?: string | undefined;
   /** Milliseconds since 1970: `sinceMs ≤ at < untilMs`. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
@@ -55,6 +57,7 @@ export interface AuditStore {
 const conditions = {
   operator: 'operator = :operator',
   action: 'action = :action',
+  target: 'target = :target',
   sinceMs: 'at_ms >= :sinceMs',
   untilMs: 'at_ms < :untilMs',
   beforeId: '(at_ms, id) < ((select at_ms from deskbell.audit where id = :beforeId), :beforeId)',

@@ -139,7 +139,7 @@ export interface PeopleStore {
    */
   sample(rows: number, random?: () => number): Promise<SubscriptionSample>;
   /** Deletes all that the store knows of a person. SQLite overwrites it in the database file. */
-  remove(user: string): Promise<RemovedPerson>;
+  remove(user: string, by?: string): Promise<RemovedPerson>;
 }
 
 export function createPeople(database: PortableDatabase, readWindows: ReadWindows): PeopleStore {
@@ -187,7 +187,7 @@ export function createPeople(database: PortableDatabase, readWindows: ReadWindow
       return rows.map((row) => ({ ...row }));
     },
     sample: createSampler(database, readWindows),
-    remove: (user) => removePerson(database, user),
+    remove: (user, by) => removePerson(database, user, by),
   };
 }
 

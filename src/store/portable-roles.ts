@@ -6,6 +6,7 @@ import { createEndpoints } from './endpoints.ts';
 import { createChannels, createReaders } from './readers.ts';
 import { createEndedSubscriptions, createHeldDeletions } from './held-deletions.ts';
 import { createInvitations } from './invitations.ts';
+import { createLosses } from './losses.ts';
 import { createMessageRequests } from './message-requests.ts';
 import type { PortableDatabase } from './portable-sql.ts';
 import { createRateShares } from './push-services.ts';
@@ -28,6 +29,7 @@ export const createPortableRoles = (database: PortableDatabase) => ({
   sending: createSending(database),
   heldDeletions: createHeldDeletions(database),
   ended: createEndedSubscriptions(database),
+  losses: createLosses(database),
   vapidKeys: createVapidKeys(database),
   unlisted: createUnlistedPushServices(database),
   statistics: createStatistics(database),

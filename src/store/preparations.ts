@@ -1,10 +1,11 @@
 // Prepares audiences: stores the ids of their members as sets, range by range in short transactions, so that any process can go on if
 // one ends. Nothing is sent before the last range. Audiences whose readers differ are split (`split-audience.ts`).
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
-import type { BroadcastStore } from './broadcasts.ts';
+import type { BroadcastStore, LookedUpAudience, OutcomeAudience } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 import { receiptWindowMs } from './receipts.ts';
+import { createAttempts } from './row-outcomes.ts';
 import { countMembers, type MemberSet } from './slices.ts';
 import {
   leftOutCodes,
@@ -50,8 +51,12 @@ const leaseMs = 10_000;
 /** Sets of a list of ids that are split together. */
 const listedSets = 32;
 
+/** How many ids of a broadcast are looked at together for their outcomes. */
+const outcomeIds = 5000;
+const maxLooks = 10;
+
 interface PreparationRow {
-  /** JSON: an expression; null: a list of ids, whose sets are split. */
+  /** JSON: whom to look up; null: a list of ids, whose sets are split. */
   readonly expression: string;
   /** JSON. */
   readonly split: string | null;
@@ -62,6 +67,8 @@ interface PreparationRow {
 }
 
 export function createPreparations(database: PortableDatabase, finder: MemberFinder): Preparations {
+  const attempts = createAttempts(database);
+
   /** Positions are the numbers of sets. Those that were split follow the listed ones, which end before `end`. */
   const findListed = async (broadcastId: number, from: number, end: number): Promise<FoundSets> => {
     const throughId = Math.min(from + listedSets, end);
@@ -78,10 +85,25 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
     return { sets, throughId, width: listedSets };
   };
 
+  const findOfBroadcast = async (
+    audience: OutcomeAudience,
+    { done_through: afterId, through_id: lastId, width, slice_rows: sliceRows }: PreparationRow,
+  ): Promise<FoundSets> => {
+    const ids: number[] = [];
+    let throughId = afterId;
+    for (let look = 0; look < maxLooks && ids.length < sliceRows && throughId < lastId; look += 1) {
+      const found = await attempts.idsAfter(audience, { afterId: throughId, ids: outcomeIds });
+      ids.push(...found.ids.filter((id) => id <= lastId));
+      throughId = Math.min(found.next ?? lastId, lastId);
+    }
+    return { sets: ids.length === 0 ? [] : await finder.cutSets(ids, sliceRows), throughId, width };
+  };
+
   const find = (broadcastId: number, row: PreparationRow, isSplit: boolean): Promise<FoundSets> => {
     const { done_through: afterId, through_id: lastId, width, slice_rows } = row;
-    const expression = JSON.parse(row.expression) as AudienceExpression | null;
+    const expression = JSON.parse(row.expression) as LookedUpAudience | null;
     if (expression === null) return findListed(broadcastId, afterId, lastId);
+    if ('broadcast' in expression) return findOfBroadcast(expression, row);
     const sliceRows = isSplit ? slice_rows * finder.slicesToSplit : slice_rows;
     return finder.findMatching(expression, {
       afterId,

@@ -98,10 +98,14 @@ export const createReceiptPruning =
   () =>
     database.transaction(() => pruneReceipts(database.now()));
 
+/** No audience is being made of those that it reached (`preparations.ts`). @param id SQL of a broadcast's */
+export const isNotLookedUp = (id: string): string =>
+  `not exists (select 1 from deskbell.preparations p where p.expression like '{"broadcast":' || ${id} || ',%')`;
+
 /** Does the work of `ReceiptStore.prune` within a transaction. */
 export function* pruneReceipts(nowMs: number): Work<boolean> {
   const [ended] = yield* run<{ readonly broadcast_id: number }>(
-    'select broadcast_id from deskbell.receipt_windows where ends_at_ms <= :nowMs limit 1',
+    `select broadcast_id from deskbell.receipt_windows w where ends_at_ms <= :nowMs and ${isNotLookedUp('w.broadcast_id')} limit 1`,
     { nowMs },
   );
   if (ended === undefined) return false;

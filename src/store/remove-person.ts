@@ -151,7 +151,12 @@ interface PersonRow {
   readonly endpoint: string;
 }
 
-export async function removePerson(database: PortableDatabase, user: string): Promise<RemovedPerson> {
+/** @param by who does it, for `losses` */
+export async function removePerson(
+  database: PortableDatabase,
+  user: string,
+  by: string | undefined,
+): Promise<RemovedPerson> {
   const rows = await database.read<{ readonly id: number }>(
     `select id from deskbell.subscriptions where user_name = :user
      union all select id from deskbell.ended_subscriptions where user_name = :user`,
@@ -161,11 +166,15 @@ export async function removePerson(database: PortableDatabase, user: string): Pr
   const ids = rows.map(({ id }) => id);
   const attempts = await forgetAttempts(database, ids);
   const memberships = await forgetMemberships(database, ids);
-  const removed = await database.erase(() => removeRows(database, user));
+  const removed = await database.erase(() => removeRows(database, user, by ?? null));
   return { ...removed, recipients: removed.recipients + memberships, attempts };
 }
 
-function* removeRows(database: PortableDatabase, user: string): Work<Omit<RemovedPerson, 'attempts'>> {
+function* removeRows(
+  database: PortableDatabase,
+  user: string,
+  by: string | null,
+): Work<Omit<RemovedPerson, 'attempts'>> {
   const stored = yield* run<PersonRow>(
     `select id, endpoint from deskbell.subscriptions where user_name = :user ${database.forUpdate}`,
     { user },
@@ -209,6 +218,12 @@ function* removeRows(database: PortableDatabase, user: string): Work<Omit<Remove
     yield* drop('accepted_subscriptions where subscription_id = :id', id);
     yield* drop('person_reaches where person = :person', { person: `subscription:${row.id}` });
     yield* drop('subscriptions where id = :id', id);
+    yield* run(
+      `update deskbell.losses set subscription_id = null,
+         removed_by = case when reason = 'removed' then :by else removed_by end
+       where subscription_id = :id`,
+      { ...id, by },
+    );
   }
   // those that were marked gone have ended by being deleted
   yield* drop('ended_subscriptions where user_name = :user', { user });

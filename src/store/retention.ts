@@ -1,8 +1,9 @@
 // How long data is kept. It is deleted in short transactions, so that nobody waits.
 import { alarmsKeptMs, endedAtMs, isPast } from './alarms.ts';
+import { lossesKeptMs } from './losses.ts';
 import { keyLifetimeMs } from './message-requests.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
-import { pruneReceipts } from './receipts.ts';
+import { isNotLookedUp, pruneReceipts } from './receipts.ts';
 import { dropOldWebhookEvents } from './webhook-outbox.ts';
 
 /** Milliseconds since 1970; what is absent is kept for ever. */
@@ -56,6 +57,7 @@ export interface AgingTable {
 const agingTables: readonly AgingTable[] = [
   { name: 'message_requests', key: 'key', keptMs: keyLifetimeMs },
   { name: 'ended_subscriptions', key: 'id', keptMs: endedKeptMs, time: 'gone_at_ms' },
+  { name: 'losses', key: 'id', keptMs: lossesKeptMs },
 ];
 
 /** @param ownTables that this database alone has */
@@ -96,7 +98,7 @@ function* findOver(condition: string, beforeMs: number): Work<number | undefined
   const [row] = yield* run<{ readonly id: number }>(
     `select b.id from deskbell.broadcasts b
      where b.state in ('done', 'cancelled') and ${endedAtMs} < :beforeMs
-       and ${condition}
+       and ${condition} and ${isNotLookedUp('b.id')}
      order by ${endedAtMs}, b.id limit 1`,
     { beforeMs },
   );

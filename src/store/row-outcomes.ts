@@ -1,7 +1,8 @@
 // What came of subscriptions in broadcasts: from their attempts, where they wait, and whether they were in the audience.
-import { DeskbellError } from '../errors/deskbell-error.ts';
+import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { type AttemptReader, createAttemptReader, type IdRange } from './attempt-reader.ts';
 import type { AttemptRecord, AttemptStore, RowOutcome, RowState, RowWait } from './attempts.ts';
+import { type OutcomeAudience, type OutcomeGroup, settlements } from './broadcasts.ts';
 import { decodeIds, indexOfId, nextIdOf } from './id-set.ts';
 import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 import { createQuietTimes, lifetimeOf } from './reader-times.ts';
@@ -282,6 +283,19 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
       };
     },
 
+    idsAfter: async (audience, { afterId, ids: width }) => {
+      const [head] = await facts.heads('b.id = :id', { id: audience.broadcast });
+      assertKnown(audience, head);
+      const lastId = Math.min(afterId + width, Number.MAX_SAFE_INTEGER);
+      const [rows] = await facts.rows([head], { firstId: afterId + 1, lastId });
+      const ids = [...rows!].flatMap(([id, row]) =>
+        row.stored !== undefined && isOf(audience.outcome, toOutcome(head, id, row, database.now()))
+          ? [id]
+          : [],
+      );
+      return { ids: ids.sort((one, other) => one - other), next: await nextAfter(head, lastId) };
+    },
+
     outcomesTo: async (subscriptionIds, { beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
       if (subscriptionIds.length === 0) return { outcomes: [] };
       const outcomes: RowOutcome[] = [];
@@ -318,6 +332,64 @@ const wasRecipient = ({ state, attempts }: RowOutcome, { isMember }: RowFacts): 
   attempts.length > 0 ||
   isMember ||
   !['notInAudience', 'preparing', 'notTracked', 'noLongerKept', 'removed'].includes(state);
+
+/** The groups that browsers’ reports decide. */
+const reported: Readonly<Partial<Record<OutcomeGroup, readonly [event: ReceiptEvent, isReported: boolean]>>> =
+  {
+    shown: ['shown', true],
+    notShown: ['shown', false],
+    clicked: ['clicked', true],
+    notClicked: ['clicked', false],
+    dismissed: ['dismissed', true],
+  };
+const missed: ReadonlySet<RowState> = new Set([
+  ...settlements.filter((settlement) => settlement !== 'accepted' && settlement !== 'doubtful'),
+  'cancelled',
+] as const);
+
+function isOf(group: OutcomeGroup, { state, receipts }: RowOutcome): boolean {
+  if (group === 'missed') return missed.has(state);
+  const report = reported[group];
+  if (report === undefined) return state === group;
+  const [event, isReported] = report;
+  return state === 'accepted' && Array.isArray(receipts) && receipts.includes(event) === isReported;
+}
+
+const refuse = (pointer: string, detail: string) => fieldError('ERR_FIELD_VALUE', pointer, detail);
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE */
+function assertKnown(
+  { broadcast, outcome }: OutcomeAudience,
+  head: RowsHead | undefined,
+): asserts head is RowsHead {
+  if (head === undefined) throw refuse('/broadcast', `There is no broadcast ${broadcast}.`);
+  if (head.is_preparing)
+    throw refuse(
+      '/broadcast',
+      `The audience of broadcast ${broadcast} is not complete yet; try again later.`,
+    );
+  if (head.attempts_dropped_at_ms !== null)
+    throw refuse(
+      '/broadcast',
+      `What came of single subscriptions is no longer kept for broadcast ${broadcast}; choose a newer one.`,
+    );
+  if (head.rows_in === 'list')
+    throw refuse(
+      '/broadcast',
+      `Broadcast ${broadcast} is to a list of subscriptions that need not be stored: what came of single ones is not kept.`,
+    );
+  if (reported[outcome] === undefined) return;
+  if (!head.asks_receipts)
+    throw refuse(
+      '/outcome',
+      `Broadcast ${broadcast} did not ask for receipts, so it is not known who saw or clicked it; choose "accepted" or "missed".`,
+    );
+  if (!head.has_receipts)
+    throw refuse(
+      '/outcome',
+      `Who saw or clicked broadcast ${broadcast} is no longer kept: it is for 30 days; choose "accepted" or "missed".`,
+    );
+}
 
 function toOutcome(head: RowsHead, id: number, row: RowFacts, nowMs: number): RowOutcome {
   const { attempts, stored } = row;

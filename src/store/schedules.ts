@@ -2,6 +2,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
+import { type BroadcastCreator, readCreator } from './broadcasts.ts';
 import { optionColumns, readOptionRow, toOptionRow, type StoredOptions } from './delivery-options.ts';
 import { run, type PortableDatabase } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
@@ -17,6 +18,8 @@ export interface NewSchedule extends StoredOptions {
   readonly audience: ScheduleAudience;
   readonly message: Message;
   readonly receipts: boolean;
+  /** `undefined`: not recorded. */
+  readonly createdBy?: BroadcastCreator | undefined;
   /** The first occurrence. */
   readonly nextAtMs: number;
 }
@@ -87,6 +90,8 @@ interface ScheduleRow {
   /** JSON. */
   readonly message: string;
   readonly receipts: boolean | number;
+  /** JSON. */
+  readonly created_by: string | null;
   readonly created_at_ms: number;
   readonly next_at_ms: number;
   readonly last_broadcast_id: number | null;
@@ -101,6 +106,7 @@ const toSchedule = (row: ScheduleRow): Schedule => ({
   message: JSON.parse(row.message) as Schedule['message'],
   ...readOptionRow(row),
   receipts: Boolean(row.receipts),
+  createdBy: readCreator(row.created_by),
   createdAtMs: row.created_at_ms,
   nextAtMs: row.next_at_ms,
   lastBroadcastId: row.last_broadcast_id ?? undefined,
@@ -123,10 +129,10 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
     add: async (draft) => {
       const [row] = await database.writeOnce<ScheduleRow>(
         `insert into deskbell.schedules (
-           cron, timezone, audience, user_name, message, receipts, next_at_ms, created_at_ms,
+           cron, timezone, audience, user_name, message, receipts, created_by, next_at_ms, created_at_ms,
            ${optionColumns.join(', ')}
          ) values (
-           :cron, :timezone, :audience, :user, :message, :receipts, :nextAtMs, :nowMs,
+           :cron, :timezone, :audience, :user, :message, :receipts, :createdBy, :nextAtMs, :nowMs,
            ${optionColumns.map((column) => `:${column}`).join(', ')}
          )
          returning *`,
@@ -137,6 +143,7 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
           user: draft.audience === 'all' ? null : (draft.audience.user ?? null),
           message: JSON.stringify(draft.message),
           receipts: draft.receipts,
+          createdBy: draft.createdBy === undefined ? null : JSON.stringify(draft.createdBy),
           ...toOptionRow(draft),
           nextAtMs: draft.nextAtMs,
           nowMs: database.now(),

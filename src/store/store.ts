@@ -9,6 +9,7 @@ import type { EndedSubscriptions, HeldDeletions } from './held-deletions.ts';
 import type { Invitations } from './invitations.ts';
 import type { Leases } from './leases.ts';
 import type { Ledger } from './ledger.ts';
+import type { Losses } from './losses.ts';
 import type { MessageRequests } from './message-requests.ts';
 import type { AuditStore, OperatorStore } from './operators.ts';
 import type { PeopleStore } from './people.ts';
@@ -53,6 +54,7 @@ export interface Store {
   readonly rates: RateShares;
   readonly heldDeletions: HeldDeletions;
   readonly ended: EndedSubscriptions;
+  readonly losses: Losses;
   readonly vapidKeys: VapidKeyStore;
   readonly unlisted: UnlistedPushServices;
   readonly statistics: Statistics;

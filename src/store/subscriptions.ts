@@ -136,7 +136,8 @@ export interface SubscriptionStore {
   findById(id: number): Promise<StoredSubscription | undefined>;
   /** By any spelling of scheme, host and port. */
   findByEndpoint(endpoint: string): Promise<StoredSubscription | undefined>;
-  removeById(id: number): Promise<boolean>;
+  /** @param by who does it, for `losses` */
+  removeById(id: number, by?: string): Promise<boolean>;
   /** Removes the row only if `auth` is the row's own. By any spelling of scheme, host and port. */
   removeByEndpoint(endpoint: string, auth: Uint8Array): Promise<boolean>;
   /** @param matching only those that meet it; as `checkExpression` gives it */

@@ -21,6 +21,12 @@ export type WebhookEvent = Common &
         readonly user?: string | undefined;
       }
     | { readonly type: 'broadcast.done'; readonly broadcastId: number }
+    | {
+        /** A message to one person, or a broadcast to them alone, has ended without reaching any of their devices. */
+        readonly type: 'person.unreached';
+        readonly user: string;
+        readonly broadcastId?: number | undefined;
+      }
     | ({ readonly type: 'alarm'; readonly broadcastId: number } & Pick<
         Alarm,
         'origin' | 'reason' | 'detail' | 'rows'
@@ -37,6 +43,8 @@ export interface WebhookBacklog {
 }
 
 export interface WebhookOutbox {
+  /** Tells of a person whom a single message has not reached. */
+  tellUnreached(user: string): Promise<void>;
   /** Has events stored for some days from now on, and drops those that are days old. */
   watch(): Promise<void>;
   /** Events that are due, oldest first; nobody else gets them for `leaseMs`. */
@@ -51,6 +59,8 @@ export interface WebhookOutbox {
   backlog(): Promise<WebhookBacklog>;
 }
 
+/** How long events are stored after somebody has asked for deliveries; triggers know it too. */
+const watchedForMs = 7 * 24 * 60 * 60 * 1000;
 /** What could not be delivered for this long is dropped. */
 const webhookEventRetentionMs = 3 * 24 * 60 * 60 * 1000;
 
@@ -60,6 +70,15 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
     order by d.due_at_ms limit :limit`;
 
   return {
+    tellUnreached: async (user) => {
+      const nowMs = database.now();
+      await database.write(
+        `insert into deskbell.webhook_events (type, at_ms, user_name)
+         select 'person.unreached', cast(:nowMs as bigint), :user from deskbell.webhook_watch where seen_at_ms > :sinceMs`,
+        { nowMs, user, sinceMs: nowMs - watchedForMs },
+      );
+    },
+
     watch: () =>
       database.transaction(function* () {
         const nowMs = database.now();

@@ -195,8 +195,10 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     const rows = ['42', '42', '43'].map((user, index) => ({ ...exampleSubscription(index), user }));
     await run(['subscriptions', 'import', '-'], lines(rows));
     const { stdout } = await run(['subscriptions', 'remove', '--user', '42', '--json']);
-    assert.deepEqual(parseLines(stdout), [
+    const told = parseLines(stdout);
+    assert.deepEqual(told, [
       {
+        removalReceipt: told[0].removalReceipt,
         user: '42',
         subscriptions: 2,
         ended: 0,
@@ -211,6 +213,14 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     assert.deepEqual(await exportOwners(run), [{ user: '43', tags: undefined }]);
     const again = await run(['subscriptions', 'remove', '--user', '42']);
     assert.match(again.stdout, /^Removed:\n +0 {2}subscriptions\n(?: +0 {2}.+\n){7}Backups of the database/);
+    const [, receipt = ''] = /^Receipt: ([\w-]{22})\. Keep it/m.exec(again.stdout)!;
+    const check = (user: string, given: string) => run(['people', 'removal', user, '--receipt', given]);
+    assert.match(
+      (await check('42', receipt)).stdout,
+      /^Removed at \S+ by \S+; 0 subscriptions of theirs are stored now\.\n$/,
+    );
+    assert.match((await check('43', receipt)).stderr, /not of this person/);
+    assert.equal((await check('42', 'x'.repeat(22))).exitCode, 1);
     const counts = { subscriptions: 1, ended: 2, attempts: 3, receipts: 4, recipients: 5, broadcasts: 6 };
     assert.deepEqual(
       formatRemoved({ ...counts, schedules: 7, bells: 8 })

@@ -254,6 +254,12 @@ suite('deskbell send', () => {
     const sent = parseLines((await send('--all', '--json')).stdout);
     assert.equal(sent[0].id, 1);
     for (let index = 0; index < 3; index += 1) await userAgent.nextMessage();
+    const again = await send('--broadcast', '1', '--dry-run');
+    assert.match(again.stdout, /^Would be sent to 3 subscriptions;/);
+    const late = await send('--broadcast', '1', '--outcome', 'clicked', '--dry-run');
+    assert.match(late.stderr, /did not ask for receipts/);
+    const alone = await send('--all', '--outcome', 'missed');
+    assert.match(alone.stderr, /--outcome goes with --broadcast/);
   });
 
   test('local times are those of this machine where no time zone is given', async (t) => {

@@ -8,9 +8,11 @@ import {
   createAudienceEstimator,
   formatAudienceSize,
 } from '../../src/delivery/broadcast/estimate-audience.ts';
+import { formatUsualRate, readUsualRate } from '../../src/delivery/broadcast/progress.ts';
 import { countReadersOf } from '../../src/delivery/broadcast/count-readers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { addSubscriptions, commitSlice, madeUpBroadcast, withResult } from '../store/store-under-test.ts';
 import { openTestStore, type OpenedStore } from '../store/test-database.ts';
 import { until } from '../../tools/until.ts';
 
@@ -195,7 +197,7 @@ async function compare(store: Store, random: () => number): Promise<void> {
   const stored = await store.subscriptions.count();
   const text = { title: 'Hello', message: 'World', texts: { de: { title: 'Hallo' } } };
   for (const tags of expressions) {
-    const exact = await countAudience({ tags }, store.subscriptions);
+    const exact = await countAudience({ tags }, store);
     const size = await estimator.estimate({ tags }, 0);
     const context = `${formatAudienceSize(size)}: ${exact} of ${stored} ${JSON.stringify(tags)}`;
     // what is shown is what was estimated, to two digits
@@ -220,7 +222,7 @@ async function compare(store: Store, random: () => number): Promise<void> {
   const readers = (await countReadersOf('all', text, {}, store, size, sampleRows))!;
   assert.equal(readers.isEstimate, stored > sampleRows);
   assert.equal(Math.round(readers.reached.count), stored);
-  const german = await countAudience({ tags: { all: ['a'] } }, store.subscriptions);
+  const german = await countAudience({ tags: { all: ['a'] } }, store);
   const { de = 0, undefined: own = 0 } = Object.fromEntries(readers.byText) as Record<string, number>;
   assert.ok(Math.abs(de + own - stored) <= 1, `${de} + ${own} of ${stored}`);
   if (!readers.isEstimate) assert.equal(de, german);
@@ -233,5 +235,26 @@ test('of given subscriptions, spellings of one endpoint are counted once', async
   const first = madeUpSubscription(1);
   const again = { ...first, endpoint: first.endpoint.replace('https://', 'HTTPS://') };
   const subscriptions = [first, again, madeUpSubscription(2)];
-  assert.equal(await countAudience({ subscriptions }, store.subscriptions), 2);
+  assert.equal(await countAudience({ subscriptions }, store), 2);
+});
+
+test('how long a broadcast takes is told by the last ones that went to as many, from their first outcome on', async (t) => {
+  const startMs = 1_800_000_000_000;
+  let nowMs = startMs;
+  const { store, remove } = await openTestStore(() => nowMs);
+  t.after(remove);
+  await addSubscriptions(store, 100);
+  assert.equal(await readUsualRate(store, 50), undefined);
+  const broadcastId = (await store.broadcasts.create(madeUpBroadcast(startMs))).broadcast.id;
+  // its worker came a minute late; the last ones are a straggler's
+  for (const afterMs of [60_000, 60_000, 61_000, 61_000, 61_000, 62_000, 62_000, 62_000, 62_000, 90_000]) {
+    nowMs = startMs + afterMs;
+    const slice = await store.leases.leaseSlice({ leaseMs: 1000, broadcastId });
+    await commitSlice(store, slice!, withResult('https://fcm.googleapis.com', 'accepted'), 1000);
+  }
+  // 95 of 100 are reached in the second that begins 30 s after the first outcome
+  const usual = await readUsualRate(store, 50);
+  assert.deepEqual(usual, { perSecond: 95 / 31, broadcasts: 1 });
+  assert.equal(formatUsualRate(usual!), 'as the last broadcast went: 3 a second');
+  assert.equal(await readUsualRate(store, 101), undefined, 'none went to as many');
 });

@@ -99,6 +99,14 @@ suite('POST /v1/messages', () => {
     assert.deepEqual([alone.status, await codeOf(alone)], [400, 'ERR_SUBSCRIPTION_INVALID']);
     assert.deepEqual((await auditOf(stage)).slice(1), [['tester', 'message.send', 'user #3', 200]]);
 
+    await stage.store.webhooks.watch();
+    stage.pushService.faults.inject({ kind: 'status', status: 413, times: 1 });
+    const toBob = { method: 'POST', body: { to: { user: 'bob' }, message } };
+    const refusal = await stage.read<Page & { readonly reachedNobody: boolean }>('/v1/messages', toBob);
+    assert.deepEqual([refusal.items[0]!['outcome'], refusal.reachedNobody], ['rejected', true]);
+    const [event] = await stage.store.webhooks.lease({ limit: 9, leaseMs: 60_000 });
+    assert.deepEqual(event?.type === 'person.unreached' && event.user, 'bob');
+
     const { vapidKeys } = stage.store;
     const own = (await vapidKeys.current())!;
     const [second, third, fourth] = [newKey(), newKey(), newKey()];
@@ -691,6 +699,17 @@ test('a schedule is made, listed and removed; what needs a setting that is missi
     assert.deepEqual([shown['pausedAt'], shown['nextAt']], times);
     assert.ok(nextAtMs > stage.store.now(), 'a time to come');
   }
+  const { createdBy, changes } = await read<{
+    createdBy: object;
+    changes: { operator: string; action: string }[];
+  }>('/v1/schedules/1');
+  assert.deepEqual(createdBy, { operator: 'tester' });
+  assert.deepEqual(
+    changes.map(({ operator, action }) => [operator, action]),
+    ['resume', 'pause', 'create'].map((name) => ['tester', `schedule.${name}`]),
+  );
+  const ofOne = await read<Page<object>>('/v1/audit?target=schedule%201&limit=1');
+  assert.deepEqual(ofOne.items, changes.slice(0, 1));
   const remove = async () => (await ask('/v1/schedules/1', { method: 'DELETE' })).status;
   assert.deepEqual([await remove(), await remove()], [204, 404]);
   assert.deepEqual((await auditOf(stage)).slice(-1), [['tester', 'schedule.create', 'schedule 1', 201]]);
@@ -769,8 +788,10 @@ suite('/v1/subscriptions', () => {
       await stage.sender.createSchedule(audience, greeting, monthly);
     }
     const removed = await remove('?user=ada');
+    const { removalReceipt, ...counts } = (await removed.json()) as Record<string, unknown>;
+    assert.match(String(removalReceipt), /^[\w-]{22}$/);
     assert.deepEqual(
-      [removed.status, await removed.json()],
+      [removed.status, counts],
       [
         200,
         {
@@ -789,7 +810,8 @@ suite('/v1/subscriptions', () => {
     const left = (await stage.store.schedules.list()).map(({ audience }) => audience);
     assert.deepEqual(left, [{ user: 'bob' }, { tags }]);
     const records = await auditOf(stage);
-    assert.deepEqual(records[0], ['tester', 'person.remove', 'user #3', 200]);
+    assert.deepEqual(records[1], ['tester', 'person.remove', 'user #3', 200]);
+    assert.ok(!JSON.stringify(records).includes(String(removalReceipt)), 'the salt is in the receipt alone');
     assert(!JSON.stringify(records).includes('ada'));
   });
 });

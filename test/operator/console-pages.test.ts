@@ -387,8 +387,21 @@ test('a push service that calls all subscriptions gone is not said to take messa
   );
   assert.match(overview, /Alarms 1 /, 'nothing is late');
   assert.doesNotMatch(overview, /Nothing was sent in the/);
-  const progress = wordsOf(await visitor.open(`/console/broadcasts/${ids[1]}`));
-  assert.match(progress, /0 of 30 reached · 10 a second/);
+  const page = await visitor.open(`/console/broadcasts/${ids[1]}`);
+  assert.match(wordsOf(page), /0 of 30 reached · 10 a second/);
+  // a number leads to the form that sends to them
+  const [, address] = /<a\s+href="([^"]*)"\s+title="Send to them"\s*>10</.exec(page.html)!;
+  const { html } = await visitor.open(decode(address!));
+  assert.match(html, /name="broadcast"[^>]*value="2"/);
+  const fields = Object.fromEntries(new URL(decode(address!), operator.base).searchParams);
+  const form = { title: 'Sorry', message: 'Once more', ...fields };
+  const review = wordsOf(await visitor.submit('/console/send', form));
+  assert.match(review, /Recipients 10 subscriptions Audience those said to have ended by broadcast 2/);
+  await visitor.submit('/console/send/confirm');
+  assert.match(wordsOf(visitor.page), /To those said to have ended by broadcast 2/);
+  await visitor.open('/console/send');
+  await visitor.submit('/console/send', { ...form, outcome: 'shown' });
+  assert.match(wordsOf(visitor.page), /Broadcast 2 did not ask for receipts/);
 });
 
 test('a push service that cannot be reached is an alarm of the overview until it answers', async (t) => {
@@ -876,7 +889,15 @@ test('subscriptions are found by user, tags, push service and id; one is removed
   await visitor.submit('/console/people/remove');
   assert.match(wordsOf(visitor.page), /subscriptions 1/);
   assert.equal(await store.subscriptions.count(), 2);
-  const audit = await store.audit.list({ limit: 2 });
+  const [, receipt] = /Receipt: ([\w-]{22})/.exec(wordsOf(visitor.page))!;
+  const { removedAt, by } = await operator.read<Record<string, unknown>>(
+    `/v1/people/user-1/removal?receipt=${receipt}`,
+  );
+  assert.deepEqual([typeof removedAt, by], ['string', 'ada-full']);
+  const others = await operator.read<Record<string, unknown>>(`/v1/people/user-2/removal?receipt=${receipt}`);
+  assert.deepEqual(Object.keys(others), ['subscriptions']);
+  const [proof, ...audit] = await store.audit.list({ limit: 3 });
+  assert.match(String(proof!.target), /^receipt [\w-]{43}$/);
   assert.deepEqual(
     audit.map(({ action, target }) => [action, target]),
     [

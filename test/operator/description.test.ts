@@ -120,7 +120,8 @@ test('every example of a request works, and every answer has the form that the d
     const isOfBroadcast = path.startsWith('/v1/broadcasts/');
     const isRemovedAlready = method === 'DELETE' && path.startsWith('/v1/subscriptions/');
     const id = path.startsWith('/v1/alarms/') ? alarm : isOfBroadcast || isRemovedAlready ? 2 : 1;
-    const query = method === 'DELETE' && !path.includes('{') ? '?user=42' : '';
+    const asked = path.endsWith('/removal') ? '?receipt=x' : '';
+    const query = method === 'DELETE' && !path.includes('{') ? '?user=42' : asked;
     const body = requestBody?.content['application/json']?.example;
     // A stream of events would go on for as long as its broadcast.
     const headers: Record<string, string> = path.endsWith('/events') ? { 'last-event-id': '0-done' } : {};

@@ -252,6 +252,7 @@ const pathsOf = (routes: readonly Asked[]): readonly string[] =>
 
 const required: Readonly<Record<string, string>> = {
   '/console/people/remove': '?user=user-3',
+  '/v1/people/1/removal': '?receipt=x',
   '/console/bells/show': '?name=1',
   '/console/bells/remove': '?name=1',
   '/console/bells/rotate': '?name=1',

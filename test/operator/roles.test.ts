@@ -57,6 +57,7 @@ const audited = [
   'held-deletions.discard: push service https://fcm.googleapis.com',
   'message.send: subscription 1',
   'person.remove: user #2',
+  'person.removed: receipt',
   'person.update: user #1',
   'schedule.create: schedule 2',
   'schedule.pause: schedule 1',
@@ -225,7 +226,9 @@ test('what changes something is refused to who may not, at each route, and nothi
   }
   const records = await operator.store.audit.list({ limit: 500 });
   const ofApi = records.filter(({ operator: name }) => name === 'full-token');
-  const changes = ofApi.map(({ action, target = '' }) => `${action}: ${target}`);
+  const changes = ofApi.map(
+    ({ action, target = '' }) => `${action}: ${target.replace(/^receipt .+/, 'receipt')}`,
+  );
   assert.deepEqual([...new Set(changes)].toSorted(), audited);
 });
 
@@ -382,6 +385,15 @@ test('the role send learns nothing of what is known about a person', async (t) =
   };
   assert.equal((await ask(`/v1/broadcasts/${made.id}`)).status, 200);
   const all = (await (await ask('/v1/broadcasts', { audience: 'all', message })).json()) as { id: number };
+  const toThem = { audience: { broadcast: made.id, outcome: 'accepted' }, message };
+  assert.equal((await ask('/v1/broadcasts', toThem)).status, 403, 'who they are would be shown');
+  const ofOthers = { ...toThem, audience: { broadcast: 99, outcome: 'accepted' } };
+  assert.equal((await ask('/v1/broadcasts', ofOthers)).status, 404);
+  const toMissed = await ask('/v1/broadcasts', {
+    ...toThem,
+    audience: { broadcast: all.id, outcome: 'missed' },
+  });
+  assert.equal(toMissed.status, 201);
   for (const path of [
     `${made.id}/attempts`,
     `${made.id}/outcomes`,
@@ -420,7 +432,7 @@ async function refusal({ ask }: RunningOperator, path: string, body: unknown): P
 
 const all = { audience: 'all', message };
 const audienceForms =
-  "'all', an object with ids, an object with at least one of user and tags or an object with subscriptions";
+  "'all', an object with ids, an object with at least one of user and tags, an object with broadcast and outcome or an object with subscriptions";
 
 /** Of each kind of fault: path, body, and the details of the fields. */
 const faults: readonly (readonly [string, unknown, readonly string[]])[] = [

@@ -96,9 +96,13 @@ test('an alarm, a subscription that is gone and a broadcast that is done are pos
     title,
     reachTimes,
     leftOut: _,
+    changes,
     ...shown
   } = await stage.read<Record<string, unknown>>('/v1/broadcasts/1');
-  assert.deepEqual([title, Array.isArray(reachTimes), shown['state']], [message.title, true, 'done']);
+  assert.deepEqual(
+    [title, Array.isArray(reachTimes), changes, shown['state']],
+    [message.title, true, [], 'done'],
+  );
   assert.deepEqual(done, shown);
   assert.equal(byType.get('broadcast.done')!.event.timestamp, shown['finishedAt']);
   const deleted = { type: 'broadcast.done', id: 'a', atMs: 0, attempts: 0, broadcastId: 99 } as const;

@@ -43,7 +43,7 @@ export function assertNamedModels(document: { readonly components: { readonly sc
 
 /** Beside each format that only we know stands what it means to others, unless it is well-formed Unicode alone. */
 export function assertPatternsOfFormats(document: object): void {
-  const known = new Set<unknown>(['date-time', 'uri', 'text', 'data-text']);
+  const known = new Set<unknown>(['date', 'date-time', 'uri', 'text', 'data-text']);
   eachPart(document, ({ type, format, pattern }, where) => {
     if (![type].flat().includes('string') || format === undefined) return;
     assert.ok(pattern !== undefined || known.has(format), where);

@@ -5,6 +5,7 @@ import type { AttemptRecord, RowOutcome, RowOutcomes, RowState } from '../../src
 import { maxWordsPerBroadcast } from '../../src/store/attempt-sets.ts';
 import {
   type NewBroadcast,
+  type OutcomeGroup,
   type Recipient,
   type Settlement,
   settlements,
@@ -16,6 +17,7 @@ import {
   addSubscriptions,
   answerCommit,
   commitSlices,
+  createMatching,
   madeUpBroadcast,
   openForEachTest,
   openIds,
@@ -24,6 +26,7 @@ import {
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
+const refused = (message: RegExp) => ({ code: 'ERR_FIELD_VALUE', message });
 const isSampled = (_: unknown, index: number): boolean => index % 100 === 0;
 
 export function describeAttempts(name: string, prepare: () => Promise<StoreUnderTest>): void {
@@ -549,6 +552,78 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       assert.equal((await stateOf(id, row!.id)).heldSinceMs, undefined, 'it is marked, and not decided');
       await store.heldDeletions.discard(origin);
       assert.equal(await store.subscriptions.count(), 40);
+    });
+
+    test('a broadcast goes to those with an outcome in an earlier one, who stay known while they are looked up', async () => {
+      await addSubscriptions(store, 600);
+      const ids = (await store.subscriptions.page({ afterId: 0, limit: 600 })).map((row) => row.id);
+      const outcomes = ['accepted', 'rejected', 'doubtful', 'expired', 'accepted'] as const;
+      const outcomeOf = (id: number) => outcomes[id % outcomes.length]!;
+      const id = await createBroadcast({ receiptActions: [] });
+      const silent = await createBroadcast();
+      for (const broadcastId of [id, silent])
+        await settleAll(broadcastId, (row) => result(row, outcomeOf(row.subscriptionId!)));
+      const isAccepted = (each: number) => outcomeOf(each) === 'accepted';
+      const clicked = ids.filter((each) => isAccepted(each) && each % 3 === 0);
+      await store.receipts.add(
+        clicked.map((subscriptionId) => ({ broadcastId: id, subscriptionId, event: 'clicked' as const })),
+      );
+      await store.subscriptions.removeById(ids[0]!);
+      nowMs += 1000;
+      await addSubscriptions(store, 3, 10_000);
+      const expected: Readonly<Partial<Record<OutcomeGroup, (each: number) => boolean>>> = {
+        accepted: isAccepted,
+        rejected: (each) => outcomeOf(each) === 'rejected',
+        missed: (each) => ['rejected', 'expired'].includes(outcomeOf(each)),
+        clicked: (each) => clicked.includes(each),
+        notClicked: (each) => isAccepted(each) && !clicked.includes(each),
+        shown: () => false,
+        channelOff: () => false,
+      };
+      for (const [outcome, isIn] of Object.entries(expected) as [OutcomeGroup, (each: number) => boolean][]) {
+        const audience = { broadcast: id, outcome };
+        const { id: later, recipients } = await createMatching(store, audience, madeUpBroadcast(nowMs));
+        const reached: number[] = [];
+        await settleAll(later, (row) => {
+          reached.push(row.subscriptionId!);
+          return accepted(row);
+        });
+        const members = ids.slice(1).filter(isIn);
+        assert.deepEqual(
+          reached.toSorted((one, other) => one - other),
+          members,
+          outcome,
+        );
+        assert.equal(recipients, members.length, outcome);
+        assert.deepEqual((await store.broadcasts.get(later)).audience, audience);
+      }
+
+      const audienceId = await store.broadcasts.openAudience();
+      const matching = { broadcast: id, outcome: 'clicked' } as const;
+      const slow = await createBroadcast({ audienceId, matching });
+      const ask = (broadcast: number, outcome: OutcomeGroup) =>
+        store.attempts.idsAfter({ broadcast, outcome }, { afterId: 0, ids: 10 });
+      nowMs += receiptWindowMs + 1000;
+      await assert.rejects(ask(slow, 'accepted'), refused(/is not complete yet/));
+      while (await store.retention.prune({ attemptsBeforeMs: nowMs, broadcastsBeforeMs: nowMs }));
+      while (await store.broadcasts.prepare(slow, 'test'));
+      assert.equal(
+        (await store.broadcasts.get(slow)).recipients,
+        clicked.filter((each) => each !== ids[0]).length,
+      );
+      while (await store.receipts.prune());
+      await assert.rejects(ask(id, 'clicked'), refused(/no longer kept: it is for 30 days/));
+      while (await store.retention.prune({ attemptsBeforeMs: nowMs }));
+      await assert.rejects(ask(id, 'accepted'), refused(/no longer kept for broadcast/));
+      await assert.rejects(ask(silent, 'accepted'), refused(/There is no broadcast/));
+      const unasked = await createBroadcast();
+      await assert.rejects(ask(unasked, 'shown'), refused(/did not ask for receipts/));
+      const listed = await store.broadcasts.openAudience();
+      await store.broadcasts.addToAudience(listed, [madeUpSubscription(1)]);
+      await assert.rejects(
+        ask(await createBroadcast({ audienceId: listed }), 'missed'),
+        refused(/is to a list/),
+      );
     });
 
     test('what retention has dropped is no longer kept, and its counts are', async () => {

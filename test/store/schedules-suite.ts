@@ -29,6 +29,7 @@ export function describeSchedules(name: string, prepare: () => Promise<StoreUnde
         ifTimePassed: 'skip',
         quietHours: '22:00-07:00',
         timeZone: 'Asia/Tokyo',
+        createdBy: { operator: 'ada' },
       });
       const added = await store.schedules.add(draft);
       assert.deepEqual(added, {

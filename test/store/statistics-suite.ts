@@ -67,9 +67,9 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
       ]);
     });
 
-    test('a subscription is lost once, however it leaves', async () => {
+    test('a subscription is lost once, however it leaves, and it is said why and by whom', async () => {
       const rows = [await put(1), await put(2), await put(3), await put(4)];
-      await store.subscriptions.removeById(rows[0]!.id);
+      await store.subscriptions.removeById(rows[0]!.id, 'ada');
       await store.subscriptions.removeById(rows[0]!.id);
       await store.subscriptions.removeByEndpoint(rows[1]!.endpoint, rows[1]!.auth);
       const subscription = rows[2]!;
@@ -80,6 +80,41 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
         3,
       );
       assert.equal(await store.subscriptions.count(), 1);
+      await store.people.assign(rows[3]!.id, { user: 'bob' });
+      const former = rows[3]!;
+      const again = { subscription: madeUpSubscription(5), vapidPublicKey };
+      await store.subscriptions.register({ ...again, former, replacesFormer: true });
+      await store.people.remove('bob', 'eve');
+      const origin = `https://${fcm}`;
+      const listed = await store.losses.list({ limit: 9 });
+      assert.deepEqual(
+        listed.map(({ subscriptionId, reason, removedBy, origin: from }) => [
+          subscriptionId,
+          reason,
+          removedBy,
+          from,
+        ]),
+        [
+          [undefined, 'removed', 'eve', origin],
+          [former.id, 'replaced', undefined, origin],
+          [rows[2]!.id, 'gone', undefined, origin],
+          [rows[1]!.id, 'unsubscribed', undefined, origin],
+          [rows[0]!.id, 'removed', 'ada', origin],
+        ],
+      );
+      const [newest] = await store.losses.list({ reason: 'removed', origin, limit: 1 });
+      const rest = await store.losses.list({ reason: 'removed', beforeId: newest!.id, limit: 9 });
+      assert.equal(rest.length, 1);
+      const counts = await store.losses.countByDay();
+      assert.deepEqual(counts.map(({ reason, subscriptions }) => [reason, subscriptions]).toSorted(), [
+        ['gone', 1],
+        ['removed', 2],
+        ['replaced', 1],
+        ['unsubscribed', 1],
+      ]);
+      nowMs = Date.now() + 91 * dayMs;
+      while (await store.retention.prune({}));
+      assert.deepEqual(await store.losses.countByDay(), []);
     });
 
     test('a subscription that changes its key is counted with the new one', async () => {

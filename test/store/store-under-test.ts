@@ -1,8 +1,7 @@
 // The store that a suite tests, and what suites do with it before they ask anything.
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach } from 'node:test';
-import type { AudienceExpression } from '../../src/audience/user-and-tags.ts';
-import type { Broadcast, NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
+import type { Broadcast, LookedUpAudience, NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { AnswerCommit, CommitAnswer, RowResult } from '../../src/store/ledger.ts';
 import type { NewSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -90,7 +89,7 @@ export async function openIds(
 /** A broadcast to an expression, with its audience. */
 export async function createMatching(
   { broadcasts }: Store,
-  matching: AudienceExpression,
+  matching: LookedUpAudience,
   draft: NewBroadcast,
 ): Promise<Broadcast> {
   const audienceId = await broadcasts.openAudience();

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   commitSlice,
+  createMatching,
   madeUpBroadcast,
   openForEachTest,
   recordAnswer,
@@ -31,7 +32,7 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
       await commitSlice(store, slice!, withResult(origin, 'gone', { alarm }), leaseMs);
       return { subscriptionId: id, broadcastId: broadcast.id };
     };
-    const lease = () => store.webhooks.lease({ limit: 10, leaseMs });
+    const lease = () => store.webhooks.lease({ limit: 20, leaseMs });
 
     test('nothing is stored where nobody asks for it', async () => {
       await deliver();
@@ -89,6 +90,42 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
       );
       nowMs += leaseMs;
       assert.equal((await lease()).length, 2);
+    });
+
+    test('a person whom nothing reached is told of, after a broadcast to them or a single message', async () => {
+      await store.webhooks.tellUnreached('ada');
+      assert.equal(await store.webhooks.count(), 0, 'nobody asks for it');
+      await store.webhooks.watch();
+      const told: object[] = [];
+      for (const [result, devices] of [
+        ['accepted', 1],
+        ['doubtful', 1],
+        ['rejected', 1],
+        ['gone', 1],
+        ['accepted', 0],
+      ] as const) {
+        const matching = { user: `${result} ${devices}` };
+        if (devices > 0)
+          await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey, { assign: matching });
+        const draft = madeUpBroadcast(nowMs, { user: matching.user });
+        const { id: broadcastId, state } = await createMatching(store, matching, draft);
+        if (state === 'running') {
+          const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
+          await commitSlice(store, slice!, withResult(origin, result), leaseMs);
+        }
+        if (result !== 'doubtful' && (result !== 'accepted' || devices === 0))
+          told.push({ ...matching, broadcastId });
+      }
+      await store.webhooks.tellUnreached('ada');
+      const events = await lease();
+      assert.deepEqual(
+        events
+          .flatMap((event) =>
+            event.type === 'person.unreached' ? [{ user: event.user, broadcastId: event.broadcastId }] : [],
+          )
+          .toSorted((one, next) => (one.broadcastId ?? 99) - (next.broadcastId ?? 99)),
+        [...told, { user: 'ada', broadcastId: undefined }],
+      );
     });
 
     test('a broadcast that is cancelled is told of too, and an alarm of many rows once', async () => {

@@ -11,6 +11,7 @@ import { inColumns, type JsonFlag } from '../output/output.ts';
 interface AuditFlags extends JsonFlag {
   readonly operator?: string;
   readonly action?: string;
+  readonly target?: string;
   readonly since?: Date;
   readonly limit: number;
 }
@@ -32,11 +33,12 @@ export function auditCommand({ environment, output }: Context): Command {
   })
     .option('--operator <name>', 'Only changes by this operator.', parseOperatorName)
     .option('--action <action>', 'Only changes of this kind, such as broadcast.pause.')
+    .option('--target <target>', 'Only changes to this, such as "broadcast 7".')
     .option('--since <time>', 'Only changes at this time or later (ISO 8601 with a zone).', parseTime)
     .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)
     .onData(async ({ store }, flags: AuditFlags) => {
-      const { operator, action, since, limit } = flags;
-      const filter = { operator, action, sinceMs: since?.getTime() };
+      const { operator, action, target, since, limit } = flags;
+      const filter = { operator, action, target, sinceMs: since?.getTime() };
       await output.table(flags, {
         rows: recordsOf(store.audit, filter, limit),
         toJson: auditView.toJson,

@@ -11,6 +11,7 @@ import {
 import { measureReach } from '../../delivery/broadcast/progress.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import { cutText } from '../../errors/untrusted-text.ts';
+import { formatChange, readChanges } from '../../operations/audit.ts';
 import { broadcastChanges, broadcastView, broadcastWithTimesToJson } from '../../operations/broadcasts.ts';
 import { attemptView, csvHeader, readOutcomes, rowOutcomeView, toCsv } from '../../operations/outcomes.ts';
 import { readPayloadTexts } from '../../protocol/message/read-message.ts';
@@ -101,6 +102,7 @@ function showCommand({ environment, output }: Context): Command {
     .option('--limit <count>', 'Maximum attempts.', parsePositiveInteger, 100)
     .onData(async ({ store }, id: number, flags: ShowFlags) => {
       const broadcast = await store.broadcasts.get(id);
+      const changes = await readChanges(store, `broadcast ${id}`);
       const since = isoTime(broadcast.createdAtMs);
       const head = `Broadcast ${id} is ${output.style('bold', stateOf(broadcast))}, created ${since}:`;
       const source = [
@@ -109,6 +111,7 @@ function showCommand({ environment, output }: Context): Command {
         `  by     ${formatCreator(broadcast.createdBy)}`,
         `  with   ${formatDeliveryFlags(broadcast)}`,
         ...textsLine(broadcast),
+        ...changes.map((change) => `  ${isoTime(change.atMs)} ${formatChange(change)}`),
         '',
       ];
       const intervals = await store.statistics.outcomesOf(id);
@@ -116,7 +119,7 @@ function showCommand({ environment, output }: Context): Command {
       const others = leftOutLines(leftOut);
       const summary = [...summarize(broadcast, output), ...others, '', ...reachLines(broadcast, intervals)];
       const text = [head, ...source, ...summary].join('\n');
-      await output.result(flags, broadcastWithTimesToJson(broadcast, intervals, leftOut), text);
+      await output.result(flags, broadcastWithTimesToJson(broadcast, intervals, leftOut, changes), text);
       if (!flags.attempts && flags.subscription === undefined) return;
       const { limit } = flags;
       const found = await store.attempts.list({

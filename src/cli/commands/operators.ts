@@ -4,6 +4,7 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { generateOperatorToken } from '../../keys/secret-files.ts';
 import type { Operator, OperatorRole } from '../../store/operators.ts';
+import type { NewSchedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import { parseOperatorName } from '../flags/arguments.ts';
 import { type Context, createCommand } from '../command.ts';
@@ -132,24 +133,21 @@ interface GoingWork {
   readonly schedules: readonly number[];
 }
 
-/** Audit records and broadcasts that are looked at. */
+/** Broadcasts and schedules that are looked at. */
 const searched = 1000;
 
-/** What an operator has made that is not over and not paused: schedules as the audit knows them. */
-async function findWorkOf({ broadcasts, schedules, audit }: Store, name: string): Promise<GoingWork> {
+/** What an operator has made that is not over and not paused. */
+async function findWorkOf({ broadcasts, schedules }: Store, name: string): Promise<GoingWork> {
   const open = await broadcasts.listOpen(searched);
-  const made = await audit.list({ operator: name, action: 'schedule.create', limit: searched });
-  const own = new Set(made.map(({ target }) => target));
+  const isOwn = ({ createdBy }: Partial<Pick<NewSchedule, 'createdBy'>>) =>
+    createdBy !== undefined && 'operator' in createdBy && createdBy.operator === name;
   const all = await schedules.list({ afterId: 0, limit: searched });
   return {
     broadcasts: open
-      .filter(({ createdBy, state }) => {
-        const isOwn = createdBy !== undefined && 'operator' in createdBy && createdBy.operator === name;
-        return isOwn && state !== 'paused';
-      })
+      .filter((broadcast) => isOwn(broadcast) && broadcast.state !== 'paused')
       .map(({ id }) => id),
     schedules: all
-      .filter(({ id, pausedAtMs }) => own.has(`schedule ${id}`) && pausedAtMs === undefined)
+      .filter((schedule) => isOwn(schedule) && schedule.pausedAtMs === undefined)
       .map(({ id }) => id),
   };
 }

@@ -2,8 +2,12 @@
 import type { Command } from 'commander';
 import type { Person } from '../../audience/person.ts';
 import type { Choices } from '../../audience/channels.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { countOf } from '../../errors/format-count.ts';
+import { checkUser } from '../../audience/user-and-tags.ts';
 import type { Store } from '../../store/store.ts';
-import { personView, updatePerson } from '../../operations/people.ts';
+import { checkedRemovalView, checkRemoval, personView, updatePerson } from '../../operations/people.ts';
 import { type Context, createCommand } from '../command.ts';
 import { createChangeCommand, createDataCommand } from '../data/data-command.ts';
 import type { JsonFlag } from '../output/output.ts';
@@ -11,11 +15,13 @@ import type { JsonFlag } from '../output/output.ts';
 export function peopleCommand(context: Context): Command {
   return createCommand({
     name: 'people',
-    description: 'Shows and sets a person’s data, language, time zone and choices of channels.',
+    description:
+      'Shows and sets a person’s data, language, time zone and choices of channels, and checks the receipt of a removal.',
     examples: ['deskbell people show 42', 'deskbell people set 42 --channel news=off'],
   })
     .addCommand(showCommand(context))
-    .addCommand(setCommand(context));
+    .addCommand(setCommand(context))
+    .addCommand(removalCommand(context));
 }
 
 function showCommand({ environment, output }: Context): Command {
@@ -29,6 +35,32 @@ function showCommand({ environment, output }: Context): Command {
     .onData(async ({ store }, user: string, flags: JsonFlag) => {
       const person = await store.readers.person(user);
       await output.result(flags, personView.toJson(person), await formatPerson(person, store));
+    });
+}
+
+function removalCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'removal',
+    description:
+      'Says when a person was removed, by the receipt that "subscriptions remove --user" printed, as long as the audit is kept. ' +
+      'The exit code is 1 if the receipt is not of this person.',
+    json: 'Prints JSON.',
+    examples: ['deskbell people removal 42 --receipt q6vJ0yqN3l0sG1X2e5m7bA'],
+  })
+    .argument('<user>', 'The person.')
+    .requiredOption('--receipt <receipt>', 'As it was printed.')
+    .onData(async ({ store }, user: string, flags: JsonFlag & { readonly receipt: string }) => {
+      const removal = await checkRemoval(store, checkUser(user, '/user'), flags.receipt);
+      const { removedAtMs, by = '', subscriptions } = removal;
+      if (removedAtMs === undefined) {
+        throw new DeskbellError(
+          'ERR_FIELD_VALUE',
+          'The receipt is not of this person, or the audit of that time is no longer kept',
+        );
+      }
+      const now = `${countOf(subscriptions, 'subscription')} of theirs ${subscriptions === 1 ? 'is' : 'are'} stored now`;
+      const text = `Removed at ${isoTime(removedAtMs)} by ${by}; ${now}.`;
+      await output.result(flags, checkedRemovalView.toJson(removal), text);
     });
 }
 

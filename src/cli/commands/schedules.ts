@@ -1,13 +1,14 @@
 // `deskbell schedules`: recurring broadcasts, made by `deskbell send --cron`.
 import type { Command } from 'commander';
 import { formatCount } from '../../errors/format-count.ts';
-import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCreator, isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import {
   formatSchedule,
   type ScheduleWithTimes,
   withTimes,
 } from '../../delivery/schedule/create-schedule.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
+import { type Changed, formatChange, readChanges } from '../../operations/audit.ts';
 import {
   continueSchedule,
   pauseSchedule,
@@ -77,18 +78,20 @@ const showCommand = ({ environment, output }: Context): Command =>
   })
     .argument('<id>', argument, parsePositiveInteger)
     .onData(async ({ store }, id: number, flags: JsonFlag) => {
-      const schedule = await withTimes(await store.schedules.get(id));
+      const changes = await readChanges(store, `schedule ${id}`);
+      const schedule = { ...(await withTimes(await store.schedules.get(id))), changes };
       const { lastBroadcastId } = schedule;
       const last = lastBroadcastId === undefined ? undefined : await store.broadcasts.find(lastBroadcastId);
       await output.result(flags, scheduleWithTimesView.toJson(schedule), formatWhole(schedule, last));
     });
 
-function formatWhole(schedule: ScheduleWithTimes, last: Broadcast | undefined): string {
-  const { createdAtMs, lastBroadcastId, nextTimes } = schedule;
+function formatWhole(schedule: ScheduleWithTimes & Changed, last: Broadcast | undefined): string {
+  const { createdAtMs, createdBy, lastBroadcastId, nextTimes, changes } = schedule;
   const options = formatDeliveryFlags(schedule);
   return [
     formatSchedule(schedule),
-    `  created         ${isoTime(createdAtMs)}`,
+    `  created         ${isoTime(createdAtMs)} by ${formatCreator(createdBy)}`,
+    ...changes.map((change) => `  changed         ${isoTime(change.atMs)} ${formatChange(change)}`),
     ...(options === '' ? [] : [`  with            ${options}`]),
     ...nextTimes.map((timeMs, index) => `  ${(index === 0 ? 'next' : '').padEnd(16)}${isoTime(timeMs)}`),
     ...(lastBroadcastId === undefined ? [] : [`  last broadcast  ${formatLast(lastBroadcastId, last)}`]),

@@ -1,6 +1,7 @@
 // `deskbell send`: one push message to one subscription immediately, or to many as a broadcast.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { outcomeGroups } from '../../store/broadcasts.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import {
   requireSubscription,
@@ -44,7 +45,7 @@ interface SendFlags extends BroadcastFlags, MessageFlags {
 }
 
 const forOne = ['endpoint', 'id'];
-const audiences = ['all', 'ids', 'file', ...forOne];
+const audiences = ['all', 'ids', 'broadcast', 'file', ...forOne];
 const allAudiences = [...audiences, ...peopleFlagNames];
 
 export function sendCommand(context: Context): Command {
@@ -64,6 +65,7 @@ export function sendCommand(context: Context): Command {
       "deskbell send --id 17 --title 'Order 7' --message 'is ready' --url /orders/7 --action 'Invoice=/orders/7/invoice' --subject mailto:you@example.org",
       "deskbell send --user 42 --title Hello --message 'On all your devices' --subject mailto:you@example.org",
       "deskbell send --tag news --not-tag muted --title News --message 'It rains' --subject mailto:you@example.org",
+      "deskbell send --broadcast 123 --outcome notClicked --title Reminder --message 'Tea is getting cold' --subject mailto:you@example.org",
       "deskbell send --all --title Hello --message 'Tea is ready' --dry-run",
       "deskbell send --all --cron '0 9 * * 1' --timezone Europe/Berlin --title Monday --message 'A new week' --subject mailto:you@example.org",
       "DESKBELL_SUBJECT=mailto:you@example.org deskbell send --all --at 2027-01-01T00:00:00Z --title '2027' --message 'Happy new year'",
@@ -75,12 +77,22 @@ export function sendCommand(context: Context): Command {
   addOptions(command, allAudiences, [
     ['--ids <ids>', 'Sends to the subscriptions with these IDs, separated by commas.', parseIds],
     [
+      '--broadcast <id>',
+      'Sends to those who got this earlier broadcast, or to those that --outcome names.',
+      parsePositiveInteger,
+    ],
+    [
       '--file <file>',
       'Sends to the subscriptions in a file of JSON Lines, stored or not; "-" is standard input.',
     ],
     ['--endpoint <url>', 'Sends to the subscription with this endpoint.'],
     ['--id <id>', 'Sends to the subscription with this ID.', parsePositiveInteger],
   ]);
+  command.addOption(
+    new Option('--outcome <outcome>', 'Those of --broadcast with this outcome (default: accepted).').choices(
+      outcomeGroups,
+    ),
+  );
   addDeliveryFlags(addMessageFlags(command.optionsGroup('Message:')), 'any');
   // not for one subscription, which is sent to immediately or not at all
   addOptions(addDeliveryFlags(command.optionsGroup('Broadcast:'), 'broadcast', forOne), forOne, [
@@ -93,7 +105,7 @@ export function sendCommand(context: Context): Command {
       '--cron <expression>',
       "Repeats the broadcast at the times of a cron expression, such as '0 9 * * 1'. A worker must be running then.",
       undefined,
-      ['ids', 'file', 'at', 'detach', 'idempotencyKey'],
+      ['ids', 'broadcast', 'file', 'at', 'detach', 'idempotencyKey'],
     ],
     ['--idempotency-key <key>', 'Makes the command safe to repeat: the same key never sends twice.'],
     ['--detach', 'Only stores the broadcast. A worker delivers it.'],
@@ -110,9 +122,11 @@ export function sendCommand(context: Context): Command {
       if (!allAudiences.some((name) => name in flags)) {
         throw new DeskbellError(
           'ERR_USAGE',
-          'Choose the audience: --all, --user, --tag, --any-tag, --not-tag, --ids, --file, --endpoint or --id',
+          'Choose the audience: --all, --user, --tag, --any-tag, --not-tag, --ids, --broadcast, --file, --endpoint or --id',
         );
       }
+      if (flags.outcome !== undefined && flags.broadcast === undefined)
+        throw new DeskbellError('ERR_USAGE', '--outcome goes with --broadcast');
       const hasTimes = [flags.cron, flags.localTime, flags.quietHours].some((given) => given !== undefined);
       if (flags.timezone !== undefined && !hasTimes) {
         throw new DeskbellError('ERR_USAGE', '--timezone goes with --cron, --local-time or --quiet-hours');

@@ -46,7 +46,11 @@ export function removeCommand({ environment, output }: Context): Command {
       await withExistingData(configuration, async (data) => {
         if (user !== undefined) {
           const removed = await perform(data, removePerson, { user });
-          return output.result(flags, { user, ...removed }, formatRemoved(removed));
+          return output.result(
+            flags,
+            { user, ...removed },
+            `${formatRemoved(removed)}\nReceipt: ${removed.removalReceipt}. Keep it with the person's name: "deskbell people removal ID --receipt …" checks it.`,
+          );
         }
         if (origin !== undefined) {
           const removed = await perform(data, removePushService, { origin });

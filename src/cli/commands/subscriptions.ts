@@ -1,16 +1,25 @@
 // `deskbell subscriptions`: lists, shows, counts, tags, removes, imports and exports subscriptions.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type AudienceExpression, checkExpression, checkTags } from '../../audience/user-and-tags.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { countOf } from '../../errors/format-count.ts';
+import { countOf, formatCount } from '../../errors/format-count.ts';
+import { formatDay, listLosses, lossMeanings, lossView } from '../../operations/losses.ts';
 import { subscriptionView } from '../../operations/subscriptions.ts';
+import { type Loss, type LossCount, type LossReason, lossReasons } from '../../store/losses.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import type { PushServiceVisits } from '../../store/visits.ts';
 import { type CommandDescription, type Context, createCommand } from '../command.ts';
 import { audited, createDataCommand, createListCommand, processUser } from '../data/data-command.ts';
-import { addPeopleFlags, expressionOf, parseIds, parseTags, type PeopleFlags } from '../flags/arguments.ts';
+import {
+  addPeopleFlags,
+  expressionOf,
+  parseIds,
+  parsePositiveInteger,
+  parseTags,
+  type PeopleFlags,
+} from '../flags/arguments.ts';
 import { formatLine } from '../input/subscription-line.ts';
 import { inColumns, type JsonFlag } from '../output/output.ts';
 import { importCommand } from './subscriptions-import.ts';
@@ -77,6 +86,52 @@ const columns = inColumns<StoredSubscription>([
   ['PUSH SERVICE', 40, ({ endpoint }) => new URL(endpoint).origin],
   ['USER', 12, ({ user = '-' }) => user],
   ['TAGS', 0, ({ tags }) => tags.join(',')],
+]);
+
+interface LostFlags extends JsonFlag {
+  readonly list?: true;
+  readonly reason?: LossReason;
+  readonly limit: number;
+}
+
+function lostCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'lost',
+    description:
+      'Prints how many subscriptions were lost in the last 90 days, by day, push service and reason: ' +
+      `${lossReasons.map((reason) => `${reason} (${lossMeanings[reason]})`).join(', ')}. With --list, prints each.`,
+    json: 'Prints JSON Lines.',
+    examples: ['deskbell subscriptions lost', 'deskbell subscriptions lost --list --reason removed'],
+  })
+    .option('--list', 'Prints each of them, newest first.')
+    .addOption(new Option('--reason <reason>', 'Only those lost for this reason.').choices(lossReasons))
+    .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, 1000)
+    .onData(async ({ store: { losses } }, { list, reason, limit, ...flags }: LostFlags) => {
+      const ifEmpty = 'No subscription was lost.';
+      if (list) {
+        const rows = await losses.list({ reason, limit });
+        return output.table(flags, { rows, toJson: lossView.toJson, ...lossColumns, ifEmpty });
+      }
+      const counts = await losses.countByDay();
+      const rows = counts.filter((count) => reason === undefined || count.reason === reason).slice(0, limit);
+      return output.table(flags, { rows, toJson: listLosses.view.toJson, ...lossCountColumns, ifEmpty });
+    });
+}
+
+const lossColumns = inColumns<Loss>([
+  ['ID', -8, ({ subscriptionId = '-' }) => String(subscriptionId)],
+  ['LOST', 20, ({ atMs }) => toTime(atMs)],
+  ['REASON', 12, ({ reason }) => reason],
+  ['BY', 12, ({ removedBy = '-' }) => removedBy],
+  ['USER', 12, ({ user = '-' }) => user],
+  ['PUSH SERVICE', 0, ({ origin }) => origin],
+]);
+
+const lossCountColumns = inColumns<LossCount>([
+  ['DAY', 10, ({ startMs }) => formatDay(startMs)],
+  ['SUBSCRIPTIONS', -13, ({ subscriptions }) => formatCount(subscriptions)],
+  ['REASON', 12, ({ reason }) => reason],
+  ['PUSH SERVICE', 0, ({ origin }) => origin],
 ]);
 
 interface TagFlags extends PeopleFlags, JsonFlag {
@@ -199,6 +254,7 @@ export function subscriptionsCommand(context: Context): Command {
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(visitsCommand(context))
+    .addCommand(lostCommand(context))
     .addCommand(tagCommand(context))
     .addCommand(untagCommand(context))
     .addCommand(removeCommand(context))

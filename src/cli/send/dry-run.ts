@@ -6,7 +6,8 @@ import {
   formatReaderCount,
   type ReaderCounts,
 } from '../../delivery/broadcast/count-readers.ts';
-import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatDuration, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatUsualRate, readUsualRate } from '../../delivery/broadcast/progress.ts';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/estimate-audience.ts';
 import { findReader } from '../../delivery/single/reader.ts';
@@ -51,11 +52,12 @@ export async function printDryRun(
     ? await encodeForOne(target, message, store)
     : encodeMessage(message, { isWithReceipts, channel });
   checkBroadcastOptions(options, store.now());
-  const count = await countAudience(isForOne ? { ids: [target.id] } : target, store.subscriptions);
+  const count = await countAudience(isForOne ? { ids: [target.id] } : target, store);
   const size = { kind: 'exact', count } as const;
   const readers = isForOne
     ? undefined
     : await countReadersOf(target, message, options, store, size, maxReaders);
+  const usual = isForOne ? undefined : await readUsualRate(store, count);
   if (json) {
     const others = Object.fromEntries([...texts].map(([language, text]) => [language, toFields(text)]));
     const fields = {
@@ -63,6 +65,7 @@ export async function printDryRun(
       ...toFields(payload),
       ...(texts.size > 0 && { texts: others }),
       ...(readers && { readers: readersToFields(readers) }),
+      ...(usual && { ratePerSecond: usual.perSecond, seconds: count / usual.perSecond }),
     };
     return output.line(JSON.stringify({ event: 'dry-run', ...fields }));
   }
@@ -71,6 +74,10 @@ export async function printDryRun(
       `at most ${formatCount(maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0))} bytes:`,
   );
   await output.line(Buffer.from(payload).toString());
+  if (usual !== undefined)
+    await output.line(
+      `It takes about ${formatDuration(count / usual.perSecond)}, ${formatUsualRate(usual)}.`,
+    );
   if (readers !== undefined) for (const line of readerLines(readers)) await output.line(line);
   for (const [language, text] of texts) {
     await output.line(`In ${language}, ${formatCount(text.length)} bytes:`);

@@ -17,11 +17,11 @@ import { scheduleView } from '../../operations/schedules.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
-import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
+import type { Broadcast, BroadcastStore, OutcomeGroup } from '../../store/broadcasts.ts';
 import type { DeliveryOptions } from '../../store/delivery-options.ts';
 import { hasReaderTimes } from '../../store/reader-times.ts';
 import type { Store } from '../../store/store.ts';
-import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
+import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { Context } from '../command.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
@@ -57,6 +57,8 @@ const lookEveryMs = 250;
 export interface BroadcastFlags extends PeopleFlags {
   readonly all?: true;
   readonly ids?: readonly number[];
+  readonly broadcast?: number;
+  readonly outcome?: OutcomeGroup;
   /** JSON Lines; `-` is standard input. */
   readonly file?: string;
   readonly idempotencyKey?: string;
@@ -85,7 +87,7 @@ export async function sendBroadcast(
   try {
     if (flags.cron !== undefined) {
       const { cron, timezone } = flags;
-      const times = { ...options, timeZone: undefined, cron, timezone };
+      const times = { ...options, timeZone: undefined, cron, timezone, createdBy: thisCommandLine() };
       const schedule = await sender.createSchedule(expressionOf(flags) ?? 'all', message, times);
       await context.output.result(
         flags,
@@ -102,7 +104,7 @@ export async function sendBroadcast(
       );
     }
     const audience = audienceOf(flags, configuration, context);
-    await assertHasDevice(flags, data.store.subscriptions);
+    await assertHasDevice(flags, data.store);
     const broadcastOptions = {
       ...options,
       idempotencyKey: flags.idempotencyKey,
@@ -136,12 +138,9 @@ export function withOwnZone(options: DeliveryOptions): DeliveryOptions {
 }
 
 /** An unknown user is a misspelt name. Tags may have no subscribers yet. */
-async function assertHasDevice(
-  { user, tag, anyTag, notTag }: BroadcastFlags,
-  subscriptions: SubscriptionStore,
-): Promise<void> {
+async function assertHasDevice({ user, tag, anyTag, notTag }: BroadcastFlags, store: Store): Promise<void> {
   if (user === undefined || [tag, anyTag, notTag].some((tags) => tags !== undefined)) return;
-  if ((await countAudience({ user }, subscriptions)) > 0) return;
+  if ((await countAudience({ user }, store)) > 0) return;
   throw new DeskbellError(
     'ERR_SUBSCRIPTION_NOT_FOUND',
     `The user ${JSON.stringify(user)} has no subscription, so nothing was sent; give the user as "subscriptions list" shows it`,
@@ -166,11 +165,12 @@ async function waitUntilPrepared(
 
 /** @throws {DeskbellError} ERR_CONFIGURATION; reading the file throws ERR_LINES_REFUSED, ERR_FILE */
 export function audienceOf(
-  { ids, file, ...people }: BroadcastFlags,
+  { ids, file, broadcast, outcome = 'accepted', ...people }: BroadcastFlags,
   { pushServices }: Configuration,
   context: Context,
 ): Audience {
   if (ids !== undefined) return { ids };
+  if (broadcast !== undefined) return { broadcast, outcome };
   if (file === undefined) return expressionOf(people) ?? 'all';
   return { subscriptions: readSubscriptions(file, pushServices, context) };
 }

@@ -3,40 +3,48 @@
 // expression shows whether two broadcasts with one idempotency key have the same audience.
 import { createHash, type Hash } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, wrong, type OptionChecks } from '../../errors/check-options.ts';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { BroadcastStore, ListKind } from '../../store/broadcasts.ts';
+import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
 import {
-  type AudienceExpression,
-  type TagExpression,
-  checkExpression,
-} from '../../audience/user-and-tags.ts';
+  type ListKind,
+  type LookedUpAudience,
+  type OutcomeAudience,
+  outcomeGroups,
+} from '../../store/broadcasts.ts';
+import type { AttemptStore } from '../../store/attempts.ts';
+import { type TagExpression, checkExpression } from '../../audience/user-and-tags.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { defaultSliceRows } from '../../store/slices.ts';
+import type { Store } from '../../store/store.ts';
 import { readSubscription, type SubscriptionInput } from '../message-path/subscription-input.ts';
 
 type Several<Member> = Iterable<Member> | AsyncIterable<Member>;
 
 /**
- * All subscriptions of the store, some of them by id, those of a user or with tags, or subscriptions that need not be stored. Users and
- * tags are read once, when the broadcast is created.
+ * All subscriptions of the store, some of them by id, those of a user or with tags, those with an outcome in an earlier broadcast, or
+ * subscriptions that need not be stored. Users, tags and outcomes are read once, when the broadcast is created.
  */
 export type Audience =
   | 'all'
   | { readonly ids: Several<number> }
   | { readonly subscriptions: Several<SubscriptionInput> }
-  | MatchingAudience;
+  | MatchingAudience
+  | OutcomeAudience;
 
 /** An `AudienceExpression` with at least one part. */
 export type MatchingAudience =
   | { readonly user: string; readonly tags?: TagExpression | undefined }
   | { readonly tags: TagExpression };
 
-const audienceChecks: OptionChecks<Record<'ids' | 'subscriptions' | 'user' | 'tags', unknown>> = {
+const audienceChecks: OptionChecks<
+  Record<'ids' | 'subscriptions' | 'user' | 'tags' | keyof OutcomeAudience, unknown>
+> = {
   ids: isCheckedElsewhere,
   subscriptions: isCheckedElsewhere,
   user: isCheckedElsewhere,
   tags: isCheckedElsewhere,
+  broadcast: isCheckedElsewhere,
+  outcome: isCheckedElsewhere,
 };
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE if a member is unknown or the members are of two kinds of audience */
@@ -44,20 +52,45 @@ export function checkAudience(audience: Audience): void {
   if (audience === 'all') return;
   const code = 'ERR_FIELD_VALUE';
   checkOptions(audience, audienceChecks, { name: 'audience', code });
-  const kinds = ['ids' in audience, 'subscriptions' in audience, isExpression(audience)];
-  if (kinds.filter(Boolean).length === 1) return;
-  throw wrong('audience', 'must be "all", or have either ids, or subscriptions, or user and tags', { code });
+  const hasOutcome = 'broadcast' in audience || 'outcome' in audience;
+  const kinds = ['ids' in audience, 'subscriptions' in audience, isExpression(audience), hasOutcome];
+  if (kinds.filter(Boolean).length !== 1) {
+    const allowed =
+      'must be "all", or have either ids, or subscriptions, or user and tags, or broadcast and outcome';
+    throw wrong('audience', allowed, { code });
+  }
+  if (!hasOutcome) return;
+  const { broadcast, outcome } = audience as Partial<OutcomeAudience>;
+  if (!Number.isSafeInteger(broadcast) || broadcast! < 1)
+    throw fieldError(code, '/broadcast', 'The broadcast must be the id of one, a whole number from 1.');
+  if (outcome === undefined || !outcomeGroups.includes(outcome))
+    throw fieldError(code, '/outcome', `The outcome must be one of ${outcomeGroups.join(', ')}.`);
+}
+
+/** Ids per read: a few milliseconds of work. */
+const idsAtOnce = 5000;
+
+/** The ids of those with an outcome in a broadcast, ascending, read in batches. */
+export async function* readIds(
+  audience: OutcomeAudience,
+  attempts: Pick<AttemptStore, 'idsAfter'>,
+): AsyncGenerator<number> {
+  for (let afterId: number | undefined = 0; afterId !== undefined;) {
+    const { ids, next } = await attempts.idsAfter(audience, { afterId, ids: idsAtOnce });
+    yield* ids;
+    afterId = next;
+  }
 }
 
 export interface WrittenAudience {
   /** Absent for all. */
   readonly audienceId?: number;
   /** What the list is still to be filled from. */
-  readonly matching?: AudienceExpression | undefined;
+  readonly matching?: LookedUpAudience | undefined;
   readonly list?: ListKind;
   /** Set if it is for one person only. */
   readonly user?: string | undefined;
-  /** Equal for the same members in the same order, and for equal expressions. */
+  /** Equal for the same members in the same order, and for what is looked up in the same way. */
   readonly hash: Buffer;
 }
 
@@ -67,11 +100,12 @@ const batchSize = 1000;
  * Writes an audience to the store.
  *
  * @param isSplit readers get different texts or times, so members are listed even if they are all
- * @throws {DeskbellError} ERR_FIELD_VALUE for an invalid id, user or tag, ERR_FIELD_TYPE, ERR_SUBSCRIPTION_INVALID
+ * @throws {DeskbellError} ERR_FIELD_VALUE for an invalid id, user or tag, or outcomes that are not known; ERR_FIELD_TYPE,
+ *   ERR_SUBSCRIPTION_INVALID
  */
 export async function writeAudience(
   audience: Audience,
-  store: BroadcastStore,
+  { broadcasts: store, attempts }: Pick<Store, 'broadcasts' | 'attempts'>,
   policy: EndpointPolicy,
   isSplit: boolean,
 ): Promise<WrittenAudience> {
@@ -80,10 +114,12 @@ export async function writeAudience(
     const all = { hash: hash.update('all').digest() };
     return isSplit ? { ...all, audienceId: await store.openAudience(), matching: {} } : all;
   }
-  if (isExpression(audience)) {
-    const expression = checkExpression(audience);
-    const audienceId = await store.openAudience();
-    return { audienceId, matching: expression, user: expression.user, hash: hashExpression(audience) };
+  if (isLookedUp(audience)) {
+    const matching = inOneForm(audience);
+    // refuses what is not known
+    if ('broadcast' in matching) await attempts.idsAfter(matching, { afterId: 0, ids: 1 });
+    const user = 'user' in matching ? matching.user : undefined;
+    return { audienceId: await store.openAudience(), matching, user, hash: hashLookedUp(audience) };
   }
   if ('ids' in audience) {
     const ids = await gatherIds(audience.ids, hash);
@@ -117,11 +153,21 @@ async function gatherIds(ids: Several<number>, hash: Hash): Promise<readonly num
 }
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
-export function hashExpression(audience: MatchingAudience): Buffer {
-  return createHash('sha256')
-    .update(`matching ${JSON.stringify(checkExpression(audience))}`)
+export const hashLookedUp = (audience: MatchingAudience | OutcomeAudience): Buffer =>
+  createHash('sha256')
+    .update(`matching ${JSON.stringify(inOneForm(audience))}`)
     .digest();
-}
+
+const inOneForm = (audience: MatchingAudience | OutcomeAudience): LookedUpAudience =>
+  'broadcast' in audience
+    ? { broadcast: audience.broadcast, outcome: audience.outcome }
+    : checkExpression(audience);
+
+export const isLookedUp = (audience: Audience): audience is MatchingAudience | OutcomeAudience =>
+  isExpression(audience) || isOfBroadcast(audience);
+
+export const isOfBroadcast = (audience: Audience): audience is OutcomeAudience =>
+  typeof audience === 'object' && 'broadcast' in audience;
 
 export function isExpression(audience: Audience): audience is MatchingAudience {
   return typeof audience === 'object' && ('user' in audience || 'tags' in audience);

@@ -7,10 +7,11 @@ import type { Message } from '../../protocol/message/message.ts';
 import { defaultTtlSeconds } from '../../protocol/request.ts';
 import { createReaderTimes, zoneOf } from '../../store/reader-times.ts';
 import { createGroups, type AudienceSplit } from '../../store/split-audience.ts';
+import type { OutcomeAudience } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 import type { SampledRow, SubscriptionSample } from '../../store/subscription-sample.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
-import { isExpression, type Audience } from './audience.ts';
+import { isExpression, isOfBroadcast, readIds, type Audience } from './audience.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
 import { estimateRows, meets, scaleOf, type AudienceSize } from './estimate-audience.ts';
 import { checkPlaceholders, findChannel, resolveTimes, startOfList, toSplit } from './reader-options.ts';
@@ -89,15 +90,16 @@ const pageRows = 1000;
  * @throws {DeskbellError} what making it would throw
  */
 export async function countReadersOf(
-  audience: Audience,
+  given: Audience,
   message: Message,
   options: BroadcastOptions,
-  store: Pick<Store, 'channels' | 'readers' | 'subscriptions' | 'people' | 'now'>,
+  store: Pick<Store, 'attempts' | 'channels' | 'readers' | 'subscriptions' | 'people' | 'now'>,
   size: AudienceSize,
   maxRows: number,
 ): Promise<ReaderCounts | undefined> {
   const { channel, receipts: isWithReceipts = false, startAt, ttlSeconds = defaultTtlSeconds } = options;
   const encoded = encodeMessage(message, { isWithReceipts, channel });
+  const audience = isOfBroadcast(given) ? { ids: readIds(given, store.attempts) } : given;
   const user = isExpression(audience) && 'user' in audience ? audience.user : undefined;
   await checkPlaceholders(encoded, user, store);
   const startAtMs = startAt?.getTime() ?? store.now();
@@ -115,7 +117,7 @@ export async function countReadersOf(
   return undefined;
 }
 
-type StoredAudience = Exclude<Audience, { readonly subscriptions: unknown }>;
+type StoredAudience = Exclude<Audience, { readonly subscriptions: unknown } | OutcomeAudience>;
 type CountedRow = Pick<SampledRow, 'id' | 'endpoint'> & Partial<Pick<SampledRow, 'weight'>>;
 
 function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {

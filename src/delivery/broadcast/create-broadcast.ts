@@ -22,7 +22,14 @@ import {
 import { lifetimeOf } from '../../store/reader-times.ts';
 import { defaultSliceRows } from '../../store/slices.ts';
 import type { Store } from '../../store/store.ts';
-import { type Audience, checkAudience, hashExpression, isExpression, writeAudience } from './audience.ts';
+import {
+  type Audience,
+  checkAudience,
+  hashLookedUp,
+  isExpression,
+  isLookedUp,
+  writeAudience,
+} from './audience.ts';
 import { checkCreator, thisApplication } from './format-broadcast.ts';
 import {
   checkPlaceholders,
@@ -107,7 +114,7 @@ export interface Occurrence {
  *   ERR_IDEMPOTENCY_KEY
  */
 export async function createBroadcast(
-  store: Pick<Store, 'broadcasts' | 'channels' | 'readers' | 'now'>,
+  store: Pick<Store, 'attempts' | 'broadcasts' | 'channels' | 'readers' | 'now'>,
   policy: EndpointPolicy,
   audience: Audience,
   message: Message,
@@ -141,8 +148,8 @@ export async function createBroadcast(
 
   // found before a million members are written again, whenever it started
   const known = idempotencyKey === undefined ? undefined : await broadcasts.findByKey(idempotencyKey);
-  if (known !== undefined && isExpression(audience)) {
-    return repeatBroadcast(known, hashContent(hashExpression(audience)));
+  if (known !== undefined && isLookedUp(audience)) {
+    return repeatBroadcast(known, hashContent(hashLookedUp(audience)));
   }
   if (known === undefined && occurrence === undefined) checkBroadcastOptions(options, now());
   const resolved = resolveTimes(given, occurrence?.atMs ?? startAtMs);
@@ -160,7 +167,7 @@ export async function createBroadcast(
   const ofList = isOfStored ? undefined : split && startOfList(split);
   const { audienceId, matching, list, user, hash } = await writeAudience(
     audience,
-    broadcasts,
+    store,
     policy,
     split !== undefined,
   );

@@ -7,11 +7,14 @@ import {
 } from '../../audience/user-and-tags.ts';
 import { countOf, countOfEstimate } from '../../errors/format-count.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
+import type { Broadcast, OutcomeGroup } from '../../store/broadcasts.ts';
+import type { LeftOut } from '../../store/split-audience.ts';
 import type { Store } from '../../store/store.ts';
 import type { FoundRow, SubscriptionSample } from '../../store/subscription-sample.ts';
 import type { SubscriptionStore } from '../../store/subscriptions.ts';
 import type { SubscriptionInput } from '../message-path/subscription-input.ts';
-import { type Audience, isExpression } from './audience.ts';
+import { type Audience, isExpression, isOfBroadcast, readIds } from './audience.ts';
+import { totalReceipts } from './format-broadcast.ts';
 
 /** `count` is an exact integer if it is exact, and rounded only for display. */
 export type AudienceSize =
@@ -60,7 +63,7 @@ const maxAgeMs = 60_000;
 const maxRelativeError = 0.25;
 
 export function createAudienceEstimator(
-  store: Pick<Store, 'subscriptions' | 'people'>,
+  store: Pick<Store, 'subscriptions' | 'people' | 'attempts' | 'broadcasts'>,
   { sampleRows = 10_000, now = () => performance.now(), random }: EstimatorOptions = {},
 ): AudienceEstimator {
   let latest: { readonly sample: SubscriptionSample; readonly atMs: number } | undefined;
@@ -89,7 +92,7 @@ export function createAudienceEstimator(
   };
 
   const count = async (audience: Audience): Promise<AudienceSize> => ({
-    count: await countAudience(audience, store.subscriptions),
+    count: await countAudience(audience, store),
     kind: 'exact',
   });
 
@@ -98,6 +101,15 @@ export function createAudienceEstimator(
       if (typeof audience === 'object' && 'ids' in audience && Array.isArray(audience.ids)) {
         const ids = new Set(audience.ids);
         return ids.size * lookupCost > maxCandidates ? { count: ids.size, kind: 'most' } : count({ ids });
+      }
+      if (isOfBroadcast(audience)) {
+        // refuses what is not known
+        await store.attempts.idsAfter(audience, { afterId: 0, ids: 1 });
+        const broadcast = await store.broadcasts.get(audience.broadcast);
+        // all of them are looked at
+        if (broadcast.recipients <= maxCandidates) return count(audience);
+        const leftOut = await store.broadcasts.leftOut(broadcast.id);
+        return { kind: 'most', count: countGroup(audience.outcome, broadcast, leftOut) };
       }
       if (!isExpression(audience)) return count(audience);
       const expression = checkExpression(audience);
@@ -116,6 +128,26 @@ export function createAudienceEstimator(
 
     sample: readSample,
   };
+}
+
+/** How many there were, stored or not. */
+function countGroup(
+  group: OutcomeGroup,
+  broadcast: Broadcast,
+  leftOut: Readonly<Partial<Record<LeftOut, number>>>,
+): number {
+  const { counts } = broadcast;
+  const { accepted, doubtful, pending, removed, unaccounted } = counts;
+  const { shown, clicked, dismissed } = totalReceipts(broadcast) ?? { shown: 0, clicked: 0, dismissed: 0 };
+  const groups = {
+    missed: broadcast.recipients - accepted - doubtful - pending - removed - unaccounted,
+    shown,
+    notShown: accepted - shown,
+    clicked,
+    notClicked: accepted - clicked,
+    dismissed,
+  };
+  return { inactive: 0, channelOff: 0, timePassed: 0, ...leftOut, ...counts, ...groups }[group];
 }
 
 /** Most frequent first. */
@@ -209,10 +241,18 @@ export const formatAudienceSize = (size: AudienceSize): string =>
   size.kind === 'exact' ? nameAudienceSize(size) : `${nameAudienceSize(size)}, an estimate`;
 
 /** How many different subscriptions are in it now. */
-export async function countAudience(audience: Audience, subscriptions: SubscriptionStore): Promise<number> {
+export async function countAudience(
+  audience: Audience,
+  { subscriptions, attempts }: Pick<Store, 'subscriptions' | 'attempts'>,
+): Promise<number> {
   if (audience === 'all') return subscriptions.count();
   if (isExpression(audience)) return subscriptions.count(checkExpression(audience));
   if ('ids' in audience) return countStored(audience.ids, subscriptions);
+  if ('broadcast' in audience) {
+    const found = new Set<number>();
+    for await (const id of readIds(audience, attempts)) found.add(id);
+    return found.size;
+  }
   return countEndpoints(audience.subscriptions);
 }
 

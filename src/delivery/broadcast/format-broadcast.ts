@@ -14,7 +14,7 @@ import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import type { ReceiptCounts, ReceiptEvent } from '../../store/receipts.ts';
 import { notListedReason } from '../limits/not-sent.ts';
 import { chromeLimitReason } from '../limits/rate-limits.ts';
-import { type CountName, countNames } from './meanings.ts';
+import { type CountName, countNames, groupMeanings } from './meanings.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 /** The counts that are not 0, in display order. */
@@ -147,11 +147,12 @@ const listTexts: Readonly<Record<ListKind, string>> = {
   subscriptions: 'a list of given subscriptions',
 };
 
-/** `every subscription`, `the user "42", with all of the tags news, de` */
+/** `every subscription`, `the user "42", with all of the tags news, de`, `those who clicked on broadcast 7` */
 export function formatAskedAudience(audience: AskedAudience | undefined): string {
   if (audience === undefined) return notRecorded;
   if (audience === 'all') return 'every subscription';
   if ('list' in audience) return listTexts[audience.list];
+  if ('broadcast' in audience) return `${groupMeanings[audience.outcome]} broadcast ${audience.broadcast}`;
   const { user, tags = {} } = audience;
   const parts = [
     ['all of the tags', tags.all],

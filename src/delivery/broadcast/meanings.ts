@@ -1,7 +1,7 @@
 // What reasons, counts and receipts mean, in the same words wherever they are shown, and what to do about reasons.
 import type { RetryReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
-import { type Broadcast, countsDifferReason } from '../../store/broadcasts.ts';
+import { type Broadcast, countsDifferReason, type OutcomeGroup } from '../../store/broadcasts.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import type { LeftOut } from '../../store/split-audience.ts';
 import type { ReceiptEvent } from '../../store/receipts.ts';
@@ -157,6 +157,28 @@ export const leftOutMeanings = {
   channelOff: 'have the channel off',
   timePassed: 'their local time was over',
 } as const satisfies Partial<Record<LeftOut, string>>;
+
+/** Names groups of recipients; the broadcast follows. */
+export const groupMeanings: Readonly<Record<OutcomeGroup, string>> = {
+  accepted: 'those who got',
+  missed: 'those who did not get',
+  shown: 'those who saw',
+  notShown: 'those who got, and are not known to have seen,',
+  clicked: 'those who clicked on',
+  notClicked: 'those who got, and did not click on,',
+  dismissed: 'those who closed',
+  gone: 'those said to have ended by',
+  rejected: 'those refused by their push service in',
+  expired: 'those for whom the TTL ended in',
+  exhausted: 'those given up in',
+  capped: 'those who had been reached often enough before',
+  doubtful: 'those in doubt in',
+  dormant: 'those at a push service that nobody has listed in',
+  cancelled: 'those left when somebody cancelled',
+  inactive: 'those left out as inactive of',
+  channelOff: 'those left out, with the channel off, of',
+  timePassed: 'those left out, whose local time was over, of',
+};
 
 /** `the last broadcast`, `the last 10 broadcasts` */
 export const lastBroadcasts = (count: number): string =>

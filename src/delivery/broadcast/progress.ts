@@ -1,7 +1,9 @@
 // The progress of a broadcast, read from the store, so that it covers all processes.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Broadcast, type BroadcastStore, isOver, settlements } from '../../store/broadcasts.ts';
+import { hasReaderTimes } from '../../store/reader-times.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
+import type { Store } from '../../store/store.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import { byPushService, settledRows, stateOf } from './format-broadcast.ts';
 
@@ -171,3 +173,52 @@ export function measureReach(
     return { percent };
   });
 }
+
+// How fast the last broadcasts went, which tells before one is made how long it will take.
+
+/** Messages settled per second by the last broadcasts, and how many of them that was measured on. */
+export interface UsualRate {
+  readonly perSecond: number;
+  readonly broadcasts: number;
+}
+
+const newestBroadcasts = 20;
+const measuredBroadcasts = 3;
+/** A rate of fewer recipients says nothing of more. */
+const tellingRecipients = 1000;
+
+/**
+ * Measures the newest of the last broadcasts that went at once to as many, or to a thousand: from the first outcome until 95 %, else
+ * half, of the recipients were reached.
+ *
+ * @param recipients of the broadcast to come
+ * @returns undefined if none of them tells
+ */
+export async function readUsualRate(
+  { broadcasts, statistics }: Pick<Store, 'broadcasts' | 'statistics'>,
+  recipients: number,
+): Promise<UsualRate | undefined> {
+  const telling = (await broadcasts.list({ limit: newestBroadcasts })).filter(
+    (broadcast) =>
+      broadcast.state === 'done' &&
+      !hasReaderTimes(broadcast) &&
+      broadcast.recipients >= Math.max(1, Math.min(recipients, tellingRecipients)),
+  );
+  const sum = { rows: 0, seconds: 0, broadcasts: 0 };
+  for (const broadcast of telling) {
+    if (sum.broadcasts === measuredBroadcasts) break;
+    const intervals = await statistics.outcomesOf(broadcast.id);
+    const reached = measureReach(broadcast, intervals).findLast(
+      ({ percent, seconds }) => percent <= 95 && seconds !== undefined,
+    );
+    if (reached?.seconds === undefined) continue;
+    sum.rows += ((broadcast.recipients - broadcast.counts.removed) * reached.percent) / 100;
+    sum.seconds += reached.seconds - (intervals[0]!.startMs - broadcast.startAtMs) / 1000;
+    sum.broadcasts += 1;
+  }
+  return sum.broadcasts === 0 ? undefined : { perSecond: sum.rows / sum.seconds, broadcasts: sum.broadcasts };
+}
+
+/** `as the last 3 broadcasts went: 4,300 a second` */
+export const formatUsualRate = ({ perSecond, broadcasts }: UsualRate): string =>
+  `as the last ${broadcasts === 1 ? 'broadcast' : `${broadcasts} broadcasts`} went: ${perSecond < 1 ? 'less than 1' : formatCount(Math.floor(perSecond))} a second`;

@@ -5,10 +5,11 @@ import { checkOptions, isText, type OptionChecks } from '../../errors/check-opti
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { deliveryOptionChecks, type DeliveryOptions } from '../../store/delivery-options.ts';
+import type { BroadcastCreator } from '../../store/broadcasts.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import { checkAudience, type MatchingAudience } from '../broadcast/audience.ts';
-import { isoTime } from '../broadcast/format-broadcast.ts';
+import { checkCreator, isoTime, thisApplication } from '../broadcast/format-broadcast.ts';
 import { checkReaderOptions, findChannel, requireDefaults } from '../broadcast/reader-options.ts';
 
 /** When a broadcast recurs, and how each one is delivered. */
@@ -17,11 +18,14 @@ export interface ScheduleOptions extends DeliveryOptions {
   readonly cron: string;
   /** An IANA name such as `Europe/Berlin`. Default: `UTC`. */
   readonly timezone?: string | undefined;
+  /** Who makes it, shown to operators. Default: the application, by the name of its machine. */
+  readonly createdBy?: BroadcastCreator | undefined;
 }
 
 const scheduleChecks: OptionChecks<ScheduleOptions> = {
   cron: isText,
   timezone: isText,
+  createdBy: checkCreator,
   ...deliveryOptionChecks,
 };
 
@@ -43,7 +47,7 @@ export async function createSchedule(
   const { schedules, now } = store;
   checkAudience(audience);
   checkOptions(options, scheduleChecks, { code: 'ERR_SCHEDULE_INVALID', required: ['cron'] });
-  const { cron, timezone = 'UTC', receipts = false, ...delivery } = options;
+  const { cron, timezone = 'UTC', receipts = false, createdBy = thisApplication(), ...delivery } = options;
   checkReaderOptions(delivery, now(), true);
   await findChannel(delivery.channel, store);
   const encoded = encodeMessage(message, { isWithReceipts: receipts, channel: delivery.channel });
@@ -51,7 +55,16 @@ export async function createSchedule(
   const { firstTimeAfter } = await import('./recurrence.ts');
   const nextAtMs = firstTimeAfter(now(), cron, timezone);
   const whom = audience === 'all' ? audience : checkExpression(audience);
-  return schedules.add({ ...delivery, cron, timezone, receipts, audience: whom, message, nextAtMs });
+  return schedules.add({
+    ...delivery,
+    cron,
+    timezone,
+    receipts,
+    createdBy,
+    audience: whom,
+    message,
+    nextAtMs,
+  });
 }
 
 /** A schedule with its next three times, milliseconds since 1970; none while it is paused. */

@@ -21,7 +21,13 @@ import {
 } from '../../operations/bells.ts';
 import { listChannels, removeChannel, updateChannel } from '../../operations/channels.ts';
 import { decisions, listHeldDeletions } from '../../operations/held-deletions.ts';
-import { personView, updatePerson, userParams } from '../../operations/people.ts';
+import {
+  checkedRemovalView,
+  checkRemoval,
+  personView,
+  updatePerson,
+  userParams,
+} from '../../operations/people.ts';
 import { requireToken } from '../authorize.ts';
 import type { OperatorContext } from '../context.ts';
 import { addMetricsRoute } from '../metrics/metrics.ts';
@@ -45,7 +51,7 @@ export const operatorDescription: Description = {
   info: {
     title: 'Deskbell: the operator’s API',
     // The version of the API; raise it with every change that a client can see.
-    version: '3.0.0',
+    version: '3.1.0',
     description: summary,
     license,
   },
@@ -116,6 +122,21 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
     answer: personView,
     errors: ['ERR_FIELD_VALUE'],
     handle: async ({ params: { user } }) => personView.toJson(await parts.store.readers.person(user)),
+  });
+  operationsOf(app, 'Subscriptions').add('GET /v1/people/:user/removal', {
+    operationId: 'checkRemoval',
+    summary: 'When a person was removed, by the receipt of that',
+    params: userParams,
+    query: {
+      receipt: Type.String({
+        format: 'plain-text',
+        description: '`removalReceipt` of the removal.',
+      }),
+    },
+    answer: checkedRemovalView,
+    errors: ['ERR_FIELD_VALUE'],
+    handle: async ({ params: { user }, query: { receipt } }) =>
+      checkedRemovalView.toJson(await checkRemoval(parts.store, user, receipt)),
   });
   addOperations(app, parts, [updatePerson]);
   addPushServiceRoutes(app, parts);

@@ -2,6 +2,7 @@
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
 import { idKeywords, type ServiceApp, Type } from '../../http/schema.ts';
 import { audienceSchema } from '../../operations/audience.ts';
+import { readChanges } from '../../operations/audit.ts';
 import {
   broadcastChanges,
   broadcastStates,
@@ -16,6 +17,7 @@ import {
 } from '../../operations/message.ts';
 import { idParams, senders, watchers } from '../../operations/operation.ts';
 import { attemptView } from '../../operations/outcomes.ts';
+import { isOfBroadcast } from '../../delivery/broadcast/audience.ts';
 import { assertNotBlank } from '../../protocol/message/check-message.ts';
 import { type AttemptOutcome, attemptOutcomes } from '../../store/attempts.ts';
 import {
@@ -123,6 +125,8 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       'ERR_FIELD_VALUE',
       'ERR_FIELD_TYPE',
       'ERR_CONFIGURATION',
+      'ERR_BROADCAST_NOT_FOUND',
+      'ERR_TOKEN_ROLE',
       'ERR_IDEMPOTENCY_KEY',
     ],
     roles: senders,
@@ -131,6 +135,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       const { audience, message, startAt, ...options } = request.body;
       assertNotBlank(message);
       assertTellsNothing(request.operator, audience, message, options);
+      if (isOfBroadcast(audience)) await assertShowsRows(store, audience.broadcast, request.operator);
       const key = request.headers['idempotency-key'];
       const { broadcast, isNew } = await sender.createBroadcast(audience, message, {
         ...options,
@@ -177,6 +182,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
         await getOwnBroadcast(store, id, operator),
         await statistics.outcomesOf(id),
         await broadcasts.leftOut(id),
+        await readChanges(store, `broadcast ${id}`),
       ),
   });
 

@@ -16,6 +16,7 @@ const filters = {
   action: Type.Optional(
     Type.String({ format: 'plain-text', description: 'What was done, such as broadcast.pause.' }),
   ),
+  target: Type.Optional(Type.String({ format: 'plain-text', description: 'To what, such as broadcast 7.' })),
   since: moment('Only changes at this time or later.'),
   until: moment('Only changes before this time.'),
 };
@@ -28,10 +29,11 @@ export function addAuditRoutes(app: ServiceApp, { store }: OperatorContext): voi
     summary: 'What operators have changed, newest first',
     query: filters,
     view: auditView,
-    read: ({ query: { operator, action, since, until } }, { limit, cursor }) => {
+    read: ({ query: { operator, action, target, since, until } }, { limit, cursor }) => {
       const filter = {
         operator,
         action,
+        target,
         sinceMs: since === undefined ? undefined : Date.parse(since),
         untilMs: until === undefined ? undefined : Date.parse(until),
         beforeId: cursor,

@@ -106,6 +106,7 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
         const { items } = sent;
         assertNoRetry(sent);
         const reachedNobody = !items.some(({ outcome }) => outcome === 'accepted');
+        if (reachedNobody && sent.user !== undefined) await parts.store.webhooks.tellUnreached(sent.user);
         return {
           items: tellsSubscriptions(request.operator, to) ? items : items.map(withoutId),
           reachedNobody,

@@ -4,6 +4,7 @@ import { assertNotBlank } from '../../protocol/message/check-message.ts';
 import { recurringAudienceSchema } from '../../operations/audience.ts';
 import { deliveryOptionSchemas, exampleMessage, messageSchema } from '../../operations/message.ts';
 import { withTimes } from '../../delivery/schedule/create-schedule.ts';
+import { readChanges } from '../../operations/audit.ts';
 import {
   continueSchedule,
   pauseSchedule,
@@ -63,7 +64,8 @@ export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void
     handle: async (request) => {
       const { audience, message, ...options } = request.body;
       assertNotBlank(message);
-      const schedule = await sender.createSchedule(audience, message, options);
+      const createdBy = { operator: request.operator?.name ?? '' };
+      const schedule = await sender.createSchedule(audience, message, { ...options, createdBy });
       request.auditTarget = `schedule ${schedule.id}`;
       return scheduleView.toJson(schedule);
     },
@@ -84,7 +86,10 @@ export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void
     answer: scheduleWithTimesView,
     errors: ['ERR_SCHEDULE_NOT_FOUND'],
     handle: async ({ params: { id } }) =>
-      scheduleWithTimesView.toJson(await withTimes(await schedules.get(id))),
+      scheduleWithTimesView.toJson({
+        ...(await withTimes(await schedules.get(id))),
+        changes: await readChanges(store, `schedule ${id}`),
+      }),
   });
 
   addOperations(app, parts, [pauseSchedule, continueSchedule, removeSchedule]);

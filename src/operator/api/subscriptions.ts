@@ -4,6 +4,7 @@ import { checkExpression } from '../../audience/user-and-tags.ts';
 import { requireSubscription } from '../../store/subscriptions.ts';
 import { attemptView } from '../../operations/outcomes.ts';
 import { userKeywords } from '../../operations/audience.ts';
+import { listLosses, lossReasonSchema, lossView } from '../../operations/losses.ts';
 import { idParams } from '../../operations/operation.ts';
 import { removePerson } from '../../operations/people.ts';
 import { removeSubscription, subscriptionView, updateSubscription } from '../../operations/subscriptions.ts';
@@ -34,7 +35,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
   const operations = operationsOf(app, 'Subscriptions');
 
   const { store } = parts;
-  const { attempts, subscriptions } = store;
+  const { attempts, losses, subscriptions } = store;
 
   operations.addList('/v1/subscriptions', {
     operationId: 'listSubscriptions',
@@ -70,5 +71,20 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
       readPage(limit, (count) => attempts.list({ subscriptionId: id, beforeId: cursor, limit: count })),
   });
 
-  addOperations(app, parts, [updateSubscription, removeSubscription, removePerson]);
+  operations.addList('/v1/losses', {
+    operationId: 'listLosses',
+    summary: 'Subscriptions that were lost, newest first',
+    description: 'Why, and who removed them. Of the last 90 days.',
+    query: {
+      reason: Type.Optional(lossReasonSchema),
+      pushService: Type.Optional(
+        Type.String({ format: 'plain-text', description: 'Of this one: an origin.' }),
+      ),
+    },
+    view: lossView,
+    read: ({ query: { reason, pushService: origin } }, { limit, cursor }) =>
+      readPage(limit, (count) => losses.list({ reason, origin, beforeId: cursor, limit: count })),
+  });
+
+  addOperations(app, parts, [listLosses, updateSubscription, removeSubscription, removePerson]);
 }

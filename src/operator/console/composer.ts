@@ -6,6 +6,7 @@ import {
   type MemberDescription,
 } from '../../protocol/message/members.ts';
 import type { TagCount } from '../../delivery/broadcast/estimate-audience.ts';
+import { groupMeanings } from '../../delivery/broadcast/meanings.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
 import {
   actionFieldNames,
@@ -172,6 +173,7 @@ const renderAudience = (form: Composer): Html =>
         ['user', 'all devices of one user'],
         ['tags', 'subscriptions with tags'],
         ['ids', 'subscriptions by id'],
+        ['outcome', 'those of an earlier broadcast'],
       ])}
       <div class="pair">
         <div data-audience="user">${textInput(form, 'user', { label: 'User' })}</div>
@@ -182,6 +184,12 @@ const renderAudience = (form: Composer): Html =>
         <div data-audience="tags">${tagInput(form, 'tagsNone', 'None of these tags')}</div>
         <div data-audience="ids">
           ${textInput(form, 'ids', { label: 'Ids', hint: 'Separated by commas.' })}
+        </div>
+        <div data-audience="outcome">
+          ${textInput(form, 'broadcast', { label: 'Broadcast', hint: 'Its number.' })}
+        </div>
+        <div data-audience="outcome">
+          ${choice(form, 'outcome', 'Of its recipients', Object.entries(groupMeanings))}
         </div>
       </div>
       ${renderChannel(form)}

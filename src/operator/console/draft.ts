@@ -231,6 +231,8 @@ async function toAudienceFields(
     const ids = audience.list === 'ids' ? await broadcasts.listedIds(id, maxIds) : undefined;
     return ids && { audience: 'ids', ids: ids.join(', ') };
   }
+  if ('broadcast' in audience)
+    return { audience: 'outcome', broadcast: String(audience.broadcast), outcome: audience.outcome };
   const { user, tags } = audience;
   if (user !== undefined) return tags === undefined ? { audience: 'user', user } : undefined;
   const [tagsAll, tagsAny, tagsNone] = [tags?.all, tags?.any, tags?.none].map((names = []) =>

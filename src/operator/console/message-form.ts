@@ -1,6 +1,6 @@
 // The fields of the composer, and the message, audience and options that they mean. The sender checks values; its errors name the member.
 import { randomUUID } from 'node:crypto';
-import type { Audience } from '../../delivery/broadcast/audience.ts';
+import { type Audience, checkAudience } from '../../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkMessage, isBlank, localizeMessage } from '../../protocol/message/check-message.ts';
@@ -8,6 +8,7 @@ import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
+import type { OutcomeGroup } from '../../store/broadcasts.ts';
 import { hasReaderTimes } from '../../store/reader-times.ts';
 import { actionFieldNames, filledActions } from './form-fields.ts';
 import { toTime, zoneName } from './local-time-input.ts';
@@ -16,7 +17,17 @@ import { describeLanguage, languageFields, textNames, toTexts } from './language
 import { lookUp } from '../../errors/look-up.ts';
 
 /** `testTag` names the group that gets the message first. */
-const audienceNames = ['audience', 'user', 'tagsAll', 'tagsAny', 'tagsNone', 'ids', 'testTag'];
+const audienceNames = [
+  'audience',
+  'user',
+  'tagsAll',
+  'tagsAny',
+  'tagsNone',
+  'ids',
+  'broadcast',
+  'outcome',
+  'testTag',
+];
 const defaultTestTag = 'test';
 const deliveryNames = [...Object.keys(deliveryOptions), 'startAt', zoneName, 'idempotencyKey'];
 
@@ -176,6 +187,11 @@ export function toAudience(fields: Fields): Audience {
       if (!ids.every((id) => Number.isSafeInteger(id) && id > 0))
         throw fieldFault('ids', 'Ids of subscriptions are whole numbers from 1, separated by commas.');
       return { ids };
+    }
+    case 'outcome': {
+      const audience = { broadcast: Number(fields['broadcast']), outcome: fields['outcome'] as OutcomeGroup };
+      checkAudience(audience);
+      return audience;
     }
     default:
       return 'all';

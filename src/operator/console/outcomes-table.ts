@@ -2,6 +2,7 @@
 // or person. A broadcast is named by its title, otherwise its text, otherwise its number.
 import { countMeanings, meaningOf } from '../../delivery/broadcast/meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
+import { formatChange, readChanges } from '../../operations/audit.ts';
 import {
   describeAttempt,
   explain as explainOutcome,
@@ -27,10 +28,12 @@ import {
   untrusted,
   type Variant,
   service,
+  timeFromNow,
+  urlWith,
 } from './components.ts';
 import { figure, figuresOf } from './figures.ts';
 import { idField } from './forms.ts';
-import { broadcastLink, subscriptionLink, urlOf } from './page.ts';
+import { broadcastLink, pages, subscriptionLink, urlOf } from './page.ts';
 
 const maxCharacters = 80;
 
@@ -235,6 +238,24 @@ const renderAttempts = (outcome: RowOutcome): Html | false =>
       ${outcome.attempts.map((attempt) => html`<li>${service(attempt.origin)}: ${describeOne(attempt)}</li>`)}
     </ol>
   </details>`;
+
+const shownChanges = 3;
+
+/** Says who has changed a thing, newest first. @param target such as `broadcast 7` */
+export async function renderChanges(store: Pick<Store, 'audit'>, target: string): Promise<Html> {
+  const changes = await readChanges(store, target);
+  if (changes.length === 0) return html``;
+  return html`<p class="quiet small">
+    ${changes
+      .slice(0, shownChanges)
+      .map(
+        (change) =>
+          html`${untrusted(capitalize(formatChange(change)))},
+          ${figure('audit.at', change.atMs, change.id, timeFromNow)}. `,
+      )}
+    <a href="${urlWith(pages.Audit, { target })}">All changes</a>
+  </p>`;
+}
 
 const shownBroadcasts = 20;
 

@@ -5,6 +5,8 @@ import {
   nameAudienceSize,
   type AudienceSize,
 } from '../../delivery/broadcast/estimate-audience.ts';
+import { formatAskedAudience } from '../../delivery/broadcast/format-broadcast.ts';
+import type { OutcomeGroup } from '../../store/broadcasts.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
 import type { ReaderCounts } from '../../delivery/broadcast/count-readers.ts';
@@ -59,7 +61,7 @@ export function renderReview(
         html`<p class="quiet small">
           ${
             size.kind === 'most'
-              ? 'Some of these ids may not be stored'
+              ? 'Some of them may not be stored'
               : 'The number comes from a sample of the subscriptions'
           };
           the page of the broadcast has the exact one. To count them exactly here may take some seconds.
@@ -175,6 +177,11 @@ function describeAudience(fields: Fields): string {
         .join(', ');
     case 'ids':
       return `ids ${fields['ids']}`;
+    case 'outcome':
+      return formatAskedAudience({
+        broadcast: Number(fields['broadcast']),
+        outcome: fields['outcome'] as OutcomeGroup,
+      });
     default:
       return 'every subscription';
   }

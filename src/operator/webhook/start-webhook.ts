@@ -29,6 +29,8 @@ async function dataOf(event: WebhookEvent, broadcasts: Pick<BroadcastStore, 'fin
       const broadcast = await broadcasts.find(event.broadcastId);
       return broadcast === undefined ? { id: event.broadcastId } : broadcastToJson(broadcast);
     }
+    case 'person.unreached':
+      return { user: event.user, broadcastId: event.broadcastId };
     case 'alarm': {
       const { broadcastId, origin, reason, detail, rows } = event;
       return { broadcastId, origin, reason, detail, rows };

@@ -80,6 +80,10 @@ create trigger subscriptions_gained after insert on deskbell.subscriptions
 
 create function deskbell.end_subscriptions() returns trigger language plpgsql as $$
 begin
+  insert into deskbell.losses (subscription_id, at_ms, origin, reason)
+    select r.id, (extract(epoch from clock_timestamp()) * 1000)::bigint, substring(r.endpoint from '^[^/]+//[^/]+'),
+      case when exists (select from deskbell.gone_marks m where m.subscription_id = r.id) then 'gone' else 'removed' end
+    from removed r order by r.id;
   with ended as (
     delete from deskbell.gone_marks m using removed r where m.subscription_id = r.id
     returning r.id, r.endpoint, r.user_name, m.marked_at_ms
@@ -286,6 +290,13 @@ begin
     insert into deskbell.webhook_events (type, at_ms, broadcast_id) values (
       'broadcast.done',
       coalesce(new.finished_at_ms, (extract(epoch from clock_timestamp()) * 1000)::bigint), new.id);
+    if new.state = 'done' and new.user_name is not null and not exists (
+      select from deskbell.origin_counts where broadcast_id = new.id and accepted + doubtful > 0)
+    then
+      insert into deskbell.webhook_events (type, at_ms, broadcast_id, user_name) values (
+        'person.unreached',
+        coalesce(new.finished_at_ms, (extract(epoch from clock_timestamp()) * 1000)::bigint), new.id, new.user_name);
+    end if;
   end if;
   return null;
 end $$;

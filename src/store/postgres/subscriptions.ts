@@ -4,6 +4,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
+import { nameLoss } from '../losses.ts';
 import { moveFromFormer } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import {
@@ -216,7 +217,11 @@ export function createPostgresSubscriptions(
       const { endpoint } = row.subscription;
       await runWork(query, moveFromFormer(portable, endpoint, former, assign === undefined));
       if (replaced !== undefined && replaced !== row.hash)
-        await query('delete from deskbell.subscriptions where endpoint_hash = $1', [replaced]);
+        for (const { id } of await query<{ readonly id: number }>(
+          'delete from deskbell.subscriptions where endpoint_hash = $1 returning id',
+          [replaced],
+        ))
+          await runWith(query, nameLoss(id, 'replaced'));
       const [moved] = await query<RowWithTags>(`${selectRow} where s.endpoint_hash = $1`, [row.hash]);
       return moved === undefined ? stored : toStored(moved);
     });
@@ -279,13 +284,15 @@ export function createPostgresSubscriptions(
     },
 
     // whoever has the id has had the row's answer: no order is to be kept
-    removeById: (id) =>
+    removeById: (id, by) =>
       database.once(async (query) => {
         const [row] = await query<{ readonly is_removed: boolean }>(
           `select ${functions}.remove_subscription($1) as is_removed`,
           [id],
         );
-        return row?.is_removed === true;
+        if (row?.is_removed !== true) return false;
+        if (by !== undefined) await runWith(query, nameLoss(id, 'removed', by));
+        return true;
       }),
 
     removeByEndpoint: (endpoint, auth) =>
@@ -297,7 +304,9 @@ export function createPostgresSubscriptions(
         if (found.length === 0) return false;
         return database.once(async (query) => {
           const sql = `delete from deskbell.subscriptions where ${isWanted} returning id`;
-          return (await query(sql, values)).length > 0;
+          const [row] = await query<{ readonly id: number }>(sql, values);
+          if (row !== undefined) await runWith(query, nameLoss(row.id, 'unsubscribed'));
+          return row !== undefined;
         });
       }),
 

@@ -16,6 +16,11 @@ begin
   delete from ended_subscriptions
     where gone_at_ms < (select max(gone_at_ms) from ended_subscriptions) - 2592000000; -- 30 days
 end;
+create trigger subscription_loss_noted before delete on subscriptions begin
+  insert into losses (subscription_id, at_ms, origin, reason)
+    values (old.id, unixepoch() * 1000, substr(old.endpoint, 1, instr(substr(old.endpoint, 9), '/') + 7),
+            iif(exists (select 1 from gone_marks where subscription_id = old.id), 'gone', 'removed'));
+end;
 create trigger subscription_lost after delete on subscriptions begin
   update subscription_counts set subscriptions = subscriptions - 1 where vapid_key_id = old.vapid_key_id;
   insert into subscription_days (day, lost) values (unixepoch() / 86400, 1)
@@ -113,6 +118,14 @@ create trigger webhook_broadcast_done after update of finished_at_ms on broadcas
 begin
   insert into webhook_events (type, at_ms, broadcast_id)
     values ('broadcast.done', new.finished_at_ms, new.id);
+end;
+create trigger webhook_person_unreached after update of state on broadcasts
+  when new.state = 'done' and old.state not in ('done', 'cancelled') and new.user_name is not null
+    and not exists (select 1 from origin_counts where broadcast_id = new.id and accepted + doubtful > 0)
+    and exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)
+begin
+  insert into webhook_events (type, at_ms, broadcast_id, user_name)
+    values ('person.unreached', coalesce(new.finished_at_ms, unixepoch() * 1000), new.id, new.user_name);
 end;
 create trigger webhook_broadcast_to_nobody after insert on broadcasts
   when new.state = 'done' and exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)

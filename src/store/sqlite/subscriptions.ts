@@ -4,6 +4,7 @@ import { normalizeEndpoint, splitEndpoint } from '../../protocol/endpoint.ts';
 import { isSameSecret } from '../../protocol/bytes.ts';
 import { checkUserAndTags, type AudienceExpression } from '../../audience/user-and-tags.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
+import { nameLoss } from '../losses.ts';
 import {
   checkRight,
   checkVapidPublicKey,
@@ -123,6 +124,15 @@ export function createSqliteSubscriptions(
       : toStored(statements.findById.first({ id: row.id })!);
   };
 
+  const removeAs = (
+    id: number,
+    ...why: [Parameters<typeof nameLoss>[1], by?: string | undefined]
+  ): boolean => {
+    const isRemoved = statements.removeById.run({ id }) > 0;
+    if (isRemoved) runPortable(database, nameLoss(id, ...why));
+    return isRemoved;
+  };
+
   const consume = (invitation: Uint8Array, endpoint: string): void => {
     const consumed = runPortable(database, consumeInvitation(invitation, endpoint, database.now()));
     if (consumed.length === 0) throw notInvited();
@@ -139,7 +149,7 @@ export function createSqliteSubscriptions(
     const sameBrowser = row === undefined ? findSameBrowser(registration, endpoint) : undefined;
     const stored = put(registration, endpoint, { owned, sameBrowser });
     for (const replaced of [owned, sameBrowser])
-      if (replaced !== undefined && replaced.id !== stored.id) statements.removeById.run({ id: replaced.id });
+      if (replaced !== undefined && replaced.id !== stored.id) removeAs(replaced.id, 'replaced');
     return stored;
   };
 
@@ -243,12 +253,12 @@ export function createSqliteSubscriptions(
         return row && toStored(row);
       }),
 
-    removeById: (id) => database.write(() => statements.removeById.run({ id }) > 0),
+    removeById: (id, by) => database.write(() => removeAs(id, 'removed', by)),
 
     removeByEndpoint: (endpoint, auth) =>
       database.write(() => {
         const row = findOwned({ endpoint, auth });
-        return row !== undefined && statements.removeById.run({ id: row.id }) > 0;
+        return row !== undefined && removeAs(row.id, 'unsubscribed');
       }),
 
     count: (expression) => (expression === undefined ? database.read(countAll) : countMatching(expression)),

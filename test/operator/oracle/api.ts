@@ -129,6 +129,7 @@ const receiptsOf: Member = (world, { broadcastId, subscriptionId }) => {
 };
 
 const schedule: Readonly<Record<string, Member>> = {
+  createdBy: () => ({ operator: 'tester' }),
   id: (world, { id }) => scheduleOf(world, id).id,
   nextAt: (world, { id }) => {
     const { nextAtMs, pausedAtMs } = scheduleOf(world, id);
@@ -202,6 +203,12 @@ export const apiOracle: ApiOracle = {
   Schedule: schedule,
   ScheduleWithTimes: {
     ...schedule,
+    changes: (world, { id, changes }) =>
+      (changes as readonly Json[]).map((change) => ({
+        ...change,
+        at: iso(world.audited[Number(change['id']) - 1]!.atMs),
+        target: `schedule ${String(id)}`,
+      })),
     nextTimes: (world, { id }) => {
       const { nextAtMs, pausedAtMs } = scheduleOf(world, id);
       return pausedAtMs === undefined ? [0, 1, 2].map((days) => iso(nextAtMs + days * dayMs)) : [];
@@ -258,6 +265,21 @@ export const apiOracle: ApiOracle = {
   HeldDeletions: {
     subscriptions: (world, { origin }) => heldOf(world, origin).length,
     since: (world, { origin }) => iso(Math.min(...heldOf(world, origin))),
+  },
+  // who has left, and why, is compared by itself (`compareLosses`)
+  Loss: {
+    subscription: (_world, { subscription }) => subscription,
+    at: (_world, { at }) => at,
+    reason: (_world, { reason }) => reason,
+  },
+  LossCount: {
+    reason: (_world, { reason }) => reason,
+    subscriptions: (_world, { subscriptions }) => subscriptions,
+  },
+  CheckedRemoval: {
+    removedAt: () => undefined,
+    subscriptions: ({ people }) =>
+      people.filter((person) => person.isStored && person.user === 'user-b').length,
   },
   DecidedDeletions: { subscriptions: ({ done }) => done },
   StandingAlarm: {

@@ -2,12 +2,13 @@
 // clock, from one store. The test keeps rows of its own, changes them as it changes the store's, and counts them; nothing of what it tests
 // helps it. A name that is shown, and that it does not count, fails; so does a number on a page that has no name.
 import assert from 'node:assert/strict';
+import { countAudience } from '../../../src/delivery/broadcast/estimate-audience.ts';
 import { test } from 'node:test';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ShownFigure } from '../../../src/operator/console/figures.ts';
 import { createMetrics } from '../../../src/operator/metrics/metrics.ts';
 import { csvHeader } from '../../../src/operations/outcomes.ts';
-import { settlements } from '../../../src/store/broadcasts.ts';
+import { outcomeGroups, settlements, type OutcomeGroup } from '../../../src/store/broadcasts.ts';
 import { decode, signIn, type Visitor } from '../console-visitor.ts';
 import { answersOf, type ApiOracle, apiOracle, checkThing } from './api.ts';
 import { figureOracle } from './figures.ts';
@@ -36,6 +37,7 @@ import {
   type Oracle,
   originsOf,
   reports,
+  type Person,
   type Row,
   saidBy,
   stateOf,
@@ -122,6 +124,7 @@ const broadcastOracle: Readonly<Record<string, Oracle>> = {
       return { percent, reachedAtMs: all === 0 ? undefined : last };
     });
   },
+  changes: ({ changes }) => changes,
   createdAt: ({ createdAtMs }) => iso(createdAtMs),
   startAt: ({ startAtMs }) => iso(startAtMs),
   expiresAt: ({ expiresAtMs }) => iso(expiresAtMs),
@@ -169,7 +172,11 @@ function withoutReachTimes(shown: Json, expected: Json, { startAtMs }: Story): r
     assert.ok(seconds >= exact && seconds - precisionSeconds <= exact, `${percent} %: ${seconds}, ${exact}`);
   }
   return [
-    { ...shown, reachTimes: 0 },
+    {
+      ...shown,
+      reachTimes: 0,
+      changes: (shown['changes'] as Json[]).map((each) => plain({ ...each, id: undefined })),
+    },
     { ...expected, reachTimes: 0 },
   ];
 }
@@ -292,6 +299,23 @@ const machine = {
 const durations = { counts: [1, 2, ...Array.from({ length: 11 }, () => 0)], sumSeconds: 0.5 };
 const delivered = { answers: [{ pushService: hosts[0], ...durations }], commits: durations, leasesLost: 4 };
 
+/** To whom a later broadcast can be sent, by what it is asked for. */
+const groupsOracle: Readonly<Record<OutcomeGroup, (row: Row, story: Story) => boolean>> = {
+  ...(Object.fromEntries(
+    [...settlements, 'cancelled', 'inactive', 'channelOff', 'timePassed'].map((outcome) => [
+      outcome,
+      (row: Row) => row.outcome === outcome,
+    ]),
+  ) as Record<OutcomeGroup, (row: Row) => boolean>),
+  missed: ({ outcome }) =>
+    ['gone', 'rejected', 'expired', 'exhausted', 'capped', 'dormant', 'cancelled'].includes(outcome),
+  shown: ({ id }, { shown }) => shown.has(id),
+  notShown: ({ id, outcome }, { shown }) => outcome === 'accepted' && !shown.has(id),
+  clicked: ({ id }, { clicked }) => clicked.has(id),
+  notClicked: ({ id, outcome }, { clicked }) => outcome === 'accepted' && !clicked.has(id),
+  dismissed: () => false,
+};
+
 /** By the labels of the tiles of a broadcast's page. */
 const tilesOracle = (story: Story, world: World): Json => {
   const { counts, ...others } = Object.fromEntries(
@@ -312,7 +336,7 @@ const tilesOracle = (story: Story, world: World): Json => {
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 function tilesOf({ html }: Visitor['page']): Record<string, string> {
-  const tile = /<div class="card tile">\s*<dt[^>]*>([^<]*)<\/dt>\s*<dd class="figure">([^<]*)<\/dd>/g;
+  const tile = /<div class="card tile">\s*<dt[^>]*>([^<]*)<\/dt>\s*<dd class="figure">(?:<a[^>]*>)?([^<]*)</g;
   return Object.fromEntries(Array.from(html.matchAll(tile), ([, label, value]) => [decode(label!), value!]));
 }
 
@@ -384,6 +408,20 @@ const reported = {
   breaker: 'closed' as const,
 };
 
+/** Pauses or resumes a broadcast, as the operator whose token the test has. */
+async function control(
+  { ask }: RunningOperator,
+  world: World,
+  story: Story,
+  name: 'pause' | 'resume',
+): Promise<void> {
+  const { status } = await ask(`/v1/broadcasts/${story.id}/${name}`, { method: 'POST' });
+  assert.equal(status, 200);
+  const [at, action, target] = [iso(world.nowMs), `broadcast.${name}`, `broadcast ${story.id}`];
+  story.changes.unshift({ at, operator: 'tester', action, target, status });
+  world.audited.push({ atMs: world.nowMs, status });
+}
+
 /** Has a broadcast recur. */
 async function schedule(
   { read }: RunningOperator,
@@ -404,7 +442,7 @@ const oracles: ApiOracle = {
       name,
       (world, item) => {
         // of one broadcast only, where they are compared
-        if (name === 'leftOut' || name === 'reachTimes') return item[name];
+        if (['leftOut', 'reachTimes', 'changes'].includes(name)) return item[name];
         const story = world.stories.find(({ id }) => id === item['id'])!;
         return { ...broadcastOracle, ...ownOf(story) }[name]!(story, world);
       },
@@ -435,6 +473,9 @@ const asked: Readonly<Record<string, readonly string[]>> = {
   'get /v1/alarms': ['/v1/alarms'],
   'get /v1/keys': ['/v1/keys'],
   'get /v1/audit': ['/v1/audit'],
+  'get /v1/losses': ['/v1/losses'],
+  'get /v1/losses/days': ['/v1/losses/days'],
+  'get /v1/people/{user}/removal': ['/v1/people/user-b/removal?receipt=none'],
 };
 
 async function compareAnswers(moment: string, world: World, operator: RunningOperator): Promise<void> {
@@ -475,6 +516,28 @@ async function comparePages(moment: string, world: World, visitor: Visitor): Pro
   }
 }
 
+const reasonOf = ({ endedAtMs }: Person): string => (endedAtMs === undefined ? 'removed' : 'gone');
+
+/** Who has left, and why: those that are gone, and those that were removed. */
+async function compareLosses(moment: string, world: World, operator: RunningOperator): Promise<void> {
+  const { items } = await operator.read<{ readonly items: readonly Json[] }>('/v1/losses?limit=100');
+  const lost = world.people.filter((person) => !person.isStored);
+  world.expect(`${moment}: losses`, () =>
+    assert.deepEqual(
+      items.map(({ pushService, reason }) => [pushService, reason].join(' ')).toSorted(),
+      lost.map((person) => `${person.origin} ${reasonOf(person)}`).toSorted(),
+    ),
+  );
+  const days = await operator.read<{ readonly items: readonly Json[] }>('/v1/losses/days?limit=100');
+  for (const { pushService, reason, subscriptions } of days.items)
+    world.expect(`${moment}: losses by day`, () =>
+      assert.equal(
+        subscriptions,
+        lost.filter((person) => person.origin === pushService && reasonOf(person) === reason).length,
+      ),
+    );
+}
+
 async function compare(
   moment: string,
   world: World,
@@ -508,6 +571,18 @@ async function compare(
     assert.match(page.html, new RegExp(`>${reached} of ${story.rows.length} reached`), at);
     if (isOver(story) || ofCause(story, world, 'now') === 0) assert.doesNotMatch(page.html, /\d+ s left/, at);
 
+    for (const group of outcomeGroups) {
+      const audience = { broadcast: story.id, outcome: group };
+      const isOfReceipts = ['shown', 'notShown', 'clicked', 'notClicked', 'dismissed'].includes(group);
+      if (isOfReceipts && !asksReceipts(story)) {
+        await assert.rejects(countAudience(audience, world.store), { code: 'ERR_FIELD_VALUE' }, at);
+        continue;
+      }
+      const asMember = [...story.rows, ...story.leftOut].filter((row) => isStored(row, world));
+      const members = asMember.filter((row) => groupsOracle[group](row, story));
+      assert.equal(await countAudience(audience, world.store), members.length, `${at}: ${group}`);
+    }
+
     const csv = await (await operator.ask(`/v1/broadcasts/${story.id}/outcomes.csv`)).text();
     const [, ...lines] = csv.trimEnd().split('\r\n');
     const known = [...story.rows, ...story.leftOut]
@@ -524,6 +599,7 @@ async function compare(
       ),
     );
   }
+  await compareLosses(moment, world, operator);
   if (isWhole) await comparePages(moment, world, visitor);
   if (isWhole) await compareAnswers(moment, world, operator);
   const metrics = await (await operator.ask('/metrics')).text();
@@ -630,7 +706,7 @@ export const addOracleTest = (isWide: boolean) =>
     await world.deliver(texts, ({ id }) => (id > 20 ? 'dormant' : 'accepted'));
     await world.tell(asking, 'shown', [1, 2, 3, 4, 5]);
     await world.tell(asking, 'clicked', [1, 2]);
-    await world.store.broadcasts.pause(paused.id);
+    await control(operator, world, paused, 'pause');
     paused.state = 'paused';
     await world.store.readers.setPerson('user-b', { data: { age: 7 }, channels: { news: false } });
     world.data.set('user-b', 7);
@@ -685,7 +761,7 @@ export const addOracleTest = (isWide: boolean) =>
     await compare('when Berlin has got it', world, operator, visitor, isWide);
 
     world.nowMs += 24 * hourMs;
-    await world.store.broadcasts.resume(paused.id);
+    await control(operator, world, paused, 'resume');
     paused.state = 'running';
     for (const story of [local, skipping, quiet, scheduled, paused])
       await world.deliver(story, () => 'accepted');
@@ -792,6 +868,8 @@ async function act(world: World, operator: RunningOperator, visitor: Visitor): P
   await step(() => visitor.submit('/console/people/remove'), 200);
   world.removed = world.leave('user-d');
   await change(operator, world, '/v1/subscriptions?user=user-d', undefined, 'DELETE');
+  // that of its receipt
+  world.audited.push({ atMs: world.nowMs, status: 200 });
 }
 
 /** What a webhook is posted. */
@@ -800,7 +878,12 @@ async function compareEvents(world: World): Promise<void> {
   const events = await webhooks.lease({ limit: 1000, leaseMs: 1000 });
   world.expect('events', () => assert.equal(events.length, world.events.length));
   const types = new Set(events.map(({ type }) => type));
-  assert.deepEqual([...types].toSorted(), ['alarm', 'broadcast.done', 'subscription.gone']);
+  assert.deepEqual([...types].toSorted(), [
+    'alarm',
+    'broadcast.done',
+    'person.unreached',
+    'subscription.gone',
+  ]);
   for (const event of events) {
     const { timestamp, data } = JSON.parse(await webhookBody(event, broadcasts)) as {
       readonly timestamp: string;
@@ -811,6 +894,8 @@ async function compareEvents(world: World): Promise<void> {
       if (event.type === 'subscription.gone') {
         const { id, user, endedAtMs } = world.people.find((person) => person.id === data['id'])!;
         assert.deepEqual([data, timestamp], [plain({ id, user }), iso(endedAtMs!)]);
+      } else if (event.type === 'person.unreached') {
+        assert.equal(story === undefined ? 0 : count(story, ({ outcome }) => outcome === 'accepted'), 0);
       } else if (event.type === 'alarm') {
         const { rows, detail, firstAtMs } = alarmsOf(story).find(
           ({ origin, reason }) => origin === data['origin'] && reason === data['reason'],
@@ -822,6 +907,7 @@ async function compareEvents(world: World): Promise<void> {
           title: _title,
           leftOut: _leftOut,
           reachTimes: _reachTimes,
+          changes: _changes,
           ...figures
         } = {
           ...broadcastOracle,

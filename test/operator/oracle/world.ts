@@ -84,6 +84,8 @@ export interface Story {
   }[];
   state: 'running' | 'paused' | 'cancelled';
   endedAtMs: number | undefined;
+  /** By operators and commands, the newest first. */
+  readonly changes: object[];
 }
 
 export interface Person {
@@ -317,6 +319,7 @@ export class World {
       met: [],
       state: 'running',
       endedAtMs: reached.length === 0 ? this.nowMs : undefined,
+      changes: [],
       rows: reached.map((person) => ({
         ...rowOf(person),
         outcome: 'pending',
@@ -487,9 +490,17 @@ export class World {
   addStory(name: string, story: Pick<Story, 'id' | 'draft' | 'expiresAtMs' | 'own'>): void {
     const { nowMs } = this;
     const times = { startAtMs: nowMs, createdAtMs: nowMs, endedAtMs: nowMs };
-    const none = { rows: [], leftOut: [], met: [], shown: new Set<number>(), clicked: new Set<number>() };
+    const none = {
+      rows: [],
+      leftOut: [],
+      met: [],
+      changes: [],
+      shown: new Set<number>(),
+      clicked: new Set<number>(),
+    };
     this.stories.push({ name, hasSets: true, state: 'running', ...none, ...times, ...story });
-    this.events.push(nowMs);
+    // that it is done, and that it reached nobody of its person
+    this.events.push(nowMs, nowMs);
   }
 
   lose(id: number): void {

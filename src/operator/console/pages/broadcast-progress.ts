@@ -21,7 +21,13 @@ import {
   waitsByService,
 } from '../../../delivery/broadcast/progress.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { isOver, settlements, type Broadcast, type OriginCounts } from '../../../store/broadcasts.ts';
+import {
+  isOver,
+  outcomeGroups,
+  settlements,
+  type Broadcast,
+  type OriginCounts,
+} from '../../../store/broadcasts.ts';
 import { receiptEvents } from '../../../store/receipts.ts';
 import type { LeftOut } from '../../../store/split-audience.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
@@ -37,8 +43,10 @@ import {
   timeFromNow,
   untrusted,
   service,
+  urlWith,
 } from '../components.ts';
 import { figure, figuresOf } from '../figures.ts';
+import { pages } from '../page.ts';
 
 export interface Around {
   readonly hasWorker: boolean;
@@ -82,18 +90,18 @@ export function renderProgress(
       ${nonZeroCounts(broadcast).map(([name, count]) =>
         tile(
           capitalize(name),
-          shown(name, count),
+          linkToGroup(broadcast.id, name, count, shown(name, count)),
           name === 'pending' ? describePending(broadcast) : countMeanings[name],
         ),
       )}
-      ${inactive !== undefined && tile('Left out', shown('leftOut.inactive', inactive), inactiveMeaning(skipInactive))}
+      ${inactive !== undefined && tile('Left out', linkToGroup(broadcast.id, 'inactive', inactive, shown('leftOut.inactive', inactive)), inactiveMeaning(skipInactive))}
       ${Object.entries(leftOutMeanings).map(([reason, meaning]) => {
         const count = leftOut[reason as LeftOut] ?? 0;
         return (
           count > 0 &&
           tile(
             leftOutLabels[reason as keyof typeof leftOutMeanings],
-            shown(`leftOut.${reason as LeftOut}`, count),
+            linkToGroup(broadcast.id, reason, count, shown(`leftOut.${reason as LeftOut}`, count)),
             meaning,
           )
         );
@@ -101,6 +109,16 @@ export function renderProgress(
     </dl>
     ${renderReceipts(broadcast)} ${renderReach(broadcast, intervals)}`;
 }
+
+/** A number of subscriptions, with a link to the form that sends to those who are stored. */
+const linkToGroup = (broadcast: number, group: string, count: number, text: string): Html | string =>
+  count > 0 && (outcomeGroups as readonly string[]).includes(group)
+    ? html`<a
+        href="${urlWith(pages.Send, { audience: 'outcome', broadcast: String(broadcast), outcome: group })}"
+        title="Send to them"
+        >${text}</a
+      >`
+    : text;
 
 const leftOutLabels: Readonly<Record<keyof typeof leftOutMeanings, string>> = {
   channelOff: 'Left out: channel off',
@@ -128,7 +146,8 @@ function renderReceipts(broadcast: Broadcast): Html {
       const share = shareOfAccepted(total[event], broadcast);
       const note =
         share === undefined ? '' : `${shown(`${event}Share`, share, formatShare)} of the accepted, `;
-      return tile(capitalize(event), shown(event, total[event]), `${note}${receiptMeanings[event]}`);
+      const text = linkToGroup(broadcast.id, event, total[event], shown(event, total[event]));
+      return tile(capitalize(event), text, `${note}${receiptMeanings[event]}`);
     })}
     ${clicks.map(([action, count]) => tile(html`Clicked: ${untrusted(action)}`, figure('broadcast.clicked', count, `${broadcast.id} ${action}`), 'of these, on this action'))}
   </dl>`;

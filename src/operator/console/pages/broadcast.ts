@@ -41,7 +41,7 @@ import {
 import { counted, figure, figuresOf, idText } from '../figures.ts';
 import { audited, idField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
-import { titleOf } from '../outcomes-table.ts';
+import { renderChanges, titleOf } from '../outcomes-table.ts';
 import { byName, describeLanguage } from '../languages.ts';
 import { optionFacts, renderTexts } from '../preview.ts';
 import { hasReaders, renderReaders } from '../reader-counts.ts';
@@ -102,6 +102,7 @@ export function addBroadcastPages(
         nowMs: store.now(),
       },
     ),
+    changes: await renderChanges(store, `broadcast ${broadcast.id}`),
     ...(await readAttempts(broadcast, query, store)),
   });
 
@@ -134,6 +135,7 @@ export function addBroadcastPages(
       status: describeStatus(broadcast),
       content: html`
         ${live('alarms', own(session).alarms)} ${live('progress', parts.progress)}
+        ${live('changes', parts.changes)}
         ${hasReaders(broadcast) && card('Readers', live('readers', parts.readers!))}
         ${card('Outcomes over its run', live('charts', parts.charts))}
         ${card('Push services', live('services', parts.services))}

@@ -39,6 +39,7 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
     const filter = {
       operator: given['operator'] || undefined,
       action: given['action'] || undefined,
+      target: given['target'] || undefined,
       ...toInterval(days),
       beforeId,
     };
@@ -54,6 +55,7 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
         ${searchForm(pages.Audit, [
           searchField(given, 'operator', 'Operator'),
           searchField(given, 'action', 'Action'),
+          searchField(given, 'target', 'To what'),
           ...dayFields(days, 'From'),
         ])}
         ${table(
@@ -68,10 +70,10 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
   });
 }
 
-/** Truncated, because each row repeats them in links; no operator or action has a longer name. */
+/** Truncated, because each row repeats them in links; none has a longer name. */
 const readNames = (query: unknown): Fields =>
   Object.fromEntries(
-    Object.entries(textFields(query, ['operator', 'action'])).map(([name, text]) => [
+    Object.entries(textFields(query, ['operator', 'action', 'target'])).map(([name, text]) => [
       name,
       text.slice(0, maxNameCharacters),
     ]),

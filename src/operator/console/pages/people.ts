@@ -1,6 +1,7 @@
 // A person: devices, data, choices of channels, outcomes of broadcasts, and removal.
 import type { FastifyInstance } from 'fastify';
 import { countAudience } from '../../../delivery/broadcast/estimate-audience.ts';
+import { removeWithReceipt } from '../../../operations/people.ts';
 import { checkUser } from '../../../audience/user-and-tags.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { OperatorContext } from '../../context.ts';
@@ -76,7 +77,7 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
   app.get('/people/remove', async (request, reply) => {
     const user = textField(request.query, 'user');
     if (user === '') return reply.redirect('/console/people', 303);
-    const devices = await countAudience({ user }, store.subscriptions);
+    const devices = await countAudience({ user }, store);
     return sendQuestion(reply, toQuestion(user, devices));
   });
 
@@ -84,17 +85,23 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
     '/people/remove',
     audited('person.remove', ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`),
     async (request, reply) => {
-      const removed = await store.people.remove(checkUser(textField(request.body, 'user'), '/user'));
+      const user = checkUser(textField(request.body, 'user'), '/user');
+      const { operator } = sessionOf(request);
+      const { removalReceipt, ...removed } = await removeWithReceipt(store, user, operator.name);
       return sendPage(reply, {
         title: 'The person was removed',
         entry: 'Subscriptions',
         content: card(
           'What was deleted',
-          facts(
-            Object.entries(removed).map(
-              ([name, count]) => [name, figure(`removed.${name as keyof typeof removed}`, count)] as const,
-            ),
-          ),
+          html`${facts(
+              Object.entries(removed).map(
+                ([name, count]) => [name, figure(`removed.${name as keyof typeof removed}`, count)] as const,
+              ),
+            )}
+            <p>
+              Receipt: <code>${removalReceipt}</code>. Keep it with the person’s name:
+              <code>deskbell people removal</code> and the API check it later. It is stored nowhere.
+            </p>`,
         ),
       });
     },

@@ -1,6 +1,6 @@
 // Schedules: recurring broadcasts, each with its next times and the outcome of its last broadcast.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { formatAskedAudience } from '../../../delivery/broadcast/format-broadcast.ts';
+import { formatAskedAudience, formatCreator } from '../../../delivery/broadcast/format-broadcast.ts';
 import {
   resumeSchedule,
   type ScheduleWithTimes,
@@ -16,7 +16,7 @@ import { type ConsoleSession, sessionOf } from '../sessions.ts';
 import { badge, card, facts, older, stateBadge, table, time, untrusted } from '../components.ts';
 import { figure, idText } from '../figures.ts';
 import { audited, idField } from '../forms.ts';
-import { scheduleTitle } from '../outcomes-table.ts';
+import { renderChanges, scheduleTitle } from '../outcomes-table.ts';
 import { optionFacts, outcomesOf, renderTexts } from '../preview.ts';
 import {
   broadcastLink,
@@ -73,7 +73,8 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
       lead: html`<p class="quiet">${scheduleTitle(schedule)}</p>`,
       actions: renderActions(schedule, session),
       content: html`
-        ${card('When', renderWhen(schedule))} ${card('What, and to whom', renderWhat(schedule))}
+        ${card('When', html`${renderWhen(schedule)} ${await renderChanges(store, `schedule ${schedule.id}`)}`)}
+        ${card('What, and to whom', renderWhat(schedule))}
       `,
     });
   });
@@ -179,6 +180,7 @@ const renderWhen = (schedule: ShownSchedule): Html =>
       [schedule.pausedAtMs === undefined ? 'Next three times' : 'State', renderTimes(schedule)],
       ['Last result', renderLast(schedule)],
       ['Created', figure('schedule.createdAt', schedule.createdAtMs, schedule.id, time)],
+      ['By', untrusted(formatCreator(schedule.createdBy))],
     ])}
     <p class="quiet small">
       ${

@@ -124,7 +124,8 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
   );
 
   app.post('/subscriptions/:id/remove', audited('subscription.remove'), async (request, reply) => {
-    const isRemoved = await store.subscriptions.removeById((await find(request)).id);
+    const { operator } = sessionOf(request);
+    const isRemoved = await store.subscriptions.removeById((await find(request)).id, operator.name);
     const url = doneUrl(sessionOf(request), pages.Subscriptions, 'removed', Number(isRemoved));
     return reply.redirect(url, 303);
   });

@@ -73,6 +73,7 @@ declare
   refused uuid[] := '{}';
   same deskbell_functions.same_browser[] := '{}';
   inserted int;
+  replaced_ids bigint[];
 begin
   -- before any row is locked: otherwise this and freeze_subscriptions could wait for each other
   lock table deskbell.subscriptions_lock in row exclusive mode;
@@ -146,8 +147,13 @@ begin
         s.language, s.time_zone, s.channels;
     get diagnostics inserted = row_count;
     if cardinality(same) > 0 then
-      delete from deskbell.subscriptions s using unnest(same) f
-        where s.endpoint_hash = f.former_hash and s.p256dh = f.p256dh and s.user_name is not distinct from f.user_name;
+      with replaced as (
+        delete from deskbell.subscriptions s using unnest(same) f
+          where s.endpoint_hash = f.former_hash and s.p256dh = f.p256dh and s.user_name is not distinct from f.user_name
+          returning s.id
+      )
+      select array_agg(r.id) into replaced_ids from replaced r;
+      update deskbell.losses l set reason = 'replaced' where l.subscription_id = any (replaced_ids);
     end if;
     exit when cardinality(changed) + cardinality(refused) + inserted = cardinality(hashes);
   end loop;

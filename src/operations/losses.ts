@@ -1,0 +1,89 @@
+// Subscriptions that have left the store, as they are shown: counted by day, and one by one.
+import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { Type } from '../http/schema.ts';
+import { type Loss, type LossCount, type LossReason, lossReasons } from '../store/losses.ts';
+import type { NamedList, View } from './operation.ts';
+
+export const lossMeanings: Readonly<Record<LossReason, string>> = {
+  gone: 'their push service said that they have ended',
+  unsubscribed: 'their browsers unsubscribed',
+  removed: 'an operator or a command removed them',
+  replaced: 'their browsers registered anew',
+};
+
+export const lossReasonSchema = Type.Unsafe<LossReason>({
+  type: 'string',
+  enum: lossReasons,
+  description: lossReasons.map((reason) => `\`${reason}\`: ${lossMeanings[reason]}.`).join(' '),
+});
+const pushService = Type.String({ description: 'Origin.' });
+
+/** A subscription that was lost. */
+export const lossView: View<Loss> = {
+  schema: Type.Model(
+    'Loss',
+    Type.Object({
+      subscription: Type.Optional(
+        Type.Integer({ description: 'The id that it had; absent if its person was removed.' }),
+      ),
+      at: Type.String({ format: 'date-time' }),
+      pushService,
+      reason: lossReasonSchema,
+      by: Type.Optional(
+        Type.String({ description: 'Who removed it: an operator, or the user of a command.' }),
+      ),
+      user: Type.Optional(Type.String({ description: 'Whose it was; of those that are gone, for 30 days.' })),
+    }),
+  ),
+  example: {
+    subscription: 17,
+    at: '2027-01-01T09:00:00.000Z',
+    pushService: 'https://fcm.googleapis.com',
+    reason: 'removed',
+    by: 'ada',
+  },
+  toJson: ({ subscriptionId, atMs, origin, reason, removedBy, user }) => ({
+    subscription: subscriptionId,
+    at: isoTime(atMs),
+    pushService: origin,
+    reason,
+    by: removedBy,
+    user,
+  }),
+};
+
+/** `2027-01-01` */
+export const formatDay = (startMs: number): string => isoTime(startMs).slice(0, 10);
+
+export const listLosses: NamedList<LossCount> = {
+  path: '/v1/losses/days',
+  tag: 'Subscriptions',
+  operationId: 'countLosses',
+  summary: 'How many subscriptions were lost, by day, push service and reason',
+  description: 'Of the last 90 days, in UTC.',
+  view: {
+    schema: Type.Model(
+      'LossCount',
+      Type.Object({
+        day: Type.String({ format: 'date' }),
+        pushService,
+        reason: lossReasonSchema,
+        subscriptions: Type.Integer({ minimum: 1 }),
+      }),
+    ),
+    example: {
+      day: '2027-01-01',
+      pushService: 'https://fcm.googleapis.com',
+      reason: 'gone',
+      subscriptions: 12,
+    },
+    toJson: ({ startMs, origin, reason, subscriptions }) => ({
+      day: formatDay(startMs),
+      pushService: origin,
+      reason,
+      subscriptions,
+    }),
+  },
+  nameOf: ({ startMs, origin, reason }) => `${formatDay(startMs)} ${origin} ${reason}`,
+  read: ({ store }) => store.losses.countByDay(),
+};

@@ -1,0 +1,109 @@
+// Subscriptions that have left the store: when, at which push service, why, and who removed them. Triggers write them down; whoever
+// deletes for another reason says so in the same transaction.
+import type { PortableDatabase, PortableStatement, PortableValues } from './portable-sql.ts';
+
+/**
+ * `gone`: its push service said so. `unsubscribed`: by its browser. `removed`: by an operator or a command, alone or with its person or
+ * push service. `replaced`: its browser has registered anew.
+ */
+export const lossReasons = ['gone', 'unsubscribed', 'removed', 'replaced'] as const;
+export type LossReason = (typeof lossReasons)[number];
+
+/** How many were lost on one day at one push service for one reason. */
+export interface LossCount {
+  /** Midnight, UTC. */
+  readonly startMs: number;
+  readonly origin: string;
+  readonly reason: LossReason;
+  readonly subscriptions: number;
+}
+
+/** A subscription that was lost. */
+export interface Loss {
+  /** Ascending. */
+  readonly id: number;
+  /** The id that it had; absent if its person was removed. */
+  readonly subscriptionId: number | undefined;
+  readonly atMs: number;
+  readonly origin: string;
+  readonly reason: LossReason;
+  /** Who removed it; absent if that is not known. */
+  readonly removedBy: string | undefined;
+  /** Whose it was, as long as it is remembered: of those that are gone, for 30 days. */
+  readonly user: string | undefined;
+}
+
+/** They are kept for 90 days. */
+export interface Losses {
+  /** The newest day first. */
+  countByDay(): Promise<readonly LossCount[]>;
+  /** The newest first. */
+  list(range: {
+    readonly reason?: LossReason | undefined;
+    readonly origin?: string | undefined;
+    /** The last of the page before. */
+    readonly beforeId?: number | undefined;
+    readonly limit: number;
+  }): Promise<readonly Loss[]>;
+}
+
+export const lossesKeptMs = 90 * 24 * 60 * 60 * 1000;
+
+/** Says why a subscription was deleted. */
+export const nameLoss = (
+  id: number,
+  reason: Exclude<LossReason, 'gone'>,
+  removedBy: string | null = null,
+): PortableStatement => ({
+  sql: 'update deskbell.losses set reason = :reason, removed_by = :removedBy where subscription_id = :id',
+  values: { id, reason, removedBy },
+});
+
+interface LossRow {
+  readonly id: number;
+  readonly subscription_id: number | null;
+  readonly at_ms: number;
+  readonly origin: string;
+  readonly reason: LossReason;
+  readonly removed_by: string | null;
+  readonly user_name: string | null;
+}
+
+const conditions = {
+  reason: 'l.reason = :reason',
+  origin: 'l.origin = :origin',
+  beforeId: 'l.id < :beforeId',
+} as const;
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+export function createLosses(database: PortableDatabase): Losses {
+  return {
+    countByDay: async () => {
+      const rows = await database.read<Omit<LossCount, 'startMs'> & { readonly day: number }>(
+        `select at_ms / ${dayMs} as day, origin, reason, count(*) as subscriptions
+         from deskbell.losses group by 1, 2, 3 order by 1 desc, 4 desc, 2, 3`,
+      );
+      return rows.map(({ day, ...count }) => ({ startMs: day * dayMs, ...count }));
+    },
+    list: async ({ limit, ...filter }) => {
+      const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+      const where = ['true', ...given.map(([name]) => conditions[name as keyof typeof conditions])];
+      const rows = await database.read<LossRow>(
+        `select l.id, l.subscription_id, l.at_ms, l.origin, l.reason, l.removed_by, e.user_name
+         from deskbell.losses l left join deskbell.ended_subscriptions e on e.id = l.subscription_id
+         where ${where.join(' and ')} order by l.id desc limit :limit`,
+        { ...(Object.fromEntries(given) as PortableValues), limit },
+      );
+      return rows.map((row) => ({
+        id: row.id,
+        subscriptionId: row.subscription_id ?? undefined,
+        atMs: row.at_ms,
+        origin: row.origin,
+        reason: row.reason,
+        removedBy: row.removed_by ?? undefined,
+        user: row.user_name ?? undefined,
+      }));
+    },
+  };
+}
