@@ -16,7 +16,7 @@ export function readPackageEntries(): Readonly<Record<string, PackageEntry>> {
 }
 
 /** Packages for development that are part of the code in `dist/`, since they are or load ES modules, which Jest cannot `require`, or are far larger installed. */
-export const bundledPackages: readonly string[] = ['jose', 'light-my-request', 'windows-iana'];
+export const bundledPackages: readonly string[] = ['gemoji', 'jose', 'light-my-request', 'windows-iana'];
 
 /** What the code in `dist/` loads as packages. */
 export function readExternalPackages(): readonly string[] {

@@ -60,26 +60,16 @@ function decodeHeader(text: string): string {
 const priorities = ['min', 'low', 'default', 'high', 'max'];
 const urgencies = ['very-low', 'low', 'normal', 'high', 'high'] as const;
 
-/** Short codes that tools and the examples of ntfy use. */
-const nameToEmoji = Object.fromEntries(
-  (
-    '+1 👍 computer 💻 green_circle 🟢 heavy_check_mark ✔️ loudspeaker 📢 no_entry ⛔ partying_face 🥳 red_circle 🔴 ' +
-    'rotating_light 🚨 skull 💀 tada 🎉 test_tube 🧪 triangular_flag_on_post 🚩 warning ⚠️ white_check_mark ✅ x ❌'
-  )
-    .matchAll(/(\S+) (\S+)/g)
-    .map(([, name = '', emoji = '']) => [name, emoji]),
-);
-
 /** Parameters that no notification has. */
 const notShown = { attach: 'an attachment', icon: 'an icon', email: 'an e-mail', call: 'a call' } as const;
 
 /** @param text of the body */
-function toShown(
+async function toShown(
   parameters: Parameters,
   { path, bytes, method }: Posted,
   nowMs: number,
   text = '',
-): Shown | BellError {
+): Promise<Shown | BellError> {
   const delayMs = readDelay(textOf(parameters.delay), nowMs);
   if (delayMs instanceof BellError) return delayMs;
   const filename = textOf(parameters.filename);
@@ -88,6 +78,7 @@ function toShown(
   const names = (Array.isArray(tags) ? tags : (textOf(tags)?.split(',') ?? [])).flatMap(
     (name) => textOf(name) ?? [],
   );
+  const { nameToEmoji } = names.length === 0 ? { nameToEmoji: {} } : await import('gemoji');
   const emojis = names.flatMap((name) => lookUp(nameToEmoji, name) ?? []);
   const prefix = emojis.map((emoji) => `${emoji} `).join('');
   const words = names.filter((name) => lookUp(nameToEmoji, name) === undefined);
