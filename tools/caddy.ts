@@ -29,7 +29,9 @@ export async function startCaddy(
   const tls = `tls ${join(folder, 'cert.pem')} ${join(folder, 'key.pem')}`;
   const hosts = example.replaceAll(/^(\w+\.example\.org) \{$/gm, `$1:${port} {\n\tbind 127.0.0.1\n\t${tls}`);
   const rewritten = Object.entries(replaced).reduce((text, [from, to]) => text.replaceAll(from, to), hosts);
-  await writeFile(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${rewritten}`);
+  const options = '\tadmin off\n\tauto_https disable_redirects\n';
+  const hasOptions = rewritten.startsWith('{\n');
+  await writeFile(file, `{\n${options}${hasOptions ? rewritten.slice(2) : `}\n${rewritten}`}`);
   const child = spawn(command, ['run', '--adapter', 'caddyfile', '--config', file], { env, stdio: 'ignore' });
   return { stop: () => void child.kill() };
 }

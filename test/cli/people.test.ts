@@ -461,7 +461,7 @@ test('deskbell operators beside serve --operator', async (t) => {
       const [, line] = stderr.trimEnd().split('\n');
       assert.equal(
         line?.trim(),
-        `curl --fail-with-body --retry 5 -H "Authorization: Bearer ${stdout.trim()}" -H "content-type: text/plain" -d "Backups are done" '${address}/v1/messages?user=me'`,
+        `curl --fail-with-body --retry 5 --retry-connrefused -H "Authorization: Bearer ${stdout.trim()}" -H "content-type: text/plain" -d "Backups are done" '${address}/v1/messages?user=me'`,
       );
       // nobody is subscribed yet
       assert.match(

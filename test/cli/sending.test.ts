@@ -67,7 +67,7 @@ suite('a store that sends nothing by itself', () => {
     const { stderr } = await runCommand(['restore', backup, '--data', restored]);
     assert.match(
       stderr,
-      /^It sends nothing by itself: neither broadcasts nor schedules nor webhook events\.\n/,
+      /^It sends nothing by itself: neither broadcasts nor schedules nor webhook events\. Bells still ring\.\n/,
     );
     const resume = /^ {2}.* (sending resume --data \S+)$/m.exec(stderr);
     assert.ok(resume, stderr);

@@ -31,20 +31,26 @@ const execute = promisify(execFile);
 /** The words of the commands that begin like this, in the order of the page. */
 const wordsOf = (command: string): readonly (readonly string[])[] =>
   commands
+    .map((line) => line.replace(/^address=\$\((deskbell [^)]+)\).*/, '$1'))
     .filter((line) => line.startsWith(`deskbell ${command} `))
     .map((line) =>
       Array.from(line.matchAll(/"([^"]*)"|(\S+)/g), ([, quoted, bare]) => quoted ?? bare!).slice(1),
     );
 
-for (const { name, example, pageStatus } of [
-  { name: 'Caddy', example: plain, pageStatus: 200 },
-  { name: 'Caddy with a password', example: withPassword, pageStatus: 401 },
+const serveFlags = wordsOf('serve')[0]!
+  .slice(1)
+  .map((word) => word.replace('127.0.0.1:8081', '127.0.0.1:0'));
+
+for (const { name, example, pageStatus, ringsBells } of [
+  { name: 'Caddy', example: plain, pageStatus: 200, ringsBells: false },
+  { name: 'Caddy with a password', example: withPassword, pageStatus: 401, ringsBells: true },
 ]) {
   const skip = skipWithout(`${name} of docs/personal.md`, [caddy]);
   test(`behind ${name} an invited browser registers and renews without a password`, { skip }, async () => {
     const folder = await temporaryFolder();
     const environment = { DESKBELL_DATA: join(folder, 'data') };
-    const service = await serve(wordsOf('serve')[0]!.slice(1), { environment });
+    const service = await serve(serveFlags, { environment });
+    const [, operator = ''] = await service.waitFor(/operator’s listener is at (\S+)/);
     const { stdout: link } = await runCommand(wordsOf('invite')[0]!, { environment });
     const [, token = ''] =
       new RegExp(`^https://${RegExp.escape(host)}/#invitation=(\\S+)\n$`).exec(link) ?? [];
@@ -53,7 +59,10 @@ for (const { name, example, pageStatus } of [
     await writeFile(join(folder, 'cert.pem'), certificate.cert);
     await writeFile(join(folder, 'key.pem'), certificate.key);
     const port = await freePort();
-    const replaced = { '127.0.0.1:8080': new URL(service.address).host };
+    const replaced = {
+      '127.0.0.1:8080': new URL(service.address).host,
+      '127.0.0.1:8081': new URL(operator).host,
+    };
     const proxy = await startCaddy(folder, { example, port, replaced });
     after(() => proxy.stop());
     const ask = async (path: string, headers = {}, body?: string): Promise<IncomingMessage> => {
@@ -79,6 +88,7 @@ for (const { name, example, pageStatus } of [
       '/readyz',
     ])
       assert.equal(await status(path), 200, path);
+    assert.equal(/no bell with this secret/.test(await text(await ask('/ring', {}, 'Done'))), ringsBells);
     const register = (subscription: ExampleSubscription, headers = {}) =>
       ask('/webPush', headers, JSON.stringify(subscription));
     const mine = exampleSubscription('mine');
@@ -108,10 +118,7 @@ test(
       DESKBELL_PUSH_SERVICES: pushService.origin,
       DESKBELL_THREADS: '1',
     };
-    const flags = wordsOf('serve')[1]!
-      .slice(1)
-      .map((word) => word.replace('127.0.0.1:8081', '127.0.0.1:0'));
-    const service = await serve(flags, { environment });
+    const service = await serve(serveFlags, { environment });
     await service.waitFor(/operator’s listener is at/);
     const { stdout: link } = await runCommand(wordsOf('invite')[0]!, { environment });
     const vapidKey = (await (await fetch(`${service.address}/vapidKey`)).json()) as string;
@@ -130,8 +137,7 @@ test(
     assert.equal(sent.exitCode, 0, sent.stderr);
     assert.deepEqual(await received(), { title: host, message: 'Backups are done' });
 
-    const add = wordsOf('bells add')[0]!;
-    const { stdout: address } = await runCommand(add.slice(0, add.indexOf('|')), { environment });
+    const { stdout: address } = await runCommand(wordsOf('bells add')[0]!, { environment });
     const bell = join(folder, 'bell');
     await writeFile(bell, address.replace(/.+/, 'url = "$&"'), { mode: 0o600 });
     const run = (line: string) => execute('bash', ['-c', line.replace('/root/bell', bell)]);

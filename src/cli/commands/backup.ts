@@ -66,7 +66,7 @@ export function restoreCommand(context: Context): Command {
     name: 'restore',
     description:
       'Restores a backup into a data directory. The directory must not contain a database yet. If the backup has no keys, put ' +
-      'the key files there first. The restored store sends nothing by itself until "deskbell sending resume".',
+      'the key files there first. The restored store sends nothing by itself until "deskbell sending resume"; its bells still ring.',
     settings: dataSettings,
     json: 'Prints JSON.',
     examples: ['deskbell restore /backup/deskbell-2027-01-01 --data /var/lib/deskbell'],
@@ -82,7 +82,9 @@ export function restoreCommand(context: Context): Command {
       const text = `${data} is restored with ${countOf(subscriptions, 'subscription')}.`;
       await output.result(flags, restored, text);
       if (flags.json) return;
-      output.diagnostic('It sends nothing by itself: neither broadcasts nor schedules nor webhook events.');
+      output.diagnostic(
+        'It sends nothing by itself: neither broadcasts nor schedules nor webhook events. Bells still ring.',
+      );
       output.diagnostic(formatResumption(resumption, createCommandHint(context, flags)));
     });
 }

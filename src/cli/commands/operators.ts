@@ -85,7 +85,7 @@ export async function addressToShow({
 function sendLine(address: string, token: string): string {
   const headers = [`Authorization: Bearer ${token}`, 'content-type: text/plain'];
   const given = headers.map((header) => `-H "${header}"`).join(' ');
-  return `curl --fail-with-body --retry 5 ${given} -d "Backups are done" '${address}/v1/messages?user=me'`;
+  return `curl --fail-with-body --retry 5 --retry-connrefused ${given} -d "Backups are done" '${address}/v1/messages?user=me'`;
 }
 
 const listCommand = (context: Context): Command =>

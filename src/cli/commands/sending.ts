@@ -19,7 +19,7 @@ export function sendingCommand(context: Context): Command {
     name: 'sending',
     description:
       'Pauses and resumes what the store sends by itself: schedules, webhook events, and existing broadcasts. ' +
-      'Use it on a copy of a store whose original stays in use. Explicit commands and requests still send during the pause.',
+      'Use it on a copy of a store whose original stays in use. Explicit commands, requests and bells still send during the pause.',
     examples: ['deskbell sending show', 'deskbell sending pause', 'deskbell sending resume'],
   })
     .addCommand(showCommand(context))

@@ -90,7 +90,7 @@ const reasons = {
 
 export const describePause = ({ sinceMs, reason }: Omit<SendingPause, 'broadcastIds'>): string =>
   `Sending has been paused since ${new Date(sinceMs).toISOString()} (${reasons[reason]}): schedules and webhook events wait, and ` +
-  'earlier broadcasts are paused.';
+  'earlier broadcasts are paused. Bells still ring.';
 
 /** The same, for places that show its time beside it. */
 export const explainPause = ({ reason }: Pick<SendingPause, 'reason'>): string =>
