@@ -22,6 +22,22 @@ const messages = ['message', 'm', 'msg', 'payload'];
 const unauthorized = (): BellError =>
   new BellError(401, 40101, 'unauthorized: there is no bell with this secret; see "deskbell bells list"');
 
+const minuteMs = 60_000;
+
+/** Logs refused requests, at most once a minute: enough to see that an address has a typing error. */
+function createRefusalLog({ store, log }: Pick<BellParts, 'store'> & { readonly log: Log }) {
+  let requests = 0;
+  let loggedAtMs = -Infinity;
+  return ({ path: [first = ''] }: RequestHead): void => {
+    requests += 1;
+    if (store.now() - loggedAtMs < minuteMs) return;
+    const secret = first === '' ? 'none in the path' : `${first.slice(0, 3)}…`;
+    log.info({ event: 'unknown bell', secret, requests });
+    requests = 0;
+    loggedAtMs = store.now();
+  };
+}
+
 /** @param mounts paths at which bells are, without a slash at their end */
 export function addBells(
   app: FastifyInstance,
@@ -30,6 +46,12 @@ export function addBells(
 ): void {
   const { store, log } = parts;
   const bells = createBells(parts);
+  const logRefusal = createRefusalLog(parts);
+
+  const refuse = (head: RequestHead): never => {
+    logRefusal(head);
+    throw unauthorized();
+  };
 
   const find = async (secrets: readonly string[]) => {
     for (const secret of secrets) {
@@ -45,9 +67,9 @@ export function addBells(
     const isSafe = method === 'GET' || method === 'HEAD';
     const known = await find(secretsIn(head));
     // only JSON of ntfy has the secret in its body
-    if (known === undefined && (isSafe || path.length > 0)) throw unauthorized();
+    if (known === undefined && (isSafe || path.length > 0)) return refuse(head);
     const { bytes, found } = await readBody(raw, async (start) => known ?? find(topicsIn(start)));
-    if (found === undefined) throw unauthorized();
+    if (found === undefined) return refuse(head);
     const { bell, secret } = found;
     const [first, second, third = ''] = path;
     const rings = isSafe

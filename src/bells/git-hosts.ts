@@ -38,7 +38,7 @@ export function readGitEvent(
   event: string,
   about = subjects.split(' ').find((name) => fields[name] != null) ?? event,
 ): Shown | Nothing {
-  if (event === 'ping') return 'nothing';
+  if (event === 'ping') return { whyNothing: 'it is a ping: the webhook works' };
   const { full_name, html_url } = objectOf(fields['repository']);
   const title = textOf(full_name) ?? textOf(objectOf(fields['organization'])['login']) ?? event;
   const who = textOf(objectOf(fields['sender'])['login']) ?? '';
@@ -67,7 +67,7 @@ export function readGitEvent(
   const key = id && `${title} ${kind} ${id}`;
   if (works.test(event)) {
     const result = textOf(conclusion ?? state ?? status ?? fields['state']);
-    if (result === undefined || notEnded.test(result)) return 'nothing';
+    if (result === undefined || notEnded.test(result)) return { whyNothing: 'it has not ended' };
     const isFailure = failures.test(result);
     return {
       title,

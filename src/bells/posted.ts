@@ -67,7 +67,9 @@ export interface Shown {
 }
 
 /** Recognised, and not worth a notification. */
-export type Nothing = 'nothing';
+export interface Nothing {
+  readonly whyNothing: string;
+}
 
 /** Text of a member, a number too; undefined if it is absent, blank or of another type. */
 export function textOf(value: unknown): string | undefined {

@@ -96,7 +96,7 @@ async function recognise(bell: Bell, posted: Posted, nowMs: number) {
   for (const { name, answer, read } of [ofBell, ...tools]) {
     const shown = await read(posted, nowMs);
     if (shown === undefined) continue;
-    if (shown === 'nothing' || shown instanceof BellError) return { name, answer, shown };
+    if ('whyNothing' in shown || shown instanceof BellError) return { name, answer, shown };
     const title = textAt(value, bell.titleFrom) ?? shown.title;
     return { name, answer, shown: { ...shown, title, url: textAt(value, bell.urlFrom) ?? shown.url } };
   }
@@ -204,16 +204,18 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
         await note({ outcome: 'refused', leftOut: shown.message });
         throw shown;
       }
-      const isShown = shown !== 'nothing';
-      const made = isShown
-        ? await send(bell, posted, shown).catch(async (error: unknown) => {
-            // its channel was removed, for instance
-            if (error instanceof DeskbellError) await note({ outcome: 'refused', leftOut: error.message });
-            throw error;
-          })
-        : ({ title: '', text: '', outcome: 'nothing', broadcastId: undefined } as const);
+      if ('whyNothing' in shown) {
+        await note({ outcome: 'nothing', leftOut: shown.whyNothing });
+        const made = { title: '', text: '', outcome: 'nothing', broadcastId: undefined } as const;
+        return { ...made, answer, bellId: bell.id, nowMs };
+      }
+      const made = await send(bell, posted, shown).catch(async (error: unknown) => {
+        // its channel was removed, for instance
+        if (error instanceof DeskbellError) await note({ outcome: 'refused', leftOut: error.message });
+        throw error;
+      });
       const { outcome, broadcastId } = made;
-      const { leftOut = [], shape } = isShown ? shown : {};
+      const { leftOut = [], shape } = shown;
       await note({ outcome, broadcastId, leftOut: leftOut.join(', ') || undefined, shape });
       return { ...made, answer, bellId: bell.id, nowMs };
     },

@@ -203,7 +203,8 @@ export const libraryErrors = {
     ERR_SCHEDULE_INVALID:
       'The times of the schedule are not valid. Give five fields, such as "0 9 * * 1", and an IANA time zone, such as Europe/Berlin.',
     ERR_CHANNEL_NOT_FOUND: 'There is no such channel. See `deskbell channels list`.',
-    ERR_BELL_EXISTS: 'There is a bell of this name already. Choose another name, or remove that bell first.',
+    ERR_BELL_EXISTS:
+      'There is a bell of this name already. Choose another name. Its address is not shown again: `deskbell bells rotate` gives it a new one.',
     ERR_BELL_NOT_FOUND: 'There is no such bell. See `deskbell bells list`.',
     ERR_SCHEDULE_NOT_FOUND: 'There is no such schedule. See `deskbell schedules list`.',
     ERR_BROADCAST_STATE: 'The broadcast is not in a state that allows this. See `deskbell broadcasts show`.',

@@ -69,3 +69,12 @@ function hideInWord(word: string): string {
   const user = colon === -1 || colon > end ? '' : shown.slice(start, colon + 1);
   return shown.slice(0, start) + user + hidden + shown.slice(end);
 }
+
+/** The form of a bell's secret, for use in a regular expression; it is a topic of ntfy and a token of Gotify too. */
+export const bellSecretForm = String.raw`A[\w-]{14}`;
+
+/** Mistyped secrets too, a character longer or shorter, and whatever clients of ntfy give as `auth`. */
+const bellSecretInUrl = /(?<=[/=])A[\w-]{13,15}(?![\w-])|(?<=[?&](?:auth|authorization|token)=)[^&\s"]+/g;
+
+/** Replaces secrets of bells in URLs, wherever in a text these are. */
+export const hideBellSecrets = (text: string): string => text.replaceAll(bellSecretInUrl, hidden);

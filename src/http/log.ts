@@ -10,7 +10,7 @@ import {
   type OptionChecks,
 } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { escapeControls } from '../errors/untrusted-text.ts';
+import { escapeControls, hideBellSecrets } from '../errors/untrusted-text.ts';
 
 /** What the service needs of a logger, such as pino's. */
 export interface Log {
@@ -96,7 +96,9 @@ function createTimestamp(): () => string {
 
 function linesTo(writer: BatchWriter, isReadable: boolean): DestinationStream {
   return {
-    write(line) {
+    write(record) {
+      // a request for a bell may reach a listener that has none
+      const line = hideBellSecrets(record);
       writer.write(isReadable ? formatRecord(line) : `${escapeControls(line.slice(0, -1))}\n`);
       if (isReadable) writer.flush();
     },

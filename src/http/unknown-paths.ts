@@ -39,16 +39,25 @@ export function handleUnknownPaths(app: FastifyInstance): void {
   });
 }
 
+/** Bells are there on the operator's listener. */
+export const bellsPath = '/ring';
+
 /** The error for a request that matches no route, with the `allow` header if the path is known (RFC 9110 §15.5.6). */
 export function rejectUnmatched(app: FastifyInstance, method: string, url: string): Rejection {
   const allow = allowedMethods(app, url).join(', ');
   if (allow === '')
-    return { fault: new DeskbellError('ERR_ROUTE_UNKNOWN', 'There is nothing at this path.') };
+    return { fault: new DeskbellError('ERR_ROUTE_UNKNOWN', `There is nothing at this path${hintAt(url)}.`) };
   return {
     fault: new DeskbellError('ERR_METHOD_NOT_ALLOWED', `${method} is not one of ${allow}.`),
     allow,
   };
 }
+
+/** A proxy in front of both listeners may send bells to the wrong one. */
+const hintAt = (url: string): string =>
+  url.split(/[/?#]/, 2)[1] === bellsPath.slice(1)
+    ? ': bells are on the operator’s listener, serve --operator'
+    : '';
 
 /** Empty for an unknown path. OPTIONS is not looked up, since a route may take it on all paths. */
 export function allowedMethods(app: FastifyInstance, url: string): string[] {

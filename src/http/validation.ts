@@ -245,7 +245,7 @@ const describeLength = (count: number, unit: string): string =>
   count === 0 ? 'is empty' : `has ${countOf(count, unit)}`;
 
 /** `/message/actions/0/url` → `message.actions[0].url` */
-const toName = (pointer: string): string =>
+export const toName = (pointer: string): string =>
   pointer
     .split('/')
     .slice(1)

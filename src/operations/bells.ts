@@ -5,6 +5,7 @@ import { findChannel } from '../delivery/broadcast/reader-options.ts';
 import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { Type } from '../http/schema.ts';
+import { bellsPath } from '../http/unknown-paths.ts';
 import { readPayloadTexts } from '../protocol/message/read-message.ts';
 import { urgencies } from '../protocol/request.ts';
 import {
@@ -15,6 +16,7 @@ import {
   createBellSecret,
   hashBellSecret,
 } from '../store/bells.ts';
+import type { Broadcast } from '../store/broadcasts.ts';
 import type { Store } from '../store/store.ts';
 import { recurringAudienceSchema } from './audience.ts';
 import { type NamedList, operation, type View } from './operation.ts';
@@ -23,7 +25,7 @@ import { type NamedList, operation, type View } from './operation.ts';
 export const jsonPointer = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
 /** Names are written as tags are. */
-const nameSchema = Type.String({ minLength: 1, format: 'channel-name' });
+const nameSchema = Type.String({ minLength: 1, format: 'bell-name' });
 const moment = Type.String({ format: 'date-time' });
 
 interface Setting {
@@ -120,7 +122,23 @@ const bellView: View<Bell> = {
 export interface ShownRequest extends BellRequest {
   readonly title?: string | undefined;
   readonly message?: string | undefined;
+  /** Why its broadcast reached nobody, if that is so. */
+  readonly reachedNobody?: string | undefined;
 }
+
+/** What is known of a request beside its outcome: each a label and its text. */
+export const remarksOf = ({
+  outcome,
+  leftOut,
+  shape,
+  reachedNobody,
+}: ShownRequest): readonly (readonly [label: string, text: string])[] => [
+  ...(reachedNobody === undefined ? [] : [['reached nobody', reachedNobody] as const]),
+  ...(leftOut === undefined
+    ? []
+    : [[/^(?:refused|nothing)$/.test(outcome) ? 'because' : 'left out', leftOut] as const]),
+  ...(shape === undefined ? [] : [['not understood', shape] as const]),
+];
 
 /** A bell and its last ten requests, newest first. */
 export interface BellWithRequests extends Bell {
@@ -141,8 +159,11 @@ const requestSchema = Type.Model(
     broadcast: Type.Optional(Type.Integer({ description: 'Id of the broadcast.' })),
     title: Type.Optional(Type.String({ description: 'As it was sent, while the broadcast is kept.' })),
     message: Type.Optional(Type.String()),
+    reachedNobody: Type.Optional(
+      Type.String({ description: 'Why the broadcast reached nobody, such as: nobody is subscribed.' }),
+    ),
     leftOut: Type.Optional(
-      Type.String({ description: 'What of the request was not sent; why it was refused.' }),
+      Type.String({ description: 'What of the request was not sent; why it was refused, or shows nothing.' }),
     ),
     shape: Type.Optional(
       Type.String({ description: 'Members and types of JSON that was not understood, without values.' }),
@@ -186,21 +207,38 @@ export async function showBell(
   const bell = await bells.get(name);
   const requests = await bells.requests(bell.id);
   const kept = await broadcasts.findAll(requests.flatMap(({ broadcastId }) => broadcastId ?? []));
-  const texts = new Map(kept.map(({ id, payload }) => [id, readPayloadTexts(payload)]));
+  const texts = new Map(
+    kept.map((broadcast) => [
+      broadcast.id,
+      { ...readPayloadTexts(broadcast.payload), reachedNobody: findWhyUnreached(broadcast) },
+    ]),
+  );
   return {
     ...bell,
     requests: requests.map((request) => ({ ...request, ...texts.get(request.broadcastId ?? 0) })),
   };
 }
 
+function findWhyUnreached({ state, recipients, counts }: Broadcast): string | undefined {
+  if (state === 'preparing' || state === 'cancelled') return undefined;
+  if (recipients === 0) return 'nobody is subscribed';
+  return state === 'done' && counts.accepted === 0 ? 'no push service took the message' : undefined;
+}
+
+/** Whether a subscription matches the audience of a bell now. */
+export const hasAudience = async (
+  { subscriptions }: Pick<Store, 'subscriptions'>,
+  { audience }: Bell,
+): Promise<boolean> => {
+  const matching = audience === 'all' ? undefined : audience;
+  return (await subscriptions.page({ afterId: 0, limit: 1, matching })).length > 0;
+};
+
 /** What is shown once. */
 export interface NewSecret {
   readonly name: string;
   readonly secret: string;
 }
-
-/** Bells are mounted there on the operator's listener. */
-export const bellsPath = '/ring';
 
 const secretView: View<NewSecret> = {
   schema: Type.Model(
@@ -216,7 +254,7 @@ const secretView: View<NewSecret> = {
 };
 
 export const bellParams = {
-  name: Type.String({ minLength: 1, format: 'channel-name', description: 'The bell, percent-encoded.' }),
+  name: Type.String({ minLength: 1, format: 'bell-name', description: 'The bell, percent-encoded.' }),
 };
 
 const ofOne = {

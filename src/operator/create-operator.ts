@@ -10,10 +10,9 @@ import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http
 import { assertHost } from '../http/client-errors.ts';
 import { type ResponseRules, sendProblems } from '../http/problem.ts';
 import type { SchemaTypeProvider } from '../http/schema.ts';
-import { handleUnknownPaths } from '../http/unknown-paths.ts';
+import { bellsPath, handleUnknownPaths } from '../http/unknown-paths.ts';
 import { addBells } from '../bells/add-bells.ts';
 import type { BellParts } from '../bells/ring.ts';
-import { bellsPath } from '../operations/bells.ts';
 import { defaultBellsPerMinute } from '../store/bells.ts';
 import { addApi } from './api/add-api.ts';
 import { auditChanges } from './audit-changes.ts';

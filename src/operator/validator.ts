@@ -4,7 +4,7 @@ import { parsePerPerson } from '../audience/frequency-cap.ts';
 import { checkChannelName, checkTitle } from '../audience/channels.ts';
 import { checkValue, dataName } from '../audience/reader-facts.ts';
 import { parseIsoTime, parseQuietHours } from '../audience/zone-time.ts';
-import { checkTags, checkUser } from '../audience/user-and-tags.ts';
+import { checkName, checkTags, checkUser } from '../audience/user-and-tags.ts';
 import { readRecurrence } from '../delivery/schedule/recurrence.ts';
 import type { Formats } from '../errors/describe-schema.ts';
 import { jsonPointer } from '../operations/bells.ts';
@@ -22,6 +22,7 @@ const [nameStart, nameRest] = [
   String.raw`[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x9f]`,
   String.raw`[^\x00-\x2c\x2f\x3b-\x40\x5b-\x5e\x60\x7b-\x9f]*`,
 ];
+const nameWords = '1 to 64 bytes of letters, digits and ". _ : -" that begin with a letter or digit';
 const namePattern = `^${nameStart}${nameRest}$`;
 const timeOfDay = '(?:[01][0-9]|2[0-3]):[0-5][0-9]';
 
@@ -44,12 +45,17 @@ export const operatorFormats: Formats = {
   },
   tag: {
     fits: checkedBy((value) => checkTags([value], '')),
-    words: '1 to 64 bytes of letters, digits and ". _ : -" that begin with a letter or digit',
+    words: nameWords,
     pattern: namePattern,
   },
   'channel-name': {
     fits: checkedBy((value) => checkChannelName(value, '')),
-    words: '1 to 64 bytes of letters, digits and ". _ : -" that begin with a letter or digit',
+    words: nameWords,
+    pattern: namePattern,
+  },
+  'bell-name': {
+    fits: checkedBy((value) => checkName(value, '', 'The name of a bell')),
+    words: nameWords,
     pattern: namePattern,
   },
   tags: {

@@ -1,6 +1,7 @@
 // Bells: addresses with a secret, each for one audience, and their last requests. Only the hash of a secret is stored.
 import { hash, randomBytes } from 'node:crypto';
-import { DeskbellError } from '../errors/deskbell-error.ts';
+import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
+import { bellSecretForm } from '../errors/untrusted-text.ts';
 import type { Urgency } from '../protocol/request.ts';
 import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 import type { ScheduleAudience } from './schedules.ts';
@@ -120,8 +121,7 @@ const foldMarginMs = 5000;
 
 const secretCharacters = 14;
 
-/** The form of a secret: also that of a topic of ntfy and of a token of Gotify. */
-export const bellSecretPattern = /^A[\w-]{14}$/;
+export const bellSecretPattern = new RegExp(`^${bellSecretForm}$`);
 
 /** 84 random bits. */
 export const createBellSecret = (): string =>
@@ -160,7 +160,7 @@ export function createBells(database: PortableDatabase): BellStore {
       );
       const [bell] = row === undefined ? [] : await find('id = :id', { id: row.id });
       if (bell !== undefined) return bell;
-      throw new DeskbellError('ERR_BELL_EXISTS', `There is a bell ${name} already.`);
+      throw fieldError('ERR_BELL_EXISTS', '/name', `There is a bell ${name} already.`);
     },
 
     list: async () => (await find('true', {})).toSorted((one, other) => (one.name < other.name ? -1 : 1)),

@@ -161,6 +161,9 @@ test('a bell has no way in but its secret, wherever it is, and shows nothing of 
   assert.equal((await ask(base, { path: `/ring/${secret}` })).status, 401);
   assert.equal((await ask(base, { path: `/ring/${wrong}` })).status, 200);
   assert.ok(!JSON.stringify(records).includes(secret));
+  // a typing error can be seen, once a minute
+  const unknown = records.filter((record) => JSON.stringify(record).includes('unknown bell'));
+  assert.deepEqual(unknown, [{ event: 'unknown bell', secret: `${wrong.slice(0, 3)}…`, requests: 1 }]);
 });
 
 test('a link that is opened, or looked at by a preview, rings nothing', async (t) => {
@@ -486,6 +489,7 @@ test('the commands make, show, list, rotate and remove bells; serve has them on 
     `${url}/`,
   ];
   const service = await serve(flags, { environment });
+  await service.waitFor(/Nothing delivers here: add --deliver, or start "deskbell worker"\.$/);
   const [, operator = ''] = await service.waitFor(/operator’s listener is at (\S+)/);
   const [, own = ''] = await service.waitFor(/Bells are at (\S+)/);
   const words = [
@@ -502,15 +506,21 @@ test('the commands make, show, list, rotate and remove bells; serve has them on 
   ];
   const address = await run(...words);
   const [, secret = ''] = /^https:\/\/bell\.example\.org\/ring\/(A[\w-]{14})\n$/.exec(address) ?? [];
-  assert.match(await run(...words), /There is a bell alerts already\..*\[ERR_BELL_EXISTS\]/);
+  assert.match(await run(...words), /There is a bell alerts already\..*bells rotate.*\[ERR_BELL_EXISTS\]/);
   assert.match(await run('add', 'x'), /Choose whom the bell rings: --user, .*\[ERR_USAGE\]/);
   assert.match(await run('add', 'x', '--all', '--channel', 'none'), /\[ERR_CHANNEL_NOT_FOUND\]/);
   for (const flag of ['--text-from=a', '--url=javascript:1', '--title= ', '--user=', '--tag=a b'])
     assert.match(
       await run('add', 'x', ...(/user|tag/.test(flag) ? [] : ['--all']), flag),
-      /\[ERR_(?:REQUEST_INVALID|FIELD_VALUE)\]/,
+      new RegExp(
+        `^deskbell: ${flag.split('=')[0]} .*See "deskbell bells add --help"\\. \\[ERR_REQUEST_INVALID\\]`,
+      ),
       flag,
     );
+  assert.match(
+    await run('add', 'my bell', '--all'),
+    /^deskbell: <name> is not usable: The name of a bell must be/,
+  );
   const { name, url: second } = JSON.parse(await run('add', 'second', '--user', 'me', '--json')) as Record<
     string,
     string
@@ -527,19 +537,35 @@ test('the commands make, show, list, rotate and remove bells; serve has them on 
   assert.equal((await ask(own, { method: 'GET', path: '/v1/bells' })).status, 401);
   for (const tool of requestsOf('', secret).slice(0, 3)) assert.equal((await ask(own, tool)).status, 200);
 
+  // the public listener has no bells, and hides what a proxy sends there by mistake
+  const lost = await ask(service.address, { path: `/ring/${secret}?auth=${secret}` });
+  assert.deepEqual([lost.status, /bells are on the operator’s listener/.test(lost.text)], [404, true]);
+  await service.waitFor(/"url":"\/ring\/\*\*\*\?auth=\*\*\*"/);
+
   const shown = await run('show', 'alerts');
   assert.match(shown, /^alerts {2}to subscriptions with all of the tags ops {2}last at 20/);
   assert.match(shown, /\n {2}urgency {2}high\n/);
-  assert.match(shown, /Z {2}fields of the bell {2}rung {2}broadcast 1 {2}“Alerts: Disk is full”\n/);
+  assert.match(
+    shown,
+    /Z {2}fields of the bell {2}rung {2}broadcast 1 {2}“Alerts: Disk is full”\n {4}reached nobody: nobody is subscribed\n/,
+  );
   const { requests } = JSON.parse(await run('show', 'alerts', '--json')) as {
     requests: readonly { message: string }[];
   };
   assert.deepEqual([requests.length, requests.at(-1)!.message], [7, 'Disk is full']);
   assert.match(await run('list'), /^alerts {2}.*\nsecond {2}to the user "me" {2}nothing came yet\n$/);
+  const empty = await runCommand(['broadcasts', 'show', '1'], { environment });
+  assert.match(empty.stdout, /\n {2}reached nobody: the audience was empty\n$/);
   const rotated = await run('rotate', 'alerts');
   assert.match(rotated, /\/ring\/A[\w-]{14}\n$/);
   assert.equal((await ask(own, { path: `/${secret}` })).status, 401);
   assert.equal(await run('remove', 'alerts'), 'Removed the bell alerts.\n');
   assert.match(await run('show', 'alerts'), /\[ERR_BELL_NOT_FOUND\]/);
+  const unheard = await runCommand(['bells', 'add', 'third', '--user', 'me'], { environment });
+  assert.match(unheard.stderr, /Nobody gets it yet: .* invite me/);
+  assert.match(
+    await run('add', 'x', '--all', '--bells-url', 'http://a.example.org'),
+    /"https:", since its path has/,
+  );
   assert.ok(![service.written(), shown].join('').includes(secret));
 });

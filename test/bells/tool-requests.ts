@@ -447,6 +447,7 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'workflow_run' },
     body: run('in_progress', null),
     shown: null,
+    leftOut: 'it has not ended',
     tool: 'GitHub',
   },
   {
@@ -468,6 +469,7 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'ping' },
     body: { zen: 'Keep it logically awesome.', hook_id: 1 },
     shown: null,
+    leftOut: 'it is a ping: the webhook works',
     tool: 'GitHub',
   },
   {
@@ -577,6 +579,7 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Pipeline Hook' },
     body: pipeline('running'),
     shown: null,
+    leftOut: 'it has not ended',
     tool: 'GitLab',
   },
   {

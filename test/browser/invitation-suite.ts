@@ -51,8 +51,8 @@ export function testInvitations(browserTest: BrowserTest): void {
       return page;
     };
     for (const [url, reason] of [
-      [backend.url, /403: This service takes only browsers that its operator has invited/],
-      [`${backend.url}#invitation=used`, /403: The invitation has expired or was used/],
+      [backend.url, /^This server takes invited browsers only/],
+      [`${backend.url}#invitation=used`, /^This link was used already, or has expired/],
     ] as const) {
       const page = await subscribeAt(url);
       assert.match(await textOf(page, '#failure'), reason);

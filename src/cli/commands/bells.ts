@@ -3,16 +3,18 @@ import type { Command } from 'commander';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { cutText } from '../../errors/untrusted-text.ts';
+import { bellsPath } from '../../http/unknown-paths.ts';
 import {
   addBell,
   bellSettingNames,
   bellSettings,
-  bellsPath,
   bellWithRequestsView,
   describeRung,
+  hasAudience,
   listBells,
   type NewBell,
   type NewSecret,
+  remarksOf,
   removeBell,
   rotateBell,
   showBell,
@@ -27,10 +29,12 @@ import {
   createChangeCommand,
   createDataCommand,
   createNamedListCommand,
+  nameFlags,
   perform,
 } from '../data/data-command.ts';
 import { withExistingData } from '../data/open-data.ts';
 import { addPeopleFlags, expressionOf, type PeopleFlags } from '../flags/arguments.ts';
+import { createCommandHint, quote } from '../output/command-hint.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { addressToShow } from './operators.ts';
 
@@ -112,28 +116,53 @@ function addCommand(context: Context): Command {
   );
 }
 
+/** `audience.tags.all[0]` → `--tag` */
+const flagOfMember = (member: string): string => {
+  const [, part = ''] = /^audience\.(?:tags\.)?(\w+)/.exec(member) ?? [];
+  return member === 'name' ? '<name>' : (audienceFlags[part] ?? flagOf(member));
+};
+const audienceFlags: Readonly<Record<string, string>> = {
+  user: '--user',
+  all: '--tag',
+  any: '--any-tag',
+  none: '--not-tag',
+};
+
 /** A command that prints an address which is not shown again. */
 function createSecretCommand<Input extends { readonly name: string }>(
-  { environment, output }: Context,
+  context: Context,
   operation: Operation<Input, NewSecret>,
   words: { readonly name: string; readonly description: string; readonly examples: readonly string[] },
   toInput = (name: string, _flags: JsonFlag) => ({ name }) as Input,
 ): Command {
+  const { environment, output } = context;
   const settings = [...dataSettings, 'bellsUrl', 'operator', 'operatorCert'] as const;
   return createCommand({ ...words, settings, json: 'Prints JSON.' })
     .argument('<name>', argument)
-    .action(async (given: string, flags: JsonFlag & Readonly<Record<string, unknown>>) => {
+    .action(async (given: string, flags: JsonFlag & Readonly<Record<string, unknown>>, command: Command) => {
       const input = toInput(given, flags);
-      // as the API does
       const { checkInput } = await import('../../operator/validator.ts');
-      checkInput(operation, input);
       const configuration = await readConfiguration({ flags, environment });
-      const { name, secret } = await withExistingData(configuration, (data) =>
-        perform(data, operation, input),
-      );
+      const { name, secret, isHeard } = await withExistingData(configuration, async (data) => {
+        try {
+          // as the API does
+          checkInput(operation, input);
+          const made = await perform(data, operation, input);
+          return { ...made, isHeard: await hasAudience(data.store, await data.store.bells.get(made.name)) };
+        } catch (error) {
+          throw nameFlags(error, command, flagOfMember);
+        }
+      });
       const url = `${await addressOfBells(configuration)}/${secret}`;
       await output.result(flags, { name, url }, url);
-      if (flags.json || configuration.bellsUrl !== undefined) return;
+      if (flags.json) return;
+      if (!isHeard) {
+        const invite = createCommandHint(context, flags)(`invite ${quote(String(flags['user'] ?? 'me'))}`);
+        output.diagnostic(
+          `Nobody gets it yet: no subscription is in its audience. To invite a browser: ${invite}`,
+        );
+      }
+      if (configuration.bellsUrl !== undefined) return;
       output.diagnostic(
         'That is on this machine. If bells are reached at another address, such as https://bell.example.org/ring, give it to serve as --bells-url.',
       );
@@ -173,14 +202,13 @@ function formatRequest({
   broadcastId,
   title,
   message = '',
-  leftOut,
-  shape,
+  ...request
 }: ShownRequest): string {
   const made = broadcastId === undefined ? [] : [`broadcast ${broadcastId}`];
-  const words = title === undefined ? [] : [`“${title}: ${cutText(message, 100)}”`];
+  const text = cutText(message.replaceAll(/\s*\n\s*/g, ' '), 100);
+  const words = title === undefined ? [] : [`“${title}: ${text}”`];
   return [
     `  ${[isoTime(atMs), tool, outcome, ...made, ...words].join('  ')}`,
-    ...(leftOut === undefined ? [] : [`    left out: ${leftOut}`]),
-    ...(shape === undefined ? [] : [`    not understood: ${shape}`]),
+    ...remarksOf({ atMs, tool, outcome, ...request }).map(([label, remark]) => `    ${label}: ${remark}`),
   ].join('\n');
 }

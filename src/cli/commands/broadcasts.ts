@@ -149,12 +149,15 @@ const leftOutLines = (leftOut: Readonly<Partial<Record<LeftOut, number>>>): read
     return count === undefined ? [] : [`  ${formatCount(count)} left out: ${meaning}`];
   });
 
-const reachLines = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]): readonly string[] =>
-  measureReach(broadcast, intervals).map(({ percent, seconds, precisionSeconds = 0 }) =>
+const reachLines = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]): readonly string[] => {
+  if (broadcast.recipients === 0 && broadcast.state !== 'preparing')
+    return ['  reached nobody: the audience was empty'];
+  return measureReach(broadcast, intervals).map(({ percent, seconds, precisionSeconds = 0 }) =>
     seconds === undefined
       ? `  ${percent} % of the recipients were ${isOver(broadcast) ? 'never reached' : 'not reached yet'}`
       : `  ${percent} % of the recipients were reached after ${formatDuration(seconds)} at the latest, exact to ${formatDuration(precisionSeconds)}`,
   );
+};
 
 function formatAttempt({ outcome, origin, status, reason, detail, ...record }: AttemptRecord): string {
   const parts = [outcome.padEnd(8), origin, status, reason, detail].filter((part) => part !== undefined);

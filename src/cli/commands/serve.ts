@@ -163,6 +163,10 @@ export function serveCommand(context: Context): Command {
         (closing ??= Promise.all([operator?.close(), bells?.close(), sender?.close(), server.close()]));
       try {
         const { bellsPerMinute, bellsUrl } = configuration;
+        if (bellsUrl !== undefined && bellsAccess === undefined && !/\/ring\/*$/.test(bellsUrl))
+          onWarning(
+            `--bells-url is ${bellsUrl}, but the operator’s listener has bells at /ring: end it with /ring, or have the proxy add that.`,
+          );
         if (sender && metrics && access) {
           const defaultTitle = hostTitle(configuration);
           const parts = { sender, metrics, log, readWarnings, defaultTitle, bellsPerMinute, bellsUrl };
@@ -187,6 +191,11 @@ export function serveCommand(context: Context): Command {
         }
         if (bells !== undefined && !flags.json)
           await output.line(`Bells are at ${output.style('bold', bells.address)}`);
+        if (sender !== undefined && !configuration.deliver && !flags.json) {
+          const others = await store.senders.list();
+          if (!others.some(({ kind }) => kind === 'worker'))
+            await output.line('Nothing delivers here: add --deliver, or start "deskbell worker".');
+        }
         // close everything at once while the work ends: a request that sends a message ends when the sender gives up
         stop.addEventListener('abort', () => void close().catch(() => {}));
         const onError = (error: unknown): void =>

@@ -42,13 +42,19 @@ export function parseListenAddress(text: string): ListenAddress {
  * @returns the URL; its path ends with a slash
  * @throws {DeskbellError} ERR_CONFIGURATION
  */
-export function parsePublicUrl(text: string): URL {
+export const parsePublicUrl = (text: string): URL =>
+  parseSecureUrl(text, 'since browsers subscribe on no other origin but this machine’s own');
+
+/** The URL at which bells are reached. @returns the same @throws {DeskbellError} ERR_CONFIGURATION */
+export const parseBellsUrl = (text: string): URL =>
+  parseSecureUrl(text, 'since its path has the secret of a bell, or "http:" and a host that is this machine');
+
+/** @param why it is not http */
+function parseSecureUrl(text: string, why: string): URL {
   const url = URL.parse(text);
   if (url === null) throw wrong('it must be a URL such as https://bell.example.org');
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal(url))) {
-    throw wrong(
-      'it must begin with "https:", since browsers subscribe on no other origin but this machine’s own',
-    );
+    throw wrong(`it must begin with "https:", ${why}`);
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw wrong('it must have scheme, host, port and path alone');

@@ -9,7 +9,13 @@ import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy, defaultMaxPushServices } from '../../protocol/endpoint-policy.ts';
 import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../http/client-limits.ts';
 import { checkVapidSubject } from '../../protocol/vapid.ts';
-import { checkAddressRanges, checkHosts, parseListenAddress, parsePublicUrl } from './addresses.ts';
+import {
+  checkAddressRanges,
+  checkHosts,
+  parseListenAddress,
+  parseBellsUrl,
+  parsePublicUrl,
+} from './addresses.ts';
 import { defaultBellsPerMinute } from '../../store/bells.ts';
 import { defaultRetention } from '../../store/retention.ts';
 import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
@@ -332,7 +338,7 @@ const operator = {
       'add" begin with it. serve keeps it in the data directory.',
     defaultLabel: 'the operator’s listener, with the path /ring',
     valid: 'an https URL, or an http URL of this machine',
-    check: parsePublicUrl,
+    check: parseBellsUrl,
   }),
   webhook: text({
     description:

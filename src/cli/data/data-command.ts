@@ -7,6 +7,7 @@ import { createWarningReader } from '../../delivery/alarms/installation-warnings
 import { operatorErrors } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Schema } from '../../http/schema.ts';
+import { toName } from '../../http/validation.ts';
 import type { Change, NamedList, Operation } from '../../operations/operation.ts';
 import { parseJsonObject } from '../../protocol/json-object.ts';
 import type { Store } from '../../store/store.ts';
@@ -205,12 +206,46 @@ export function createChangeCommand<Input, Result>(
   return command.onData(
     async (data, given: unknown, options: JsonFlag & Readonly<Record<string, unknown>>) => {
       const input = { [key]: given, ...readMemberFlags(options, body, flags) } as Input;
-      const result = await perform(data, operation, input, change.operatorOf?.(options));
+      const result = await perform(data, operation, input, change.operatorOf?.(options)).catch(
+        (error: unknown) => {
+          throw nameFlags(error, command, (member) =>
+            member === key ? `<${key}>` : flags[member]?.[0].split(' ')[0],
+          );
+        },
+      );
       const { toJson = answer?.toJson ?? (() => ({ [key]: given, removed: true })) } = change;
       await output.result(options, toJson(result), await toText(result, input, data.store));
     },
   );
 }
+
+/**
+ * A refusal of what an operation was given, in words of the command: it names flags instead of members.
+ *
+ * @param flagOf `audience.user` → `--user`
+ */
+export function nameFlags(
+  error: unknown,
+  command: Command,
+  flagOf: (member: string) => string | undefined,
+): unknown {
+  if (!(error instanceof DeskbellError) || error.fields.length === 0) return error;
+  const { code, fields, remedy } = error;
+  const details = fields.map(({ pointer, detail }) => {
+    const member = toName(pointer);
+    const flag = flagOf(member);
+    const isNamed = flag !== undefined && detail.startsWith(`${member} `);
+    return isNamed ? flag + detail.slice(member.length) : detail;
+  });
+  return new DeskbellError(code, details.join(' '), {
+    cause: error,
+    fields,
+    remedy: code === 'ERR_REQUEST_INVALID' ? `See "${pathOf(command)} --help".` : remedy,
+  });
+}
+
+const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 
 /** Makes a change and records it in the audit. @param operator default: the user of this process */
 export function perform<Input, Result>(

@@ -58,6 +58,9 @@ let isLeaving = false;
 const notInvited =
   'This server takes invited browsers only. Ask for a new link of “deskbell invite”, and open it in this browser within ten minutes.';
 
+const usedLink =
+  'This link was used already, or has expired. Ask for a new one of “deskbell invite”, and open it in this browser within ten minutes.';
+
 const client = createClient({ fetch: loggedFetch, serviceWorkerUrl: 'service-worker.js' });
 button.client = client;
 readInvitation();
@@ -77,7 +80,9 @@ button.addEventListener('deskbell-change', () => void showState());
 const sendCommand = document.getElementById('command');
 if (sendCommand) offerCommand(sendCommand);
 addEventListener('hashchange', () => {
+  failure = undefined;
   readInvitation();
+  void showState();
   void acceptInvitation();
 });
 
@@ -164,6 +169,8 @@ async function showState(): Promise<void> {
   }
   if (wasStored !== undefined && isStored !== wasStored)
     step(isStored ? 'This browser is subscribed.' : 'This browser is not subscribed any more.');
+  // the element would only say that something went wrong, and another press would change nothing
+  button.hidden = isRefused() && !isStored;
   showFailure(failure, isLeaving && !subscription);
   wasStored = isStored;
   setText('headline', headline(state));
@@ -173,9 +180,11 @@ async function showState(): Promise<void> {
   card.ariaBusy = button.ariaBusy;
 }
 
+const isRefused = (): boolean => isInvitedOnly && failure?.status === 403;
+
 function headline({ subscription, isStored }: ClientState): string {
   if (isStored) return 'This browser is subscribed';
-  if (isInvitedOnly && failure?.status === 403) return 'Not invited';
+  if (isRefused()) return 'Not invited';
   if (subscription) return 'Subscribed, but the server has not confirmed it';
   if (invitation()) return 'You are invited';
   return isInvitedOnly ? 'Not invited' : 'Not subscribed';
@@ -189,10 +198,9 @@ function showFailure(error: ClientError | undefined, hasLeft: boolean): void {
   const isOver = error === undefined || error.reason === 'permission-dismissed';
   const remedy = hasLeft
     ? 'This browser is unsubscribed anyway; the server notices at the next send.'
-    : isInvitedOnly && error?.status === 403
-      ? notInvited
-      : error && remedies[error.reason];
-  const words = isOver ? [] : [error.message, remedy ?? ''];
+    : error && remedies[error.reason];
+  const refusal = invitation() ? usedLink : notInvited;
+  const words = isOver ? [] : isRefused() ? [refusal] : [error.message, remedy ?? ''];
   const text = words.join(' ').trim();
   if (text === element('failure').textContent) return;
   setText('failure', text);

@@ -1,14 +1,15 @@
 // Bells: a list, a form that adds one, and a page for each with its last requests. An address is shown once.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { html } from '../../../http/description/html.ts';
+import { bellsPath } from '../../../http/unknown-paths.ts';
 import {
   addBell,
   bellSettingNames,
   bellSettings,
-  bellsPath,
   describeRung,
   type NewBell,
   type NewSecret,
+  remarksOf,
   removeBell,
   rotateBell,
   showBell,
@@ -198,20 +199,12 @@ const renderRow = (bell: Bell) => [
 
 const requestColumns = { When: 'short', From: 'short', Outcome: 'words', Words: 'words' } as const;
 
-const renderRequest = ({
-  atMs,
-  tool,
-  outcome,
-  broadcastId,
-  title,
-  message,
-  leftOut,
-  shape,
-}: ShownRequest) => [
+const renderRequest = ({ atMs, tool, outcome, broadcastId, title, message, ...request }: ShownRequest) => [
   figure('bell.requestAt', atMs, tool, exactTime),
   untrusted(tool),
   html`${broadcastId === undefined ? outcome : html`<a href="${urlOf('Broadcasts', broadcastId)}">${outcome}</a>`}
-  ${leftOut !== undefined && html`<div class="quiet small">left out: ${untrusted(leftOut)}</div>`}`,
-  html`${title !== undefined && html`<strong>${prose(title)}</strong> ${prose(message ?? '')}`}
-  ${shape !== undefined && html`<div class="small">not understood: <code>${untrusted(shape)}</code></div>`}`,
+  ${remarksOf({ atMs, tool, outcome, ...request }).map(
+    ([label, remark]) => html`<div class="quiet small">${label}: ${untrusted(remark)}</div>`,
+  )}`,
+  html`${title !== undefined && html`<strong>${prose(title)}</strong> ${prose(message ?? '')}`}`,
 ];
