@@ -44,7 +44,8 @@ export function missingSupport(): ClientError | undefined {
       'There is no browser here. Call this in the page, not while it is rendered.',
     );
   }
-  if (!isSecureContext) {
+  // Test environments such as jsdom do not have it.
+  if (globalThis.isSecureContext === false) {
     return new ClientError('insecure-context', 'Push needs https, or http on localhost.');
   }
   if ('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window) return undefined;

@@ -205,7 +205,10 @@ class DeskbellClient extends EventTarget {
       const permission = await Notification.requestPermission();
       if (permission === 'denied') throw permissionDenied();
       if (permission !== 'granted') {
-        throw new ClientError('permission-dismissed', 'The question about notifications was closed.');
+        throw new ClientError(
+          'permission-dismissed',
+          'The question about notifications was closed, or subscribe() was not called in a click.',
+        );
       }
       return withLock(async () => {
         this.#service.invitation = invitation;

@@ -50,7 +50,7 @@ async function makeData(data: string): Promise<void> {
 /** The private halves and the session key, as they stand in their files. */
 async function secretsOf(data: string): Promise<readonly string[]> {
   const names = (await readdir(data)).filter(
-    (name) => !name.includes('.db') && !['settings.json', 'last-backup'].includes(name),
+    (name) => !name.includes('.db') && !['settings.json', 'last-backup', '.gitignore'].includes(name),
   );
   assert.equal(names.length, 7, 'a copy of the current pair, two pairs, four keys');
   const texts = await Promise.all(names.map((name) => readFile(join(data, name), 'utf8')));
@@ -86,7 +86,7 @@ suite('a backup', () => {
     assert.match(stdout, /is restored with 2 subscriptions\.\n$/);
     // when this directory was backed up is no fact of the restored one
     const names = (await readdir(data)).filter((name) => name !== 'last-backup').toSorted();
-    assert.deepEqual((await readdir(restored)).toSorted(), names);
+    assert.deepEqual((await readdir(restored)).toSorted(), ['.gitignore', ...names].toSorted());
     for (const name of names) {
       assert.equal((await stat(join(restored, name))).mode & 0o777, 0o600, name);
       if (name.includes('.db')) continue;
@@ -118,7 +118,7 @@ suite('a backup', () => {
       missing.stderr,
       /made without --with-keys, and .*data has no vapid-keys\.json.*ERR_KEY_FILE_MISSING/,
     );
-    assert.deepEqual(await readdir(restored), [], 'as if it had not been tried');
+    assert.deepEqual(await readdir(restored), ['.gitignore'], 'as if it had not been tried');
 
     const foreign = join(folder, 'foreign');
     await runCommand(['keys', 'generate', '--data', foreign]);
@@ -127,7 +127,7 @@ suite('a backup', () => {
       wrong.stderr,
       /No key file in \S+foreign has the private half of the current key.*ERR_KEY_FILE_MISSING/,
     );
-    assert.deepEqual(await readdir(foreign), ['vapid-keys.json']);
+    assert.deepEqual((await readdir(foreign)).toSorted(), ['.gitignore', 'vapid-keys.json']);
 
     for (const name of (await readdir(data)).filter((each) => each.startsWith('vapid-keys'))) {
       await writeFile(join(restored, name), await readFile(join(data, name)), { mode: 0o600 });
@@ -175,7 +175,7 @@ suite('a backup', () => {
     await runCommand(['keys', 'generate', '--data', foreign]);
     const key = await readFile(join(foreign, 'vapid-keys.json'));
     await assert.rejects(restore(file, foreign), { code: 'ERR_KEY_FILE_EXISTS' });
-    assert.deepEqual(await readdir(foreign), ['vapid-keys.json']);
+    assert.deepEqual((await readdir(foreign)).toSorted(), ['.gitignore', 'vapid-keys.json']);
     assert.deepEqual(await readFile(join(foreign, 'vapid-keys.json')), key);
     assert.deepEqual((await readdir(folder)).toSorted(), ['backup', 'foreign']);
 

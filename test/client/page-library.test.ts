@@ -731,6 +731,19 @@ test('what was turned off is kept while the service does not know the subscripti
   );
 });
 
+test('in a test environment such as jsdom, which lacks most of it, a client is made and reports no support', async () => {
+  const location = new URL(ownPageUrl);
+  const page = { document: { baseURI: ownPageUrl }, location, navigator: {}, window: {} };
+  const context = createContext({ ...page, URL, Event, EventTarget });
+  runInContext(outputFiles[0]!.text, context);
+  const client = context['library'].createClient() as Client;
+  assert.equal(await client.synced, 'not-subscribed');
+  assert.equal((await client.state()).obstacle, 'no-support');
+  assert.equal(await reasonOf(client.subscribe()), 'no-support');
+  assert.equal((await client.history()).length, 0);
+  await client.signOut();
+});
+
 test('messages come in their order, as events too, until the loop is ended; those of another registration do not', async () => {
   const { client, arrive } = openPage();
   const events: string[] = [];

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -225,8 +226,10 @@ describe('data directory', () => {
     // the other secrets come with what they are for
     assert.deepEqual(
       readdirSync(path).filter((name) => !name.startsWith('deskbell.db')),
-      ['receipt-key', 'session-key', 'vapid-keys.json'],
+      ['.gitignore', 'receipt-key', 'session-key', 'vapid-keys.json'],
     );
+    assert.equal(readFileSync(join(path, '.gitignore'), 'utf8'), '*\n');
+    assert.ok(!existsSync(join(folder, 'a', '.gitignore')), 'the folder above is the user’s own');
     const second = await openDataDirectory(path);
     assert.deepEqual(second.vapidKeys, first.vapidKeys);
     assert.deepEqual([...second.sessionKey], [...first.sessionKey]);

@@ -1,7 +1,7 @@
 // The folder of an installation: the VAPID pair, the session and receipt keys, and the database, unless that is PostgreSQL; only this file
 // decides that.
 import { existsSync } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkOptions, isFlag, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -140,10 +140,12 @@ async function readKeys(keyDirectory: string, current: string): Promise<DataDire
   return { ...pair, previousKeys: ring.filter((keys) => keys !== pair), keyDirectory };
 }
 
-/** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
+/** A new directory, which will hold private keys, is ignored by Git. @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
 export async function makeDirectory(directory: string): Promise<void> {
   try {
-    await makeFolders(directory);
+    if (await makeFolders(directory)) {
+      await writeFile(join(directory, '.gitignore'), '*\n', { mode: 0o600 });
+    }
   } catch (cause) {
     throw new DeskbellError('ERR_STORE_UNAVAILABLE', `The data directory ${directory} cannot be created`, {
       cause,
@@ -151,15 +153,20 @@ export async function makeDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Node's own recursive option never returns in a folder that cannot contain folders, such as /proc. */
-async function makeFolders(path: string): Promise<void> {
+/**
+ * Node's own recursive option never returns in a folder that cannot contain folders, such as /proc.
+ *
+ * @returns whether the last folder was made
+ */
+async function makeFolders(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });
+    return true;
   } catch (cause) {
-    if (existsSync(path) && (await stat(path)).isDirectory()) return;
+    if (existsSync(path) && (await stat(path)).isDirectory()) return false;
     const parent = dirname(path);
     if ((cause as NodeJS.ErrnoException).code !== 'ENOENT' || existsSync(parent)) throw cause;
     await makeFolders(parent);
-    await makeFolders(path);
+    return makeFolders(path);
   }
 }
