@@ -9,7 +9,17 @@ export interface DatabaseContent {
   readonly subscriptions: ReadonlyMap<string, number>;
   /** `undefined` if the store sends by itself. */
   readonly pause: SendingPause | undefined;
+  /** How many processes deliver broadcasts now. */
+  readonly workers: number;
+  /** Names of bells whose newest broadcast had no recipients. */
+  readonly unheardBells: readonly string[];
 }
+
+export const unheardBellsQuery = `
+  select name from deskbell.bells b where (
+    select c.audience from deskbell.bell_requests r join deskbell.broadcasts c on c.id = r.broadcast_id
+    where r.bell_id = b.id and c.finished_at_ms is not null order by r.id desc limit 1
+  ) = 0 order by name`;
 
 /** Read without a migration. */
 export interface DatabaseState {

@@ -554,6 +554,11 @@ test('the commands make, show, list, rotate and remove bells; serve has them on 
   };
   assert.deepEqual([requests.length, requests.at(-1)!.message], [7, 'Disk is full']);
   assert.match(await run('list'), /^alerts {2}.*\nsecond {2}to the user "me" {2}nothing came yet\n$/);
+  const { stdout: findings } = await runCommand(['doctor'], { environment });
+  assert.match(
+    findings,
+    /workers +none delivers now.*\n.*bells +the newest message reached nobody: alerts\n/,
+  );
   const empty = await runCommand(['broadcasts', 'show', '1'], { environment });
   assert.match(empty.stdout, /\n {2}reached nobody: the audience was empty\n$/);
   const rotated = await run('rotate', 'alerts');

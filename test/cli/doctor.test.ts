@@ -67,6 +67,7 @@ suite('deskbell doctor', () => {
       database: 'ok',
       keys: 'ok',
       sending: 'ok',
+      workers: 'ok',
       backup: 'ok',
       subject: 'ok',
       encryption: 'ok',

@@ -1150,6 +1150,7 @@ test('bells are added, shown with their last requests, and removed; their broadc
   const wrong = await visitor.submit('/console/bells/add', { ...fields, url: 'javascript:1' });
   assert.deepEqual([wrong.status, /id="fault-url" [^>]*>[^<]+</.test(wrong.html)], [400, true]);
   const added = await visitor.submit('/console/bells/add', fields);
+  assert.match(added.html, /curl -d 'It works' http[^<]+\/ring\/A[\w-]{14}<[^]*Nobody gets it yet/);
   assert.ok(added.html.includes('/console/bells/show?name=alerts'));
   const [, first = ''] = /127\.0\.0\.1:\d+\/ring\/(A[\w-]{14})</.exec(added.html) ?? [];
   await visitor.open('/console/bells/add');

@@ -310,7 +310,13 @@ export async function checkData(directory: string, url: string | undefined): Pro
     disk,
     database,
     keys,
-    ...(content === undefined ? [] : [{ subject: 'sending', ...describeSending(content) }]),
+    ...(content === undefined
+      ? []
+      : [
+          { subject: 'sending', ...describeSending(content) },
+          { subject: 'workers', ...describeWorkers(content) },
+          ...describeBells(content),
+        ]),
     ...(url === undefined && content !== undefined
       ? [{ subject: 'backup', ...(await describeBackup(directory)) }]
       : []),
@@ -384,3 +390,23 @@ async function describeBackup(directory: string): Promise<Outcome> {
 
 const describeSending = ({ pause }: DatabaseContent): Outcome =>
   pause === undefined ? ok('not paused') : warning(describePause(pause), pauseRemedy);
+
+const describeWorkers = ({ workers }: DatabaseContent): Outcome =>
+  ok(
+    workers === 0
+      ? 'none delivers now: "deskbell serve --deliver" and "deskbell worker" do'
+      : countOf(workers, 'worker'),
+  );
+
+const describeBells = ({ unheardBells }: DatabaseContent): readonly Finding[] =>
+  unheardBells.length === 0
+    ? []
+    : [
+        {
+          subject: 'bells',
+          ...warning(
+            `the newest message reached nobody: ${unheardBells.join(', ')}`,
+            '"deskbell bells show" tells whom it rings; "deskbell invite" subscribes a browser as a user.',
+          ),
+        },
+      ];

@@ -97,6 +97,7 @@ export const pages = {
   Overview: '/console/',
   Broadcasts: '/console/broadcasts',
   Schedules: '/console/schedules',
+  Bells: '/console/bells',
   Send: '/console/send',
   Subscriptions: '/console/subscriptions',
   Channels: '/console/channels',

@@ -1,8 +1,8 @@
 // Checks a server before its database is used: a version that is known to work, the right encoding, writable, with the
 // rights that are needed, and with a clock like this machine's.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { DatabaseContent, DatabaseState } from '../database-content.ts';
-import { createSending } from '../sending.ts';
+import { type DatabaseContent, type DatabaseState, unheardBellsQuery } from '../database-content.ts';
+import { createSenders, createSending } from '../sending.ts';
 import { createVapidKeys } from '../vapid-keys.ts';
 import { PostgresDatabase } from './database.ts';
 import { readVersion } from './migrate.ts';
@@ -88,9 +88,13 @@ export async function inspectDatabase(url: string): Promise<PostgresState> {
 async function readContent(database: PostgresDatabase): Promise<DatabaseContent> {
   const portable = createPortableDatabase(database);
   const vapidKeys = createVapidKeys(portable);
+  const senders = await createSenders(portable).list();
+  const bells = await portable.read<{ readonly name: string }>(unheardBellsQuery, {});
   return {
     keys: await vapidKeys.list(),
     subscriptions: await vapidKeys.countSubscriptions(),
     pause: await createSending(portable).findPause(),
+    workers: senders.filter(({ kind }) => kind === 'worker').length,
+    unheardBells: bells.map(({ name }) => name),
   };
 }

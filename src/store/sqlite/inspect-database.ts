@@ -2,8 +2,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { DatabaseContent, DatabaseState } from '../database-content.ts';
-import { toSendingPause, type SendingPauseRow } from '../sending.ts';
+import { type DatabaseContent, type DatabaseState, unheardBellsQuery } from '../database-content.ts';
+import { reportLifetimeMs, type SenderReport, type SendingPauseRow, toSendingPause } from '../sending.ts';
 import type { VapidKeyState } from '../vapid-keys.ts';
 import {
   assertNotEmpty,
@@ -86,6 +86,10 @@ function readContent(database: DatabaseSync): DatabaseContent {
     )
     .all();
   const pause = database.prepare('select since_ms, reason, broadcast_ids from sending_pause').get();
+  const reports = database
+    .prepare('select report from senders where seen_at_ms >= ?')
+    .all(Date.now() - reportLifetimeMs);
+  const bells = database.prepare(unheardBellsQuery.replaceAll('deskbell.', '')).all();
   return {
     keys: keys.map(({ public_key, state }) => ({
       publicKey: String(public_key),
@@ -95,5 +99,9 @@ function readContent(database: DatabaseSync): DatabaseContent {
       keys.map(({ public_key, subscriptions }) => [String(public_key), Number(subscriptions)]),
     ),
     pause: pause && toSendingPause(pause as unknown as SendingPauseRow),
+    workers: reports.filter(
+      (sender) => (JSON.parse(String(sender['report'])) as SenderReport).kind === 'worker',
+    ).length,
+    unheardBells: bells.map(({ name }) => String(name)),
   };
 }

@@ -1,5 +1,6 @@
 // Bells: a list, a form that adds one, and a page for each with its last requests. An address is shown once.
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html } from '../../../http/description/html.ts';
 import { bellsPath } from '../../../http/unknown-paths.ts';
 import {
@@ -7,6 +8,7 @@ import {
   bellSettingNames,
   bellSettings,
   describeRung,
+  hasAudience,
   type NewBell,
   type NewSecret,
   remarksOf,
@@ -25,12 +27,11 @@ import { figure } from '../figures.ts';
 import { choice, textInput } from '../form-fields.ts';
 import { audited, type Fields, optionalField, textField, textFields } from '../forms.ts';
 import { toAudience, toTags } from '../message-form.ts';
-import { changes, doneUrl, sendPage, sendQuestion, urlOf } from '../page.ts';
+import { changes, doneUrl, pages, sendPage, sendQuestion, urlOf } from '../page.ts';
 import { csrfField, sessionOf } from '../sessions.ts';
 
-/** Its link is on the page of broadcasts, which bells make. */
-export const bellsUrl = '/console/bells';
-const entry = 'Broadcasts';
+const bellsUrl = pages.Bells;
+const entry = 'Bells';
 const fieldNames = ['name', 'audience', 'user', 'tagsAll', ...bellSettingNames];
 
 const target = ({ body }: { readonly body: unknown }) => `bell ${textField(body, 'name')}`;
@@ -39,15 +40,19 @@ export function addBellPages(app: FastifyInstance, parts: OperatorContext): void
   const { store, bellsUrl: address, isSecure } = parts;
 
   /** The answer to a form, which a page that is loaded again has not. */
-  const sendAddress = (reply: FastifyReply, { name, secret }: NewSecret) => {
+  const sendAddress = async (reply: FastifyReply, { name, secret }: NewSecret) => {
     const base = address ?? `http${isSecure ? 's' : ''}://${reply.request.headers.host}${bellsPath}`;
+    const url = `${base.replace(/\/+$/, '')}/${secret}`;
+    const isHeard = await hasAudience(store, await store.bells.get(name));
     return sendPage(reply, {
       title: `Bell ${name}`,
       entry,
       content: notice(
         'good',
         'The address, shown this once',
-        html`<p><code>${base.replace(/\/+$/, '')}/${secret}</code></p>
+        html`<p><code>${url}</code></p>
+          <p>To try it: <code>curl -d 'It works' ${url}</code></p>
+          ${!isHeard && html`<p>Nobody gets it yet: no subscription is in its audience.</p>`}
           <p><a href="${urlWith(`${bellsUrl}/show`, { name })}">To the bell</a></p>`,
       ),
     });
@@ -66,7 +71,7 @@ export function addBellPages(app: FastifyInstance, parts: OperatorContext): void
     }),
   );
 
-  app.get('/bells/add', async (_request, reply) => sendForm(reply, { audience: 'user' }));
+  app.get('/bells/add', async (_request, reply) => sendForm(reply, { audience: 'user', urgency: 'normal' }));
 
   app.post('/bells/add', audited(addBell.action, target), async (request, reply) => {
     const fields = textFields(request.body, fieldNames);
@@ -147,7 +152,12 @@ const questions = {
 
 /** @throws an error that no field has caused */
 function sendForm(reply: FastifyReply, fields: Fields, error?: unknown) {
-  const faults = error === undefined ? {} : toFaults(error, fields);
+  const faults =
+    error instanceof DeskbellError && error.code === 'ERR_CHANNEL_NOT_FOUND'
+      ? { channel: error.message }
+      : error === undefined
+        ? {}
+        : toFaults(error, fields);
   if (error !== undefined && Object.keys(faults).length === 0) throw error;
   const form = { fields, notes: {}, faults };
   return sendPage(reply, {
@@ -175,7 +185,7 @@ function sendForm(reply: FastifyReply, fields: Fields, error?: unknown) {
               form,
               name,
               label,
-              ['', ...urgencies].map((urgency) => [urgency, urgency || 'normal']),
+              urgencies.map((urgency) => [urgency, urgency]),
             )
           : textInput(form, name, { label, hint });
       })}
@@ -201,7 +211,8 @@ const requestColumns = { When: 'short', From: 'short', Outcome: 'words', Words: 
 
 const renderRequest = ({ atMs, tool, outcome, broadcastId, title, message, ...request }: ShownRequest) => [
   figure('bell.requestAt', atMs, tool, exactTime),
-  untrusted(tool),
+  // a name of ours: it is not broken inside
+  tool,
   html`${broadcastId === undefined ? outcome : html`<a href="${urlOf('Broadcasts', broadcastId)}">${outcome}</a>`}
   ${remarksOf({ atMs, tool, outcome, ...request }).map(
     ([label, remark]) => html`<div class="quiet small">${label}: ${untrusted(remark)}</div>`,

@@ -29,7 +29,6 @@ import { dayFields, readDays, toInterval } from '../local-time-input.ts';
 import { outcomesOf } from '../preview.ts';
 import { changes, pages, sendPage, urlOf } from '../page.ts';
 import { titleOf } from '../outcomes-table.ts';
-import { bellsUrl } from './bells.ts';
 
 const pageRows = 25;
 
@@ -51,7 +50,7 @@ export function addBroadcastsPage(app: FastifyInstance, { store, readWarnings }:
     const isSearch = isFiltered({ ...given, zone: '' }) || beforeId !== undefined;
     return sendPage(reply, {
       title: 'Broadcasts',
-      lead: html`<p class="quiet">What was sent, by <a href="${bellsUrl}">bells</a> too.</p>`,
+      lead: html`<p class="quiet">What was sent, by <a href="${pages.Bells}">bells</a> too.</p>`,
       actions: changes(session, html`<a class="button primary" href="${pages.Send}">Send a message</a>`),
       content: html`
         ${renderCounts(await store.broadcasts.countOpen())} ${renderFilters(given)}
