@@ -68,7 +68,7 @@ export function checkUser(user: unknown, pointer: string): string {
 }
 
 /**
- * The same for a user that is to be stored: not one with U+FFFD, which stands for characters that were lost when a text was decoded.
+ * The same for a user that is about to be stored. Also refuses U+FFFD, which marks characters that were lost in decoding.
  *
  * @throws {DeskbellError} as `checkUserAndTags` does
  */

@@ -119,7 +119,7 @@ export const topicsIn = (start: Buffer): readonly string[] =>
     .filter((topic) => bellSecretPattern.test(topic))
     .slice(0, 1);
 
-/** Before the secret is right, and after. */
+/** Limits for a body before and after the secret is found to be right. */
 export const maxBytes = { unknown: 4096, known: 1024 * 1024 };
 
 const tooLarge = (most: number): BellError =>

@@ -100,7 +100,7 @@ export interface ServiceOptions<Request = FastifyRequest> {
   /** Where records go. Default: standard output, as JSON lines, or readable lines on a terminal. */
   readonly log?: Log | undefined;
   /**
-   * Takes subscriber tokens, which say whose a subscription is. Default: none, and the header `Authorization` is
+   * Takes subscriber tokens, which say who owns a subscription. Default: none, and the header `Authorization` is
    * ignored.
    */
   readonly subscriberTokens?: SubscriberTokens | undefined;

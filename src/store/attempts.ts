@@ -71,9 +71,9 @@ export type RowState = (typeof rowStates)[number];
 
 /** What a row waits for. */
 export interface RowWait {
-  /** `pushService`: it refuses our token or key, and is probed. `retry`: the time after an attempt. `localTime`: the time of its
-   *  reader, or the end of their quiet hours. `turn`: nothing was sent yet, since its push service cannot be reached, a rate limit is
-   *  used up or another sender has to send it. */
+  /** `pushService`: until probes find that the push service no longer refuses our token or key. `retry`: for the next attempt.
+   *  `localTime`: for the reader's local time, or the end of their quiet hours. `turn`: nothing was sent yet, because the push service
+   *  cannot be reached, a rate limit is used up, or another sender has to send it. */
   readonly for: 'pushService' | 'retry' | 'localTime' | 'turn';
   /** When that is; absent if it depends on the push service. */
   readonly untilMs?: number | undefined;

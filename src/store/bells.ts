@@ -6,7 +6,7 @@ import type { Urgency } from '../protocol/request.ts';
 import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 import type { ScheduleAudience } from './schedules.ts';
 
-/** What a bell adds to what it is sent. */
+/** What a bell adds to each message that is posted to it. */
 export interface BellSettings {
   /** Reaches only readers who have this channel on. */
   readonly channel?: string | undefined;

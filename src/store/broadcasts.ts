@@ -140,7 +140,7 @@ export interface Broadcast
   readonly texts?: readonly BroadcastText[] | undefined;
   /** Its texts have placeholders that stand for the data of each reader. */
   readonly hasPlaceholders?: boolean | undefined;
-  /** Rows of the audience at creation; the counts below add up to it. */
+  /** Number of rows in the audience at creation; the counts below add up to this number. */
   readonly recipients: number;
   /** How many `skipInactive` left out; `undefined` without it. */
   readonly inactive?: number | undefined;

@@ -102,7 +102,7 @@ interface Window extends AnswerCounts {
   readonly parts: readonly WindowRow[];
 }
 
-/** @param counts of its answers, those that may speak for a mark */
+/** @param counts the window's answers that can count towards a mark */
 const toWindow = (row: WindowRow, counts: AnswerCounts = row): Window => ({
   answers: counts.answers,
   accepted: counts.accepted,

@@ -69,7 +69,7 @@ export interface EndedSubscription {
   /** The id that it had in the store; no other subscription gets it. */
   readonly id: number;
   readonly endpoint: string;
-  /** Whose it was, if the application had said. */
+  /** The user that it belonged to, if the application had named one. */
   readonly user: string | undefined;
   /** When the push service said so, milliseconds since 1970. */
   readonly goneAtMs: number;

@@ -84,11 +84,11 @@ export interface PortableDatabase {
    */
   transaction<Result>(work: () => Work<Result>, lock?: string): Promise<Result>;
   /**
-   * The same for work that is found again and repeated if a crash of the database undoes it: it is not waited for until it is on the
-   * disk, so that locks are held for a short time only.
+   * The same for work that is found and repeated if a crash of the database undoes it. Nobody waits until it is on the disk, so
+   * locks are held only briefly.
    */
   background<Result>(work: () => Work<Result>): Promise<Result>;
-  /** The same for what must not be found in the database's files any more: SQLite overwrites it, PostgreSQL with its next vacuum. */
+  /** The same for data that must leave no trace in the database's files: SQLite overwrites it, PostgreSQL removes it at the next vacuum. */
   erase<Result>(work: () => Work<Result>, lock?: string): Promise<Result>;
 }
 

@@ -69,7 +69,7 @@ interface PreparationRow {
 export function createPreparations(database: PortableDatabase, finder: MemberFinder): Preparations {
   const attempts = createAttempts(database);
 
-  /** Positions are the numbers of sets. Those that were split follow the listed ones, which end before `end`. */
+  /** Each position is the number of a set. Sets that were split come after the listed sets, which end before `end`. */
   const findListed = async (broadcastId: number, from: number, end: number): Promise<FoundSets> => {
     const throughId = Math.min(from + listedSets, end);
     const rows = await database.read<{ readonly in_partition: number | null; readonly ids: Uint8Array }>(

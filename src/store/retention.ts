@@ -6,7 +6,7 @@ import { changeRows, run, type PortableDatabase, type Work } from './portable-sq
 import { isNotLookedUp, pruneReceipts } from './receipts.ts';
 import { dropOldWebhookEvents } from './webhook-outbox.ts';
 
-/** Milliseconds since 1970; what is absent is kept for ever. */
+/** Times in milliseconds since 1970. Data whose limit is left out is kept forever. */
 export interface RetentionLimits {
   /** Broadcasts that ended before, with their counts, alarms, attempts and receipts. An idempotency key is free again then. */
   readonly broadcastsBeforeMs?: number | undefined;
@@ -50,7 +50,7 @@ export interface AgingTable {
   readonly name: string;
   readonly key: string;
   readonly keptMs: number;
-  /** The column that it is kept from. Default: `at_ms`. */
+  /** The column with the time from which a row is kept for `keptMs`. Default: `at_ms`. */
   readonly time?: string;
 }
 

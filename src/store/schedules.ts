@@ -60,9 +60,9 @@ export interface ScheduleStore {
    * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND
    */
   resume(id: number, nextAtMs: number): Promise<Schedule>;
-  /** @returns false if there is none; broadcasts that it has made stay */
+  /** Removes a schedule, but not the broadcasts that it has created. @returns false if there is no such schedule */
   remove(id: number): Promise<boolean>;
-  /** A schedule whose next time has come, the longest due first, which nobody else is given for `leaseMs`. */
+  /** Returns the schedule that has been due for the longest time, and leases it to the caller for `leaseMs`. */
   takeDue(leaseMs: number): Promise<DueSchedule | undefined>;
   /**
    * Sets the time of the next occurrence.

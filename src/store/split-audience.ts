@@ -42,9 +42,9 @@ type LeftOutCode = (typeof leftOutCodes)[LeftOut];
 export const reasonOf = (code: number): LeftOut =>
   (Object.keys(leftOutCodes) as LeftOut[]).find((reason) => leftOutCodes[reason] === code)!;
 
-/** What a database does in its own way. */
+/** What each database does differently. */
 export interface ReaderFinder {
-  /** The members of a set that are stored, by language and time zone as they hold, and whether they have the channel off or are
+  /** The stored members of a set, by their current language and time zone, and whether they have turned the channel off or are
    *  inactive. One query. */
   readersOf(
     set: MemberSet,

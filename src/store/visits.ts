@@ -20,7 +20,7 @@ export interface PushServiceVisits {
 }
 
 export interface VisitStore {
-  /** Reads every subscription, some thousands at a time. @returns those with the most subscriptions first */
+  /** Reads all subscriptions, a few thousand at a time. @returns the push services, those with the most subscriptions first */
   count(): Promise<readonly PushServiceVisits[]>;
 }
 

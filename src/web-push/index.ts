@@ -105,8 +105,8 @@ export function generateRequestDetails(
  * @example
  * webPush.setVapidDetails('mailto:you@example.org', publicKey, privateKey);
  * await webPush.sendNotification(subscription, JSON.stringify({ title: 'Hello', message: 'Backups are done' }));
- * @throws {WebPushError} the push service answered with a status that is not from 200 to 299
- * @throws {Error} saying what is wrong with the input, or from Node: connection, TLS, time-out
+ * @throws {WebPushError} the push service answered with a status outside 200 to 299
+ * @throws {Error} if the input is wrong (the message says what), or the one that Node gives for a connection, TLS or a time-out
  */
 export async function sendNotification(
   subscription: PushSubscription,

@@ -198,7 +198,7 @@ function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
 
 /**
  * @param isGuarded connect only to public addresses; a proxy resolves the name by itself
- * @throws {WebPushError} the status is not from 200 to 299
+ * @throws {WebPushError} the status is outside 200 to 299
  * @throws {Error} from Node: connection, TLS, time-out
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED
  */

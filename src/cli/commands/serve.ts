@@ -196,7 +196,7 @@ export function serveCommand(context: Context): Command {
           if (!others.some(({ kind }) => kind === 'worker'))
             await output.line('Nothing delivers here: add --deliver, or start "deskbell worker".');
         }
-        // close everything at once while the work ends: a request that sends a message ends when the sender gives up
+        // close while the work is still ending: a request that sends a message ends only when the sender gives up
         stop.addEventListener('abort', () => void close().catch(() => {}));
         const onError = (error: unknown): void =>
           log.error({ event: 'retention interrupted', detail: formatError(error) });

@@ -118,7 +118,7 @@ export const judgedMs = 24 * 60 * 60 * 1000;
 /** This many answers are enough to judge by. */
 const judgedAnswers = 100;
 
-/** At most one answer in this many may differ: 5 %. */
+/** At most one answer in this many may differ, which is 5 %. */
 const share = deletionGuardPolicy.answersPerAcceptance;
 
 type Answers = Pick<OutcomeInterval, 'accepted' | 'gone' | 'rejected'>;

@@ -116,7 +116,7 @@ export function toStanding(found: FoundAlarm): StandingAlarm {
 
 export const maxNoteLength = 500;
 
-/** False for a condition that has ended and begun again, or that now concerns twice as many. */
+/** False if the condition has ended and begun again, or if its count or its number of broadcasts has doubled. */
 export function isAcknowledged(
   { sinceMs = 0, count, broadcastIds }: StandingAlarm,
   acknowledgement: Acknowledgement,

@@ -137,8 +137,8 @@ function measure(
   };
 }
 
-// How long a broadcast took until 50, 95 and 99 % of its recipients were reached, from the intervals in which outcomes are
-// counted: no row is looked at, and a time is as exact as its interval is narrow.
+// How long a broadcast took until 50, 95 and 99 % of its recipients were reached. The times come from the intervals in which
+// outcomes are counted, so no row is read, and a time is only as precise as its interval is short.
 
 const percents = [50, 95, 99] as const;
 

@@ -23,7 +23,7 @@ export type LoadSettings = Pick<WorkerSettings, 'patienceMs' | 'silentAfterMs' |
 /** A row as its load sees it. */
 export interface LoadRow {
   readonly takenAtMs: number;
-  /** It was stored by itself before and comes back. */
+  /** It was stored on its own before, and has now been read again. */
   readonly isReturning: boolean;
   readonly sending?: Sending | undefined;
 }

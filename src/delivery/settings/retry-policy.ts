@@ -62,11 +62,11 @@ export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => 
   return schedule(tries, Math.max(afterMs, backoffMs), ...when);
 };
 
-/** After a refusal of our token or key, which may end at any time: until the row expires. */
+/** After a push service refused our token or key. It may accept them again at any time, so the row is retried until it expires. */
 export const retryAfterVapidRefusal: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(policy.firstDelayMs, policy.maxDelayMs, tries, tries.refusals ?? 1, ...when);
 
-/** After a deferral because something here must be fixed or another sender must send the row, at any time: until the row expires. */
+/** After a deferral because something here must be fixed, or another sender must send the row. The row is retried until it expires. */
 export const retryWhenMended: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(policy.firstDeferralMs, policy.maxDeferralMs, tries, tries.deferrals, ...when);
 

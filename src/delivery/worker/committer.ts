@@ -94,7 +94,7 @@ export class Committer {
     return true;
   };
 
-  /** Stores what is ready of the assignment, if anything. */
+  /** Stores the part of the assignment that is ready, if there is any. */
   async #commit(assignment: Assignment, mayDetach: (row: AssignedRow) => boolean): Promise<void> {
     const page = assignment.takePage(mayDetach, this.#parts.settings.leaseMs);
     const detached = assignment.takeDetached();

@@ -272,7 +272,7 @@ const parkedMs = 24 * 60 * 60 * 1000;
 /** Faults of one host, not of this machine. */
 const ofHost: ReadonlySet<string> = new Set(['connection', 'protocol-error', 'address-blocked']);
 
-/** Hosts of strangers share one alarm for each reason, because there may be any number of them. */
+/** All unlisted hosts share one alarm for each reason, because there may be any number of them. */
 const alarmPlaceOf = ({ destination }: Row) => destination.isUnlisted && ({ origin: '' } as const);
 
 /**

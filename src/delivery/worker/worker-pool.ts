@@ -56,7 +56,7 @@ function sizeGiven(flag: string): number {
 
 const threadFile = fileURLToPath(new URL('./worker-thread.ts', import.meta.url));
 
-/** Whether the file for threads exists. A bundle of an application contains it only if told to. */
+/** Whether the file that threads run exists. The bundle of an application has it only if the bundler was configured to include it. */
 export const hasThreadFile = (): boolean => existsSync(threadFile);
 
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;

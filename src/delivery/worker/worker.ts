@@ -357,7 +357,7 @@ const noWake = (): void => {};
 
 const atOnce = { kind: 'waits', afterMs: 0 } as const;
 
-/** Whether nothing could be sent to its listed push service when the row was due. */
+/** True if nothing could be sent when the row was due before, and its push service is a listed one. */
 const wasHeld = ({ isReturning, tries, destination }: AssignedRow): boolean =>
   isReturning && tries.deferrals > 0 && !destination.isUnlisted;
 

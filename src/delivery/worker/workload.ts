@@ -1,4 +1,4 @@
-// The work of a worker: the slices that it reads and retries, each under its lease, within its settings.
+// What a worker has to do: slices to read and rows to retry, each under a lease, within the limits of the settings.
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Leases } from '../../store/leases.ts';
@@ -66,7 +66,7 @@ export class Workload {
     return rows;
   }
 
-  /** More than the maximum number of retries could never be leased. */
+  /** Retries beyond the maximum could never be leased. */
   get #retryLeaseRows(): number {
     const { maxRetryRows, retryLeaseRows, maxDetachedRows } = this.#parts.settings;
     return Math.min(retryLeaseRows, maxRetryRows, maxDetachedRows);

@@ -130,7 +130,7 @@ export interface Operations {
     route: Route,
     operation: ApiOperation<Params, Query, Body>,
   ): void;
-  /** Adds a GET of a list, page by page. */
+  /** Adds a GET route that returns a list in pages. */
   addList<Item, Params extends Properties, Query extends Properties>(
     path: `/${string}`,
     list: List<Item, Params, Query>,

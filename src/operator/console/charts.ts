@@ -41,7 +41,7 @@ const compact = new Intl.NumberFormat('en', { notation: 'compact' });
 
 const chartWidth = 600;
 const margin = 1;
-/** The height of a label of the scale; a mark nearer to zero gets none. */
+/** The height of a label on the axis. A mark closer to zero than this has no label. */
 const markPixels = 16;
 
 const firstDigits = [1, 2, 4, 6, 8, 10];

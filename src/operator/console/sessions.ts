@@ -46,7 +46,7 @@ export interface ConsoleSession {
 export interface ConsoleSessions {
   /** @returns the session's name, for the cookie */
   start(operator: Operator): Promise<string>;
-  /** For a store that cannot be written: a session that only reads, which this process alone knows by the seal in its name. */
+  /** If the store cannot be written: creates a read-only session. Only this process knows it, by the seal in its name. */
   seal(operator: Operator): string;
   find(name: string): Promise<ConsoleSession | undefined>;
   end(name: string): Promise<void>;

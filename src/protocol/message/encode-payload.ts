@@ -86,7 +86,7 @@ export const isForReaders = (message: Message): boolean =>
 /**
  * Encodes a message for individual readers.
  *
- * @returns makes the payload for a reader; throws what `Template.fill` throws
+ * @returns a function that makes the payload for a reader, and throws what `Template.fill` throws
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */
 export function encodeForReaders(message: Message): (reader: MessageReader) => Uint8Array {

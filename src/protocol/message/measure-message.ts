@@ -116,7 +116,7 @@ function toDeclarativeForm(
       title,
       body,
       navigate: url,
-      // the service worker's defaults: browsers have others
+      // the service worker's defaults, which differ from those of browsers
       tag: options.tag ?? 'deskbell',
       requireInteraction: options.requireInteraction ?? true,
       actions: actions?.map(({ url: actionUrl = url, ...action }) => ({ ...action, navigate: actionUrl })),

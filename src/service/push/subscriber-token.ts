@@ -1,4 +1,4 @@
-// Subscriber tokens: JWTs with which an application's backend says whose a subscription is. The client sends one with
+// Subscriber tokens: JWTs with which an application's backend says who owns a subscription. The client sends one with
 // `POST /webPush`, as `Authorization: Bearer`. Claims: `sub` is the user, `tags` the tags, `exp` and `aud` as in RFC
 // 7519.
 import { createPublicKey } from 'node:crypto';

@@ -106,7 +106,7 @@ export const tablesToBeEmpty: readonly CopiedTable[] = copiedTables.filter(
   ({ name, sum }) => name !== 'vapid_keys' && name !== sequences.name && sum === undefined,
 );
 
-/** What a database reads in another way. In SQL, `t` is the table. With `from`, no parents are looked for. */
+/** What one of the databases must select differently. In the SQL, `t` is the table. If `from` is given, parents are not looked up. */
 export interface OwnForm {
   /** Default: the table. */
   readonly from?: string;

@@ -35,7 +35,7 @@ interface StoredAnswer extends CommitAnswer {
   readonly leased?: readonly number[] | null;
   /** Push services whose marks are to be judged now. */
   readonly judged: readonly string[];
-  /** A slice or a retry has ended with it. */
+  /** True if this commit ended a slice or a retry. */
   readonly mayBeOver: boolean;
 }
 

@@ -7,7 +7,7 @@ import type { PostgresDatabase } from './database.ts';
 /** A whole page as one row of texts, which are null if the page is empty. */
 export interface PageRow {
   readonly positions: string | null;
-  /** Null if they are the positions. Separated by commas, empty if there is none. */
+  /** Ids, separated by commas. Null if they are the same as the positions, empty if there are none. */
   readonly subscription_ids: string | null;
   /** An endpoint on each line. */
   readonly endpoints: string;

@@ -374,7 +374,7 @@ async function countRows(query: Query, expression?: AudienceExpression): Promise
   return row?.rows ?? 0;
 }
 
-/** @param further as `put_subscriptions` reads them */
+/** @param further more members of the row, as `put_subscriptions` reads them */
 function toNewRow(
   { subscription, vapidPublicKey, assign, createdAtMs, language, timeZone, channels }: NewSubscription,
   further: object = {},

@@ -213,7 +213,7 @@ function createPageCommit(
     rows: readonly RowResult[],
   ): number => {
     if (missing !== undefined) return missing;
-    // of a list, each position was a member's
+    // in a list, every position belonged to a member
     if (rowsIn === 'list') return cursor - fromCursor - rows.length;
     const removals = statements.findRemovals.all({ removalsAfter, fromCursor, cursor });
     if (removals.length === 0) return 0;
