@@ -25,7 +25,7 @@ test('a commit waits for 1,024 results, whether all are accepted or not, but for
   const committer = new Committer({ settings } as CommitterParts, workload, () => {});
   const resultsUntilDue = (others: number): number => {
     for (let count = 1; ; count += 1) {
-      committer.countResult(resultOf(count <= others ? 'gone' : 'accepted'));
+      committer.countResult(resultOf(count > others ? 'accepted' : count % 2 === 0 ? 'gone' : 'rejected'));
       if (!committer.isDue) continue;
       committer.commitAll();
       return count;

@@ -105,7 +105,16 @@ const notDeclarative: readonly [string, object][] = [
   ['url of the message is missing', {}],
   ['url of the message is relative', { url: '/7' }],
   ['icon of the message is relative', { url: link, icon: 'icon.png' }],
-  ['actions[0].url of the message is relative', { url: link, actions: [{ title: 'a', url: '/7' }] }],
+  [
+    'actions[1].url of the message is relative',
+    {
+      url: link,
+      actions: [
+        { title: 'a', url: link },
+        { title: 'b', url: '/7' },
+      ],
+    },
+  ],
   ['actions[0].icon of the message is relative', { url: link, actions: [{ title: 'a', icon: 'a.png' }] }],
   ['title of the message is empty', { url: link, title: '' }],
   ['declarative of the message is missing', { declarative: undefined, mutable: true }],
