@@ -82,7 +82,6 @@ if (sendCommand) offerCommand(sendCommand);
 addEventListener('hashchange', () => {
   failure = undefined;
   readInvitation();
-  void showState();
   void acceptInvitation();
 });
 
@@ -122,7 +121,10 @@ function readInvitation(): void {
 /** A subscribed browser need not be asked. An app on the Home Screen has the used link in its start URL. */
 async function acceptInvitation(): Promise<void> {
   if (invitation() === undefined) return;
-  if (!(await client.state()).isStored) return step('The link invites this browser.');
+  if (!(await client.state()).isStored) {
+    step('The link invites this browser.');
+    return showState();
+  }
   await client.subscribe({ invitation: invitation() }).catch((error) => (failure = error));
   await showState();
 }
