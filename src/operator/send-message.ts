@@ -65,7 +65,7 @@ interface SentMessages {
   readonly items: readonly ReturnType<typeof sentMessageToJson>[];
   /** An attempt without an answer may have reached its push service. */
   readonly isInDoubt: boolean;
-  /** Whose devices they are, if that is known. */
+  /** The user that the devices belong to, if known. */
   readonly user?: string | undefined;
 }
 

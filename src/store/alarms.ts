@@ -1,5 +1,5 @@
-// What alarms are made of: those that broadcasts have raised, overdue work and schedules, and acknowledgements. `delivery/alarms/`
-// decides which alarms stand.
+// The data behind alarms: alarms that broadcasts have raised, overdue work and schedules, and acknowledgements. `delivery/alarms/`
+// decides which alarms are active.
 import { run, type PortableDatabase } from './portable-sql.ts';
 import { countsDifferReason } from './broadcasts.ts';
 import { isNotPaused } from './sending.ts';
@@ -67,7 +67,7 @@ export interface AlarmStore {
   acknowledgements(): Promise<readonly Acknowledgement[]>;
   /** Replaces an earlier one of the same alarm. */
   acknowledge(acknowledgement: Omit<Acknowledgement, 'atMs'>): Promise<void>;
-  /** Removes those whose condition has ended or got worse, unless they were replaced meanwhile. */
+  /** Removes acknowledgements whose condition has ended or got worse, unless somebody has replaced them in the meantime. */
   endAcknowledgements(ended: readonly Acknowledgement[]): Promise<void>;
 }
 

@@ -211,7 +211,7 @@ interface CountRow extends AnswerColumns {
   readonly last_at_ms: number;
 }
 
-/** The id of an attempt is that of its set and its place in it. */
+/** The id of an attempt consists of the id of its set and its place in that set. */
 const setOf = (attemptId: number): number => Math.floor(attemptId / maxSetRows);
 
 const toAttempt = (set: SetRow, index: number, subscriptionId: number): AttemptRecord => ({

@@ -21,7 +21,7 @@ export interface Answer {
   readonly detail?: string | undefined;
 }
 
-/** One attempt, or the decision not to make one. Without endpoint, keys and payload. */
+/** One attempt, or the decision not to make one. It has no endpoint, keys or payload. */
 export interface AttemptRecord extends Answer {
   /** Later ones of a broadcast have higher ids. */
   readonly id: number;

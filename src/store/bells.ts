@@ -91,7 +91,7 @@ export interface BellStore {
    * @param encode the payload of the broadcast that counts
    */
   admit(id: number, perMinute: number, encode: (fold: Fold) => Uint8Array): Promise<Admission>;
-  /** Names the broadcast that counts the requests of this minute, and those that came meanwhile. @param startAtMs as `admit` gave it */
+  /** Names the broadcast that counts the further requests of this minute, including any that have come already. @param startAtMs from `admit` */
   foldInto(
     id: number,
     broadcastId: number,

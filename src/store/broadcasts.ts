@@ -119,7 +119,7 @@ export interface BroadcastText {
 export interface TimeToCome {
   readonly atMs: number;
   readonly recipients: number;
-  /** One of those whose clocks agree; the broadcast's own for readers whose zone is not known. */
+  /** One of the zones whose clocks agree; the broadcast's own for readers whose zone is not known. */
   readonly timeZones: readonly string[];
 }
 
@@ -128,7 +128,7 @@ export interface Broadcast
   extends BroadcastMessage, OtherOptions, Pick<NewBroadcast, 'idempotencyKey' | 'startAtMs' | 'expiresAtMs'> {
   readonly id: number;
   readonly state: BroadcastState;
-  /** It is running, and by the clock of the store its start is still to come. */
+  /** The broadcast is running, and by the store's clock it has not started yet. */
   readonly isScheduled?: true | undefined;
   readonly createdAtMs: number;
   readonly finishedAtMs?: number | undefined;
@@ -145,13 +145,13 @@ export interface Broadcast
   /** How many `skipInactive` left out; `undefined` without it. */
   readonly inactive?: number | undefined;
   readonly counts: Readonly<Record<Settlement, number>> & {
-    /** Without an outcome yet; when `done` or `cancelled` 0. */
+    /** Rows without an outcome yet. 0 once the broadcast is `done` or `cancelled`. */
     readonly pending: number;
     /** Removed from the store before their turn. */
     readonly removed: number;
     /** When `done`: the audience minus all other counts. Always 0, unless there is a fault. */
     readonly unaccounted: number;
-    /** Not sent, since the broadcast was cancelled. */
+    /** Not sent because the broadcast was cancelled. */
     readonly cancelled: number;
   };
   /** How many pending rows are stored one by one, to be sent later. */

@@ -2,7 +2,7 @@
 // and numbers only.
 
 export interface ClientWindow {
-  /** Within the window, the one that was just counted included. */
+  /** Requests within the window, including the one that was just counted. */
   readonly requests: number;
   /** A window begins with the client's first request. */
   readonly endsInMs: number;

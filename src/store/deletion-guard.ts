@@ -39,7 +39,7 @@ export interface AnswerCounts {
 export interface JudgedAnswers extends AnswerCounts {
   /** Answers to messages that were sent before the first one to a subscription that is gone. */
   readonly before: AnswerCounts;
-  /** When the first message was sent whose acceptance is counted. */
+  /** When the first of the messages whose acceptances are counted was sent. */
   readonly fromMs: number;
   /** When the last message was sent to a subscription that is gone. */
   readonly marksMs: number;
@@ -84,7 +84,7 @@ interface WindowRow extends AnswerCounts {
   readonly id: number | undefined;
   /** Null: not judged yet. */
   readonly number: number | null;
-  /** Whether the answers are those of a broadcast's pages. */
+  /** Whether the answers come from the pages of a broadcast. */
   readonly is_of_pages: number;
   /** When the first message was sent that was accepted, and the last one to a subscription that is gone. */
   readonly from_ms: number;

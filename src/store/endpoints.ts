@@ -5,7 +5,7 @@ import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 export interface Endpoints {
   /** Hosts of all stored endpoints, with a port that is not the default, in order; found by as many looks into an index. */
   hosts(): Promise<readonly string[]>;
-  /** Looks at every subscription, some thousands at a time. @returns ids in order, at most `limit` */
+  /** Looks at every subscription, a few thousand at a time. @returns ids in order, at most `limit` */
   endingIn(end: string, limit: number): Promise<readonly number[]>;
 }
 

@@ -66,11 +66,11 @@ export interface RowResult {
   readonly alarm?: { readonly origin?: ''; readonly reason: string; readonly detail: string } | undefined;
 }
 
-/** What the row is counted as: one that is put outside is `dormant`. */
+/** The outcome under which the row is counted, which is `dormant` if the row is put outside the broadcast. */
 export const countedAs = ({ result, retry, wasOutside }: RowResult): RowResult['result'] =>
   retry?.isOutside === true && wasOutside !== true ? 'dormant' : result;
 
-/** Whether it was counted as `dormant`, and is not any more. */
+/** Whether it was counted as `dormant` before, and is no longer. */
 export const isWoken = ({ retry, wasOutside }: RowResult): boolean =>
   wasOutside === true && retry?.isOutside !== true;
 

@@ -29,7 +29,7 @@ export interface Loss {
   readonly reason: LossReason;
   /** Who removed it; absent if that is not known. */
   readonly removedBy: string | undefined;
-  /** Whose it was, as long as it is remembered: of those that are gone, for 30 days. */
+  /** The user that it belonged to, as long as that is kept: 30 days for subscriptions that are gone. */
   readonly user: string | undefined;
 }
 

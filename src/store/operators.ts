@@ -140,7 +140,7 @@ export interface OperatorStore {
     readonly operatorId: number;
     readonly lifetimeMs: number;
   }): Promise<void>;
-  /** Whose the session is, until it is over. */
+  /** The operator that the session belongs to, until the session is over. */
   findBySession(nameHash: Uint8Array): Promise<Operator | undefined>;
   endSession(nameHash: Uint8Array): Promise<void>;
 }

@@ -98,7 +98,7 @@ export const createReceiptPruning =
   () =>
     database.transaction(() => pruneReceipts(database.now()));
 
-/** No audience is being made of those that it reached (`preparations.ts`). @param id SQL of a broadcast's */
+/** True if no audience is being made from the people whom the broadcast reached (`preparations.ts`). @param id SQL of a broadcast's */
 export const isNotLookedUp = (id: string): string =>
   `not exists (select 1 from deskbell.preparations p where p.expression like '{"broadcast":' || ${id} || ',%')`;
 

@@ -167,7 +167,7 @@ function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   return true;
 }
 
-/** Deletes removals that no open broadcast counts, nor one that is being made. @returns how many */
+/** Deletes removals that no broadcast counts, neither an open one nor one that is being created. @returns how many */
 const pruneRemovals = (beforeMs: number): Work<number> =>
   changeRows(
     `delete from deskbell.removals where id in (

@@ -40,7 +40,7 @@ export interface DueSchedule extends Schedule {
   readonly nowMs: number;
 }
 
-/** Stores schedules, and hands out those whose time has come. */
+/** Stores schedules, and leases the ones that are due. */
 export interface ScheduleStore {
   add(draft: NewSchedule): Promise<Schedule>;
   /** In the order of ids. @param range default: all */

@@ -50,7 +50,7 @@ export interface ReaderFinder {
     set: MemberSet,
     split: Pick<AudienceSplit, 'channel' | 'skipInactive'>,
   ): Promise<readonly ReadersOfSet[]>;
-  /** Sets of about `sliceRows` members each of those of other sets. */
+  /** Distributes the members of the given sets over new sets of about `sliceRows` members each. */
   joinSets(sets: readonly MemberSet[], sliceRows: number): readonly MemberSet[];
 }
 
@@ -121,7 +121,7 @@ type ZoneGroup = Pick<ReaderGroup, 'timeZone' | 'time'>;
 
 const everywhere: ZoneGroup = {};
 
-/** Zones whose clocks agree at both ends of the time in which it can be sent are one. */
+/** Zones count as one if their clocks agree at both ends of the time in which the message can be sent. */
 function createZoneGroups(
   times: NonNullable<AudienceSplit['times']>,
 ): (timeZone: string | undefined) => ZoneGroup | undefined {

@@ -27,7 +27,7 @@ export interface UnlistedPushServices {
    * @returns `added`, `known` if it has one, `full` if there are `max` already
    */
   add(origin: string, max: number, mayReplace?: boolean): Promise<'added' | 'known' | 'full'>;
-  /** Takes their places from those that have accepted no message. */
+  /** Takes the places away from the origins that have accepted no message. */
   setDormant(origins: readonly string[]): Promise<void>;
   remove(origin: string): Promise<void>;
   /** Makes messages to these subscriptions due, if they wait outside their broadcasts. */
@@ -174,7 +174,7 @@ export async function withUnlisted<Result>(
   }
 }
 
-/** Wakes the messages of a push service that was dormant and is not any more. */
+/** Wakes the messages of a push service that is no longer dormant. */
 export async function wakeMessages(
   { subscriptions, unlisted }: Pick<UnlistedStore, 'subscriptions' | 'unlisted'>,
   origin: string,

@@ -31,7 +31,7 @@ export interface VapidKeyStore {
   adopt(publicKey: string): Promise<string>;
   /** Makes the key `next` if there is no next one. @returns the key that is next */
   prepare(publicKey: string): Promise<string>;
-  /** Makes the key `current`, and the one that is `previous`. */
+  /** Makes the key the `current` one, and the key that is current now `previous`. */
   makeCurrent(publicKey: string): Promise<void>;
   /**
    * Makes the key `retired`, unless subscriptions were made with it and `force` is false.

@@ -151,7 +151,7 @@ export class Assignment {
     return this.slice !== undefined && isPassed && this.#cursor < this.slice.throughPosition;
   }
 
-  /** Adds rows that were read, and whether they are the last; has no effect if it was stopped meanwhile. */
+  /** Adds rows that were read, and whether they are the last. Has no effect if the assignment has been stopped. */
   addRead(rows: readonly Recipient[], isLast: boolean, data: DataOfRows = {}): void {
     assert(this.#mode !== 'READ' && this.unsentRows === 0, 'rows are read only where some are left');
     if (this.#mode === 'STOPPED') return;

@@ -24,7 +24,7 @@ export interface Row {
   readonly destination: Destination;
   /** Before this attempt. */
   readonly tries: Tries;
-  /** What it means if its push service refuses our token or key. */
+  /** What a refusal of our token or key by the row's push service means. */
   readonly ifRefused: IfRefused;
   /** 0 if it was not posted. */
   readonly sentAtMs: number;
@@ -125,7 +125,7 @@ const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): bool
   now() >= broadcast.expiresAtMs &&
   broadcast.origins.every(({ attempts }) => attempts === 0);
 
-/** The row is stored by itself under the lease while its answer is awaited. */
+/** The row is stored on its own, under the lease, until its answer comes. */
 export function toDetached(row: Row, leaseMs: number): RowResult {
   return { ...unsent(row), result: 'detached', retry: { ...row.tries, delayMs: leaseMs } };
 }

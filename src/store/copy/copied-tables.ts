@@ -38,7 +38,7 @@ const counted: Readonly<Record<string, string>> = { subscription_counts: 'subscr
 /** Tags are rows of their own in SQLite, and a column in PostgreSQL: they are copied as a column, which is a JSON array. */
 const tagTable = 'subscription_tags';
 
-/** Ids that are never given out again, not even those of deleted rows. Each database keeps them in a form of its own. */
+/** Ids that are never given out again, including the ids of deleted rows. Each database stores them in its own form. */
 export const sequences: CopiedTable = {
   name: 'sequences',
   columns: [
@@ -101,7 +101,7 @@ function readTables(): {
   };
 }
 
-/** A key that no subscription uses is there once a database was opened; it makes way for those of the source. */
+/** Tables that must be empty. `vapid_keys` may have the unused key that opening a database creates; the keys of the source replace it. */
 export const tablesToBeEmpty: readonly CopiedTable[] = copiedTables.filter(
   ({ name, sum }) => name !== 'vapid_keys' && name !== sequences.name && sum === undefined,
 );

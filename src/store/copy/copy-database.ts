@@ -45,7 +45,7 @@ export interface CopyDatabase {
   /** Finds the table `:name`. */
   readonly findTable: string;
   transaction<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
-  /** A transaction that sees the database at one moment. Nobody writes meanwhile. */
+  /** A transaction that sees the database as it is at one moment. Nobody writes while it runs. */
   read<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
   /** Run when all tables are written. */
   finish(transaction: CopyTransaction): Promise<void>;

@@ -58,7 +58,7 @@ const selectExtents = Array.from(
   .join(' union all ')
   .concat(' order by number');
 
-/** If nothing is left by now of what was frozen, its end stands for it. */
+/** If none of the frozen rows is left by now, the end of the frozen range is used. */
 const toExtent = ({ first, last }: ExtentRow, lastId: number, rows: number): Extent => ({
   rows,
   firstPosition: first ?? lastId,
@@ -73,7 +73,7 @@ function join(rows: readonly ExtentRow[]): ExtentRow {
     : { first: Math.min(...firsts), last: Math.max(...lasts) };
 }
 
-/** Every frozen row has a place in a slice, also one that was removed since: it is counted there. */
+/** Every frozen row has a place in a slice and is counted there, even if it has been removed since. */
 const cutFrozen = (extent: Extent, lastId: number, sliceRows: number, max?: number): readonly Slice[] =>
   cutSlices(extent, sliceRows, max).map((slice, index, { length }) => ({
     afterPosition: index === 0 ? 0 : slice.afterPosition,

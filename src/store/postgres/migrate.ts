@@ -16,7 +16,7 @@ import { areInUse, installFunctions, lockBriefly, lockMigrations } from './funct
 import { type Migration, migrations as allMigrations, type NewIndex, schema } from './migrations.ts';
 import type { PostgresDatabase, Query } from './database.ts';
 
-/** A migration of a large table takes long, and so do those wait who begin meanwhile. */
+/** Migrating a large table takes long, and processes that start in that time wait as long. */
 const maxMigrationMs = 24 * 60 * 60 * 1000;
 const pauseMs = 1000;
 

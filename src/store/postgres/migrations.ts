@@ -21,7 +21,7 @@ export interface NewIndex {
   readonly by: string;
 }
 
-/** SQL that runs in one transaction, or an index. An index of a large table is no part of such SQL: nobody could write meanwhile. */
+/** SQL that runs in one transaction, or an index. The index of a large table is never part of such SQL, because nobody could write while it is built. */
 export type Migration = string | NewIndex;
 
 /**

@@ -20,7 +20,7 @@ const firstPauseMs = 1000;
 /** Behind PgBouncer it is tried in vain. */
 const maxPauseMs = 60_000;
 const proofWithinMs = 2000;
-/** Of more broadcasts than that, none is named. */
+/** If there are more broadcasts than this, none is named. */
 const maxGathered = 100;
 
 type Listener = (broadcastId: number) => void;

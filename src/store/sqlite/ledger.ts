@@ -79,9 +79,9 @@ type Nullable<Row> = {
 };
 
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
-  /** Answers of the push service itself, those that mean "later" included. */
+  /** Answers of the push service itself, including answers that mean "later". */
   answers: number;
-  /** Of `dormant`: counted before, and counted otherwise now. */
+  /** Rows that were counted as `dormant` before and have another outcome now. */
   woken: number;
   readonly goneRows: Recipient[];
   readonly acceptedBy: Recipient[];

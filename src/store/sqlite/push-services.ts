@@ -13,7 +13,7 @@ import type { NoValues, SqliteDatabase } from './database.ts';
 
 export interface PushServices {
   record(answers: readonly PushServiceAnswers[], nowMs: number): void;
-  /** Lists the push services whose state differs from that of a new one. */
+  /** Lists the push services whose state is not the one that they start with. */
   states(): readonly PushServiceState[];
   /** If something is known of the push service. */
   find(key: PushServiceKey): { readonly id: number; readonly isSuspended: boolean } | undefined;

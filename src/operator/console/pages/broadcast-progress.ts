@@ -199,7 +199,7 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
 
 const endOf = ({ startMs, widthMs }: OutcomeInterval): number => startMs + widthMs;
 
-/** With it, 99 % of what came of the broadcast has come: the rest must not flatten the chart. */
+/** @returns the interval by which 99 % of the outcomes had come; the rest must not flatten the chart */
 function findMost(intervals: readonly OutcomeInterval[]): OutcomeInterval {
   let rest = intervals.reduce((sum, interval) => sum + sumOf(interval), 0) * 0.99;
   return intervals.find((interval) => (rest -= sumOf(interval)) <= 0)!;
