@@ -2,6 +2,7 @@
 'use client';
 
 import { useEffect, useState, useSyncExternalStore } from 'react';
+import { isInBrowser } from './client-error.ts';
 import type {
   Channel,
   Choices,
@@ -27,6 +28,8 @@ export interface Push {
   subscribe(options?: SubscribeOptions): Promise<boolean>;
   /** As in the client, but never rejects: see `reason`. @returns whether it succeeded */
   unsubscribe(): Promise<boolean>;
+  /** Whether one of these calls is under way, or `setChannels`. */
+  readonly isBusy: boolean;
   /** Undefined unless requested, and until they are known. */
   readonly channels: readonly Channel[] | undefined;
   /** As in the client, but never rejects: see `reason`. @returns whether it succeeded */
@@ -49,6 +52,8 @@ export interface UsePushOptions {
  * const { state, subscribe } = usePush(client);
  */
 export function usePush(client: Client, { channels: hasChannels = false }: UsePushOptions = {}): Push {
+  // On a server, React's hooks would change nothing, and they fail if the framework renders with its own copy of React.
+  if (!isInBrowser) return storeOf(client).readOnServer();
   const [store] = useState(() => storeOf(client));
   const push = useSyncExternalStore(store.listen, store.read, store.readOnServer);
   const isAsked = hasChannels && push.state === 'subscribed';
@@ -74,11 +79,14 @@ function storeOf(client: Client): PushStore {
 
 function createStore(client: Client): PushStore {
   const listeners = new Set<() => void>();
+  let running = 0;
   const change = (changes: Partial<Push>): void => {
     push = { ...push, ...changes };
     for (const listener of listeners) listener();
   };
   const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
+    running += 1;
+    change({ isBusy: true });
     try {
       await work();
       change({ error: undefined });
@@ -89,6 +97,9 @@ function createStore(client: Client): PushStore {
       change({ error: error as ClientError, reason });
       await look();
       return false;
+    } finally {
+      running -= 1;
+      change({ isBusy: running > 0 });
     }
   };
   const look = async (): Promise<void> => change(stateOf(await client.state(), push));
@@ -104,6 +115,7 @@ function createStore(client: Client): PushStore {
     error: undefined,
     subscribe: (options) => attempt(() => client.subscribe({ invitation: options?.invitation })),
     unsubscribe: () => attempt(() => client.unsubscribe()),
+    isBusy: false,
     channels: undefined,
     setChannels,
     messages: [],

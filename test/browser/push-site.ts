@@ -120,7 +120,7 @@ const plainScript = /<script type="module">(.*)<\/script>/s.exec(recipe('html', 
 
 async function bundle(path: string): Promise<string> {
   const virtual: Readonly<Record<string, string>> = {
-    './push.ts': recipe('ts', 'export const client = createClient('),
+    './push-client': recipe('ts', 'export const client = createClient('),
     './recipe': recipes[path]!,
   };
   const { outputFiles } = await build({
@@ -139,7 +139,7 @@ async function bundle(path: string): Promise<string> {
       {
         name: 'the documentation and the package',
         setup({ onResolve, onLoad }) {
-          onResolve({ filter: /^\.\/(?:push\.ts|recipe)$/ }, ({ path: name }) => ({
+          onResolve({ filter: /^\.\/(?:push-client|recipe)$/ }, ({ path: name }) => ({
             path: name,
             namespace: 'documentation',
           }));
