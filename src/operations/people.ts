@@ -112,7 +112,7 @@ export interface PersonRemoval extends RemovedPerson {
   readonly removalReceipt: string;
 }
 
-/** Names a removal in the audit. Without the receipt, which alone has the salt, nobody can tell whose it was. */
+/** Names a removal in the audit. Only the receipt has the salt of this hash. */
 const receiptTarget = (user: string, receipt: string): string =>
   `receipt ${createHash('sha256').update(`${receipt}\0${user}`).digest('base64url')}`;
 
@@ -122,10 +122,15 @@ export async function removeWithReceipt(
   user: string,
   operator: string,
 ): Promise<PersonRemoval> {
-  const removed = await people.remove(user, operator);
   const removalReceipt = randomBytes(16).toString('base64url');
-  const record = { operator, action: 'person.removed', target: receiptTarget(user, removalReceipt) };
-  await audit.finish(await audit.begin(record), { status: 200 });
+  // before the removal: a receipt that could not be stored leaves the person there
+  const record = await audit.begin({
+    operator,
+    action: 'person.removed',
+    target: receiptTarget(user, removalReceipt),
+  });
+  const removed = await people.remove(user, operator);
+  await audit.finish(record, { status: 200 });
   return { ...removed, removalReceipt };
 }
 
@@ -143,7 +148,8 @@ export async function checkRemoval(
   user: string,
   receipt: string,
 ): Promise<CheckedRemoval> {
-  const [record] = await audit.list({ target: receiptTarget(user, receipt), limit: 1 });
+  const records = await audit.list({ target: receiptTarget(user, receipt), limit: 1 });
+  const record = records.find(({ status }) => status === 200);
   const count = await subscriptions.count({ user });
   return { removedAtMs: record?.atMs, by: record?.operator, subscriptions: count };
 }

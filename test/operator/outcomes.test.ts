@@ -713,11 +713,8 @@ test('a person is set and cleared member by member, and removed with all that wa
   await read('/v1/subscriptions?user=ada', { method: 'DELETE' });
   assert.deepEqual(await read('/v1/people/ada'), { user: 'ada', data: {}, channels: {} });
   const { items } = await read<{ readonly items: readonly Record<string, unknown>[] }>('/v1/audit');
-  assert.deepEqual(
-    items.find(({ action }) => action === 'person.update'),
-    { ...items[1], action: 'person.update', target: 'user #3', status: 404 },
-    'the audit has the hash of a user alone',
-  );
+  const refusal = items.find(({ action, status }) => action === 'person.update' && status === 404);
+  assert.equal(refusal?.['target'], 'user #3', 'the audit has the hash of a user alone');
 });
 
 test('a subscription is shown with what its browser has said, and what was chosen there', async (t) => {
