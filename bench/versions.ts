@@ -58,7 +58,7 @@ export async function bench({
     await withBenchServer(async (server) => {
       await compare('broadcast, PostgreSQL', (version) => broadcast(version, count, server));
       await compare('registration, PostgreSQL', (version) =>
-        server.withDatabase((database) => register(version, folder, seconds * 1000, database)),
+        server.withBareDatabase((database) => register(version, folder, seconds * 1000, database)),
       );
     });
   } finally {
@@ -125,7 +125,7 @@ async function broadcast(folder: string, rows: number, server?: BenchServer): Pr
     };
   };
   if (server === undefined) return run({});
-  return server.withDatabase(async (database) => {
+  return server.withBareDatabase(async (database) => {
     let before = 0;
     const settle = async (): Promise<void> => {
       await database.settle();
