@@ -108,15 +108,14 @@ function createGet(path: string): () => string {
   return () => request;
 }
 
-/** Every request registers another subscription. */
+/** Every request registers another browser, with keys of its own: the service looks for subscriptions with the same keys. */
 function createSubscriptionPost(path: string): () => string {
   const ecdh = createECDH('prime256v1');
-  const keys = Array.from({ length: 64 }, () => ecdh.generateKeys('base64'));
   const prefix = `https://updates.push.services.mozilla.com/wpush/v2/${process.pid}-${Date.now()}-`;
   let count = 0;
   return () => {
     count += 1;
-    const body = `{"endpoint":"${prefix}${count}","p256dh":"${keys[count % keys.length]}","auth":"BTBZMqHH6r4Tts7J/aSIgg=="}`;
+    const body = `{"endpoint":"${prefix}${count}","p256dh":"${ecdh.generateKeys('base64')}","auth":"BTBZMqHH6r4Tts7J/aSIgg=="}`;
     return `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
   };
 }
