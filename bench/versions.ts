@@ -45,7 +45,7 @@ export async function bench({
     return console.log('"versions" needs --against with the folder of another checkout.\n');
   const other = resolve(against);
   for (const folder of [here, other]) await build(folder);
-  const [rounds, count, seconds] = quick ? [2, 10_000, 2] : [7, 100_000, 5];
+  const [rounds, count, seconds] = quick ? [2, 10_000, 2] : [7, 30_000, 5];
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-versions-'));
   const lines: string[][] = [];
   const compare = async (name: string, measureOne: Measure): Promise<void> => {
