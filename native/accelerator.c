@@ -1,8 +1,8 @@
-// The addon: encrypts push messages in batches (RFC 8291, RFC 8188), on the OpenSSL that Node itself carries and, where
-// the processor has the instructions, eight key agreements at a time. The same bytes as
-// src/protocol/message-encryption.ts makes with Node's builtins.
+// The addon: encrypts push messages in batches (RFC 8291, RFC 8188) with the OpenSSL that Node includes. If the
+// processor has the instructions, it runs eight key agreements at a time. The bytes are those that
+// src/protocol/message-encryption.ts makes with Node's crypto module.
 //
-// Every environment (main thread or worker) has its own state; nothing is shared between threads.
+// Every environment (main thread or worker) has its own state; threads share nothing.
 #include "aes128gcm.h"
 #include <node_api.h>
 #include <openssl/err.h>
@@ -12,11 +12,11 @@
 #include <string.h>
 
 enum { KEYS_BYTES = POINT_BYTES + AUTH_BYTES, FIXED_BYTES = SALT_BYTES + SCALAR_BYTES };
-// Eight lanes cost the same however many are filled, about as much as two agreements of OpenSSL.
+// Filling fewer of the eight lanes saves nothing: a call costs about as much as two agreements in OpenSSL.
 enum { LEAST_LANES = 3, MAX_EC_OPERATIONS = 1000000 };
 
 typedef struct {
-  // asked once: in a virtual machine, CPUID takes as long as encrypting two messages
+  // cached, because in a virtual machine CPUID takes as long as encrypting two messages
   bool has_lanes;
   Curve curve;
   EVP_CIPHER *cipher;
@@ -45,7 +45,7 @@ static bool init_state(State *state) {
   return curve_init(&state->curve) && state->cipher && state->aead;
 }
 
-// By lanes, but for a rest that is too small for them and for what meets an exception there.
+// Uses the lanes, except for a remainder that is too small and for messages that hit an exception there.
 static bool agree_all(State *state, Agreement *agreements, size_t count, bool uses_lanes) {
   size_t rest = count % LANES < LEAST_LANES ? count % LANES : 0, done = uses_lanes && state->has_lanes ? count - rest : 0;
   unsigned failed = done > 0 ? agree_lanes(agreements, done) : 0;
@@ -89,7 +89,7 @@ static napi_value throw_private_key(napi_env env) {
   return NULL;
 }
 
-// The indices of the messages whose p256dh is not a point on the curve; undefined where all are.
+// Returns the indices of the messages whose p256dh is not a point on the curve, or undefined if there are none.
 static napi_value list_refused(napi_env env, const Agreement *agreements, size_t count) {
   napi_value list, index;
   uint32_t length = 0;
@@ -103,9 +103,10 @@ static napi_value list_refused(napi_env env, const Agreement *agreements, size_t
   return list;
 }
 
-// encryptBatch(bodies, plaintexts, keys, usesMultiBuffer, fixed?): writes the bodies one after the other, each 103 bytes
-// longer than its plaintext. `keys`: p256dh(65) ‖ auth(16) of each message. `fixed`, for test vectors: salt(16) ‖
-// private key(32) of each message. Returns the indices of the messages whose p256dh is not a point; their bodies are zero.
+// encryptBatch(bodies, plaintexts, keys, usesMultiBuffer, fixed?) writes the bodies one after the other, each 103
+// bytes longer than its plaintext. `keys` has p256dh(65) ‖ auth(16) for each message. `fixed`, for test vectors only,
+// has salt(16) ‖ private key(32) for each message. Returns the indices of the messages whose p256dh is not a point;
+// their bodies are zeros.
 static napi_value encrypt_batch(napi_env env, napi_callback_info call) {
   State *state;
   napi_value arguments[5], elements[MAX_BATCH];
@@ -122,8 +123,8 @@ static napi_value encrypt_batch(napi_env env, napi_callback_info call) {
     return throw_type(env);
   }
   if (messages < 1 || messages > MAX_BATCH) return throw_range(env);
-  // An element may be a getter, which is JavaScript and can shrink the memory of any array here: no pointer is taken before the
-  // last of them has run, and no JavaScript runs from then on until the pointers are done with.
+  // An element may be a getter that runs JavaScript and shrinks any of the arrays. So read all elements first, and
+  // take pointers only afterwards, when no more JavaScript can run.
   for (uint32_t i = 0; i < messages; i++) {
     if (napi_get_element(env, arguments[1], i, &elements[i]) != napi_ok) return throw_type(env);
   }
@@ -173,12 +174,12 @@ static napi_value encrypt_batch(napi_env env, napi_callback_info call) {
   EVP_CIPHER_CTX_reset(state->aead);  // wipes the last key
   napi_value refused = is_done ? list_refused(env, agreements, messages) : NULL;
   OPENSSL_cleanse(agreements, messages * sizeof *agreements);
-  ERR_pop_to_mark();  // Node must not find our errors in the queue
+  ERR_pop_to_mark();  // otherwise Node would find our errors in the queue
   if (!is_done) napi_throw_error(env, NULL, "OpenSSL could not encrypt the messages");
   return refused;
 }
 
-// hasMultiBuffer(): whether this build and this processor offer eight key agreements at a time.
+// hasMultiBuffer(): whether this build and this processor can run eight key agreements at a time.
 static napi_value tell_multi_buffer(napi_env env, napi_callback_info call) {
   State *state;
   napi_value result;
@@ -188,8 +189,8 @@ static napi_value tell_multi_buffer(napi_env env, napi_callback_info call) {
   return result;
 }
 
-// What no Web Push sender can do without, and nothing else: one fresh key pair and one shared secret per message, by OpenSSL or by
-// lanes. For the benchmark, which takes the time: runEcOperations(messages, usesMultiBuffer).
+// runEcOperations(messages, usesMultiBuffer) makes one fresh key pair and one shared secret per message, by OpenSSL
+// or in lanes. No Web Push sender can do less, so a benchmark times it as the upper bound.
 static napi_value run_ec_operations(napi_env env, napi_callback_info call) {
   State *state;
   napi_value arguments[2];

@@ -1,5 +1,5 @@
-// Key derivation on SHA-256's compression function: all lengths are known, so blocks are laid out by hand, and a MAC's
-// two key blocks are hashed once for the two keys that are expanded under it.
+// Key derivation directly on SHA-256's compression function. All lengths are known, so the blocks are laid out by
+// hand. The two key blocks of a MAC are hashed once and used for both keys that are expanded under it.
 #define OPENSSL_SUPPRESS_DEPRECATED  // SHA256_Transform has no successor
 #include "aes128gcm.h"
 #include <openssl/sha.h>
@@ -7,7 +7,7 @@
 
 enum { BLOCK_BYTES = SHA256_CBLOCK, HASH_BYTES = SHA256_DIGEST_LENGTH, MAX_MESSAGE_BYTES = 160 };
 
-// HMAC-SHA-256 (RFC 2104) with its key block taken in.
+// HMAC-SHA-256 (RFC 2104) after hashing its key block.
 typedef struct {
   SHA256_CTX inner, outer;
 } Mac;
@@ -27,7 +27,7 @@ static void write_big_endian(uint8_t *bytes, uint32_t word) {
   for (int i = 0; i < 4; i++) bytes[i] = (uint8_t)(word >> (24 - 8 * i));
 }
 
-// The hash of one block, taken in already, and `message`, at most MAX_MESSAGE_BYTES.
+// Finishes a hash that has taken in one block, with `message` (at most MAX_MESSAGE_BYTES).
 static void finish_with(SHA256_CTX hash, Bytes message, uint8_t *out) {
   uint8_t blocks[3 * BLOCK_BYTES] = {0};
   size_t length = (message.length + 1 + 8 + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
@@ -51,7 +51,7 @@ static void mac_finish(const Mac *mac, Bytes message, uint8_t *out) {
 }
 
 bool seal(EVP_CIPHER_CTX *aead, const Agreement *agreement, const uint8_t *auth, Bytes plaintext, uint8_t *body) {
-  static const char label[] = "WebPush: info";  // its NUL belongs to it
+  static const char label[] = "WebPush: info";  // the NUL is part of the label
   uint8_t *record = body + HEADER_BYTES;
   uint8_t info[sizeof label + 2 * POINT_BYTES + 1];
   struct {

@@ -1,4 +1,4 @@
-// One record of the content coding aes128gcm (RFC 8188) under the keys of Web Push (RFC 8291).
+// One record of the content coding aes128gcm (RFC 8188) with the keys of Web Push (RFC 8291).
 #pragma once
 #include "p256.h"
 #include <openssl/evp.h>
@@ -11,6 +11,6 @@ typedef struct {
   size_t length;
 } Bytes;
 
-// Writes the body, plaintext.length + OVERHEAD_BYTES long, whose first 16 bytes hold the salt already. `aead` is set
-// to AES-128-GCM. False where OpenSSL fails.
+// Writes the body of plaintext.length + OVERHEAD_BYTES. Its first 16 bytes must already hold the salt, and `aead`
+// must be set to AES-128-GCM. Returns false if OpenSSL fails.
 bool seal(EVP_CIPHER_CTX *aead, const Agreement *agreement, const uint8_t *auth, Bytes plaintext, uint8_t *body);

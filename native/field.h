@@ -1,10 +1,11 @@
-// The field of P-256, eight elements at a time: integers modulo p = 2^256 - 2^224 + 2^192 + 2^96 - 1 (FIPS 186-5, SP 800-186 §3.2.1.3)
-// in Montgomery form with R = 2^260 (Montgomery 1985), in five digits of 52 bits, the least significant first.
+// The field of P-256, eight elements at a time: integers modulo p = 2^256 - 2^224 + 2^192 + 2^96 - 1 (FIPS 186-5, SP
+// 800-186 §3.2.1.3) in Montgomery form with R = 2^260 (Montgomery 1985). An element has five digits of 52 bits, the
+// least significant first.
 //
-// An element is *carried* when each digit is at least 0 and below 2^52. Its value is below 2^260 = 16 p, not below p. Only carried
-// elements can be multiplied. What `reduce`, sums and differences make has digits of up to 64 bits with a sign; `carry` carries it, and
-// the value must then be at least 0 and below 2^260. The bounds in p256_lanes.c are proven by a test: it runs the source itself with
-// intervals in place of numbers, and finds that nothing overflows (test/accelerator/intervals.h).
+// An element is *carried* if each digit is at least 0 and below 2^52. Its value is below 2^260 = 16 p, but may exceed
+// p. Only carried elements can be multiplied. `reduce`, sums and differences give signed digits of up to 64 bits;
+// `carry` needs a value that is at least 0 and below 2^260. A test proves the bounds in p256_lanes.c: it runs the
+// source with intervals instead of numbers, and finds no overflow (test/accelerator/intervals.h).
 #pragma once
 #include "lanes.h"
 #include <stddef.h>
@@ -12,7 +13,7 @@
 enum { DIGITS = 5, DIGIT_BITS = 52 };
 static const uint64_t DIGIT_MASK = ((uint64_t)1 << DIGIT_BITS) - 1;
 
-// Loops whose counters index registers: they must be unrolled at any level of optimisation that is used.
+// Loops whose counters select registers must be unrolled at every optimisation level.
 #ifdef __clang__
 #define UNROLLED _Pragma("clang loop unroll(full)")
 #else
@@ -24,7 +25,7 @@ typedef struct {
   Vec digits[DIGITS];
 } Element;
 
-// The columns of a product: below 2^63 and at least -2^63 each, worth 2^(52 i).
+// The columns of a product. Column i counts 2^(52 i) and is at least -2^63 and below 2^63.
 typedef struct {
   Vec columns[2 * DIGITS];
 } Product;
@@ -83,9 +84,9 @@ static inline Element carry(Element a) {
   return a;
 }
 
-// Carries a value of at least 0 and takes multiples of p off it until it is below p (1 + 2^-30). With q = floor(a / 2^256) or one
-// less, a - q p = a - q 2^256 + q (2^224 - 2^192 - 2^96 + 1). q is found for a number that is 2^17 smaller in the highest digit, so
-// that this digit stays positive when lower ones borrow from it.
+// Carries a value of at least 0 and subtracts multiples of p until it is below p (1 + 2^-30). With q = floor(a /
+// 2^256) or one less, a - q p = a - q 2^256 + q (2^224 - 2^192 - 2^96 + 1). q is computed with the highest digit
+// reduced by 2^17, so that this digit stays positive when lower ones borrow from it.
 static inline Element carry_small(Element a) {
   const uint64_t spare = 1 << 17;
   Vec top = vec_add(a.digits[4], vec_right_signed(a.digits[3], DIGIT_BITS));
@@ -137,9 +138,9 @@ static inline Product minus(Product a) {
   return a;
 }
 
-// (t + m p) / R with the m below R that makes it an integer: a value of more than t / R, and at most t / R + p. Since p = -1 modulo
-// 2^96, each digit of m is the lowest digit that is left, d, and d p = d 2^96 - d + d (p_3 2^156 + p_4 2^208). The low part of d 2^44
-// is on the way to the next digit, where a shift is faster than a multiplication.
+// (t + m p) / R, for the m below R that makes it an integer: more than t / R, and at most t / R + p. Since p = -1
+// modulo 2^96, each digit of m is the lowest remaining digit d, and d p = d 2^96 - d + d (p_3 2^156 + p_4 2^208). The
+// low part of d 2^44 goes to the next digit, where a shift is faster than a multiplication.
 static inline Element reduce(Product t) {
   Element result;
   FOR_DIGITS(i) {
@@ -157,7 +158,7 @@ static inline Element reduce(Product t) {
   return result;
 }
 
-// What is not in the inner loops calls these instead of having their text.
+// Called outside the inner loops; not inlined, to keep the code small.
 static __attribute__((noinline)) void multiply(Element *result, const Element *a, const Element *b) {
   *result = carry(reduce(product(*a, *b)));
 }
@@ -199,7 +200,8 @@ static Mask is_equal(Element a, Element b) {
   return equal;
 }
 
-// Out of Montgomery form: the one representative from 0 to p-1, carried. `reduce` gives more than 0 and at most p for what is not 0.
+// Converts from Montgomery form to the carried representative from 0 to p-1. For a nonzero input, `reduce` gives more
+// than 0 and at most p.
 static Element to_integer(Element a) {
   Product t = no_product();
   FOR_DIGITS(i) t.columns[i] = a.digits[i];
@@ -209,8 +211,8 @@ static Element to_integer(Element a) {
 
 static Mask is_zero(Element a) { return is_equal(to_integer(a), constant(ZERO)); }
 
-// 1/a for each of `count` elements, 1 to MAX_INVERTED, with one inversion (Montgomery 1987 §10.3.1).
-// Returns the lanes in which one of them is 0; the results there are 0.
+// 1/a for each of `count` elements (1 to MAX_INVERTED), with one inversion (Montgomery 1987 §10.3.1). Returns the
+// lanes in which an element is 0; their results are 0.
 enum { MAX_INVERTED = 16 };
 static Mask invert_all(Element *elements, size_t count) {
   Element products[MAX_INVERTED], inverse, element;

@@ -1,5 +1,5 @@
-// Eight 64-bit lanes: the dozen operations that field.h and p256_lanes.c are written in. They are instructions of AVX-512 IFMA, or what
-// the header LANES_HEADER puts in their place: plain C that runs anywhere, or a checker (test/accelerator/).
+// Eight 64-bit lanes: the dozen operations that field.h and p256_lanes.c use. They are AVX-512 IFMA instructions,
+// unless the header LANES_HEADER replaces them with portable C or with a checker (test/accelerator/).
 #pragma once
 #include <stdint.h>
 
@@ -12,7 +12,7 @@
 #define LANES_NEED_IFMA 1
 #include <cpuid.h>
 #include <immintrin.h>
-// The functions between these two may use the instructions, and must be called only if the processor has them.
+// Functions between these two macros may use the instructions. Call them only if the processor has them.
 #ifdef __clang__
 #define LANES_BEGIN \
   _Pragma("clang attribute push(__attribute__((target(\"avx512f,avx512ifma\"))), apply_to = function)")
@@ -35,7 +35,7 @@ static inline Vec vec_and(Vec a, Vec b) { return _mm512_and_si512(a, b); }
 static inline Vec vec_left(Vec a, unsigned bits) { return _mm512_slli_epi64(a, bits); }
 static inline Vec vec_right(Vec a, unsigned bits) { return _mm512_srli_epi64(a, bits); }
 static inline Vec vec_right_signed(Vec a, unsigned bits) { return _mm512_srai_epi64(a, bits); }
-// The low 52 bits as a factor of these two, which take no others: there is nothing to do.
+// The two multiplications ignore bits above the low 52, so there is nothing to mask here.
 static inline Vec vec_factor(Vec a) { return a; }
 static inline Vec vec_add_low(Vec sum, Vec a, Vec b) { return _mm512_madd52lo_epu64(sum, a, b); }
 static inline Vec vec_add_high(Vec sum, Vec a, Vec b) { return _mm512_madd52hi_epu64(sum, a, b); }

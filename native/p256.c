@@ -1,4 +1,4 @@
-// P-256 by OpenSSL's own implementation, without the layers above it: they copy keys, check them again, and allocate.
+// P-256 with OpenSSL's own implementation, without the layers above it, which copy keys, check them again and allocate.
 #include "p256.h"
 #include <openssl/obj_mac.h>
 #include <openssl/rand.h>
@@ -60,7 +60,7 @@ bool draw_private_keys(Agreement *agreements, size_t count) {
   return is_done;
 }
 
-// The point's coordinates as 64 bytes.
+// Writes the point's coordinates as 64 bytes.
 static bool read_coordinates(Curve *curve, uint8_t *bytes) {
   return EC_POINT_get_affine_coordinates(curve->group, curve->point, curve->x, curve->y, curve->numbers) &&
          BN_bn2binpad(curve->x, bytes, SCALAR_BYTES) == SCALAR_BYTES &&
@@ -69,7 +69,7 @@ static bool read_coordinates(Curve *curve, uint8_t *bytes) {
 
 static bool agree_once(Curve *curve, Agreement *agreement) {
   uint8_t shared[2 * SCALAR_BYTES];
-  // reads only points on the curve with coordinates below p; P-256 has cofactor 1, so that is all there is to check
+  // accepts only points on the curve with coordinates below p; P-256 has cofactor 1, so no other check is needed
   agreement->is_point = agreement->peer[0] == POINT_CONVERSION_UNCOMPRESSED &&
                         EC_POINT_oct2point(curve->group, curve->point, agreement->peer, POINT_BYTES, curve->numbers);
   if (!agreement->is_point) return true;

@@ -1,8 +1,9 @@
-// Ephemeral ECDH on P-256 for up to 64 messages, eight at a time: key pair and shared secret.
+// Ephemeral ECDH on P-256 for up to 64 messages, eight at a time: key pairs and shared secrets.
 //
-// A point (x, y) is kept as Jacobian coordinates with w = 2 y for y, (X, W, Z) with x = X/Z^2 and 2 y = W/Z^3: doubling and adding need
-// no division by two, nor much doubling. The scalars' digits are odd and signed, so each step adds a point, none is ever zero, and
-// the sequence of instructions and of addresses is the same for every private key.
+// A point (x, y) is kept in Jacobian coordinates with w = 2 y instead of y: (X, W, Z) with x = X/Z^2 and 2 y = W/Z^3.
+// Doubling and adding then need no division by two and little doubling. The digits of the scalars are odd and signed,
+// so each step adds a point and no digit is zero. The sequence of instructions and of addresses is the same for every
+// key.
 #include "p256.h"
 #include "lanes.h"
 
@@ -12,14 +13,14 @@
 #include <string.h>
 
 enum { WORDS = 4, GROUPS = MAX_BATCH / LANES };
-// The peer's multiples are looked up by four bits of the scalar, the base point's by seven.
+// Multiples of the peer are looked up by four bits of the scalar, multiples of the base point by seven.
 enum { PEER_BITS = 4, PEER_DIGITS = 64, PEER_POINTS = 8 };
 enum { BASE_BITS = 7, BASE_DIGITS = 37, BASE_VECTORS = 8 };
 enum { STACK_BYTES = 32768 };
 
 // SEC 2 §2.4.2: the order of the group, the least significant word first.
 static const uint64_t ORDER[WORDS] = {0xf3b9cac2fc632551, 0xbce6faada7179e84, 0xffffffffffffffff, 0xffffffff00000000};
-// b of the curve's equation y^2 = x^3 - 3 x + b, and of the base point x and 2 y, in Montgomery form.
+// In Montgomery form: b in the curve's equation y^2 = x^3 - 3 x + b, and x and 2 y of the base point.
 static const uint64_t CURVE_B[DIGITS] = {0xdf6229c4bddfd, 0xca8843090d89c, 0x212ed6acf005c, 0x83415a220abf7, 0x0c30061dd4874};
 static const uint64_t BASE_X[DIGITS] = {0x30d418a9143c1, 0xc4fedb60179e7, 0x62251075ba95f, 0x5c669fb732b77, 0x08905f76b5375};
 static const uint64_t BASE_W[DIGITS] = {0xa6af9d2aac150, 0x87433c8b9bbe4, 0x43e64b169571c, 0xb0aa5d10d11ba, 0x0ae3fe314b10b};
@@ -32,17 +33,17 @@ typedef struct {
   Element x, w, z;
 } Point;
 
-// A number from each of eight messages in 64-bit words.
+// One number from each of eight messages, in 64-bit words.
 typedef struct {
   _Alignas(64) uint64_t words[WORDS][LANES];
 } Words;
 
-// Eight messages.
+// The state of eight messages.
 typedef struct {
-  Words scalars;                   // of private key and order minus private key the odd one, halved
-  _Alignas(64) uint64_t is_negated[LANES];  // whether it is the latter
+  Words scalars;                   // the odd one of private key k and order - k, halved
+  _Alignas(64) uint64_t is_negated[LANES];  // whether it is order - k
   Affine peer[PEER_POINTS];        // 1, 3, .. 15 times the peer's point
-  Element ratios[PEER_POINTS];     // z of each of them, divided by that of the one before
+  Element ratios[PEER_POINTS];     // each z divided by the previous one
   Point public_key, shared;
 } Group;
 
@@ -51,7 +52,7 @@ typedef struct {
   Element inverses[2 * GROUPS];
 } Work;
 
-// For each digit's place 7 i the x and w of 1, 3, .. 127 times 2^(7 i) G, digit by digit.
+// For each place 7 i, the x and w of 1, 3, .. 127 times 2^(7 i) G, digit by digit.
 static Vec base_table[BASE_DIGITS][2][DIGITS][BASE_VECTORS];
 
 bool has_lanes(void) {
@@ -86,8 +87,8 @@ static inline __attribute__((always_inline)) Point double_once(Point q) {
   return (Point){x, carry(add_primes(w, 1)), z};
 }
 
-// Adds an affine point, or takes it away where `is_negative` (madd-2007-bl of the Explicit-Formulas Database, with w = 2 y).
-// Where both are the same point, or one is the other's negative, z becomes 0, and what is made of this point keeps that.
+// Adds an affine point, or subtracts it if `is_negative` (madd-2007-bl of the Explicit-Formulas Database, with w = 2
+// y). If the points are equal or opposite, z becomes 0, and stays 0 in everything computed from this point.
 static inline __attribute__((always_inline)) Point add_affine(Point q, Affine a, Mask is_negative) {
   Element zz = carry(reduce(square(q.z)));                                   // < 1.68 p
   Element h = reduce(product(a.x, zz));                                      // < 1.12 p
@@ -126,13 +127,14 @@ static void divide(Affine *result, const Element *x, const Element *w, const Ele
   multiply(&result->w, w, &power);
 }
 
-// The points 1, 3, .. 15 times the one in peer[0], each with the z of the one before times its ratio. The last z comes first.
-// Meloni (2007): of two points with the same z, the sum and the first of them with the sum's z cost five products and two squares.
+// Computes 1, 3, .. 15 times the point peer[0], each with the previous z times its ratio. Returns the last z first.
+// Meloni (2007): for two points with the same z, five products and two squares give the sum, and the first point with
+// the z of the sum.
 static void multiply_odd(Group *group, Element *z) {
   Affine *odd = group->peer;
   Point doubled = {odd[0].x, odd[0].w, constant(ONE)};
   double_times(&doubled, 1);
-  // 1 P with the z of 2 P, which is w: x w^2 and w w^3
+  // P with the z of 2 P, which is w: x w^2 and w w^3
   Affine other;
   Element power;
   *z = odd[0].w;
@@ -162,7 +164,7 @@ static void multiply_odd(Group *group, Element *z) {
   }
 }
 
-// From the inverse of the last one's z, all of them with z = 1.
+// Brings all of them to z = 1, given the inverse of the last z.
 static void divide_odd(Group *group, Element *inverse) {
   for (int i = PEER_POINTS - 1; i >= 0; i--) {
     divide(&group->peer[i], &group->peer[i].x, &group->peer[i].w, inverse);
@@ -170,7 +172,7 @@ static void divide_odd(Group *group, Element *inverse) {
   }
 }
 
-// In each lane the point that `index`, 0 to 7, names; all are read.
+// Selects the point with the given index (0 to 7) in each lane. Reads all of them, to be constant-time.
 static Affine select_peer(const Affine *points, Vec index) {
   Affine selected = points[0];
   for (unsigned i = 1; i < PEER_POINTS; i++) {
@@ -181,7 +183,7 @@ static Affine select_peer(const Affine *points, Vec index) {
   return selected;
 }
 
-// In each lane one of 64 numbers; all are read.
+// Selects one of 64 numbers in each lane. Reads all of them, to be constant-time.
 static Vec look_up_digit(const Vec *numbers, Vec index, Mask is_16, Mask is_32) {
   Vec low = vec_look_up(index, numbers[0], numbers[1]), high = vec_look_up(index, numbers[4], numbers[5]);
   low = vec_blend(is_16, low, vec_look_up(index, numbers[2], numbers[3]));
@@ -199,7 +201,7 @@ static Affine select_base(int place, Vec index) {
   return selected;
 }
 
-// `bits` bits of each number from a place on.
+// Extracts `bits` bits of each number, starting at `place`.
 static Vec bits_at(const Words *numbers, int place, int bits) {
   int word = place / 64, shift = place % 64;
   Vec mask = vec_all(((uint64_t)1 << bits) - 1), found = vec_right(vec_load(numbers->words[word]), (unsigned)shift);
@@ -209,8 +211,9 @@ static Vec bits_at(const Words *numbers, int place, int bits) {
   return vec_and(found, mask);
 }
 
-// A digit D of s = (k - 1) / 2 + 2^(L - 1), for an odd k below 2^L, stands for the odd number d = 2 D - (2^bits - 1): k is the sum of
-// them as it is of the D, since 2 s - (2^L - 1) = k. Sets the index of |d| among 1, 3, 5, .. and returns whether d is negative.
+// A digit D of s = (k - 1) / 2 + 2^(L - 1), for an odd k below 2^L, stands for the odd number d = 2 D - (2^bits - 1).
+// These numbers add up to k, because 2 s - (2^L - 1) = k. Sets the index of |d| among 1, 3, 5, .. and returns whether
+// d is negative.
 static Mask read_digit(const Words *scalars, int place, int bits, Vec *index) {
   Vec half = vec_all((uint64_t)1 << (bits - 1)), digit = bits_at(scalars, place, bits);
   Mask is_negative = vec_equal(vec_and(digit, half), vec_all(0));
@@ -219,10 +222,12 @@ static Mask read_digit(const Words *scalars, int place, int bits, Vec *index) {
   return is_negative;
 }
 
-// Before each addition the sum is an even multiple of the peer's point, the digit an odd one of at most 15. They meet only where the
-// former is one less than the order and the latter -1, at the last digit of the order less 2. With seven bits no digit meets the sum.
+// Before each addition the sum is an even multiple of the peer's point, and the digit is an odd one of at most 15.
+// They meet only if the sum is the order minus 1 and the digit -1, at the last digit of the order minus 2. With seven
+// bits they never meet.
 //
-// The highest digits have their highest bit set, so they are positive, and only bits 252 to 254 of s besides: an index of 0 to 7.
+// The highest digits have their highest bit set, so they are positive; bits 252 to 254 of s then give an index of 0
+// to 7.
 static void multiply_peer(Point *result, const Group *group) {
   Affine selected = select_peer(group->peer, bits_at(&group->scalars, 252, 3));
   *result = (Point){selected.x, selected.w, constant(ONE)};
@@ -253,7 +258,7 @@ static void write_base(int place, int vector, const Affine *points) {
   }
 }
 
-// Lane 0 in all lanes.
+// Copies lane 0 to all lanes.
 static Element spread(Element a) {
   FOR_DIGITS(i) a.digits[i] = vec_look_up(vec_all(0), a.digits[i], a.digits[i]);
   return a;
@@ -303,7 +308,7 @@ static void read_words(Words *numbers, size_t lane, const uint8_t *bytes) {
   }
 }
 
-// In place of a private key: of it and the order minus it the odd one, halved. Returns 1 for the latter, else 0.
+// Replaces a private key k with the odd one of k and order - k, halved. Returns 1 if it took order - k, else 0.
 static uint64_t halve_odd(Words *numbers, size_t lane) {
   uint64_t is_even = (numbers->words[0][lane] & 1) - 1, borrow = 0;  // all ones or all zeros
   for (int i = 0; i < WORDS; i++) {
@@ -319,12 +324,12 @@ static uint64_t halve_odd(Words *numbers, size_t lane) {
   return is_even & 1;
 }
 
-// The high bits of one word below the low bits of the next: a digit that has `bits` bits of the first.
+// Joins the high bits of one word and the low bits of the next into a digit; `bits` come from the first word.
 static Vec join(Vec low, Vec high, unsigned bits) {
   return vec_add(vec_right(low, 64 - bits), vec_and(vec_left(high, bits), vec_all(DIGIT_MASK >> bits << bits)));
 }
 
-// Into Montgomery form.
+// Converts to Montgomery form.
 static Element read_element(const Words *numbers) {
   Vec words[WORDS];
   Element a, r = constant(R);
@@ -343,7 +348,7 @@ static void write_word(uint8_t *bytes, uint64_t word) {
   memcpy(bytes, &word, 8);
 }
 
-// Out of Montgomery form, each lane's 32 bytes at an offset in its agreement.
+// Converts from Montgomery form, and writes each lane's 32 bytes at an offset in its agreement.
 static void write_element(Agreement *agreements, size_t offset, size_t count, const Element *element) {
   Element integer = to_integer(*element);
   _Alignas(64) uint64_t digits[DIGITS][LANES];
@@ -357,13 +362,13 @@ static void write_element(Agreement *agreements, size_t offset, size_t count, co
   }
 }
 
-// Reads private keys and peers, and says of each message whether its peer is a point; where it is none, the base point stands in.
-// Begins the table of the peer's multiples, whose last z it returns.
+// Reads private keys and peers, and sets `is_point` for each message. The base point replaces a peer that is no
+// point. Begins the table of the peer's multiples, and returns its last z.
 static void start_group(Group *group, Agreement *agreements, size_t count, Element *z) {
   Words x, y;
   _Alignas(64) uint64_t is_point[LANES];
   for (size_t lane = 0; lane < LANES; lane++) {
-    // what is left over works on the first message once more
+    // unused lanes repeat the first message
     const Agreement *agreement = &agreements[lane < count ? lane : 0];
     is_point[lane] = is_in_field(agreement->peer);
     read_words(&group->scalars, lane, agreement->private_key);
@@ -401,7 +406,7 @@ static void finish_group(const Group *group, const Element *inverses, Agreement 
   for (size_t i = 0; i < count; i++) agreements[i].public_key[0] = POINT_CONVERSION_UNCOMPRESSED;
 }
 
-// What the functions below have left on the stack.
+// Wipes what the functions below left on the stack.
 static __attribute__((noinline)) void wipe_stack(void) {
   uint8_t stack[STACK_BYTES];
   OPENSSL_cleanse(stack, sizeof stack);

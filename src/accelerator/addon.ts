@@ -1,5 +1,4 @@
-// The native addon as JavaScript sees it, and how it becomes an `EncryptBatch`. What it does is in
-// native/accelerator.c.
+// Wraps the native addon (native/accelerator.c) as an `EncryptBatch`.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,14 +15,15 @@ export interface Addon {
   /**
    * Encrypts 1 to 64 messages, each under a fresh key pair and salt.
    *
-   * @param bodies takes the bodies one after the other, each 103 bytes longer than its plaintext
+   * @param bodies is filled with the bodies, one after the other; each is 103 bytes longer than its plaintext
    * @param plaintexts one for each message, at most 3993 bytes
-   * @param keys p256dh(65) ‖ auth(16) of each message
-   * @param usesMultiBuffer eight key agreements at a time, where `hasMultiBuffer`
-   * @param fixed for test vectors: salt(16) ‖ private key(32) of each message instead of fresh ones
-   * @returns the indices of the messages whose `p256dh` is not a point on P-256 and whose bodies are zero;
-   *   `undefined` if there are none
-   * @throws {TypeError | RangeError} for other types, lengths or private keys, or where `bodies` shares memory with what is read
+   * @param keys p256dh(65) ‖ auth(16) for each message
+   * @param usesMultiBuffer run eight key agreements at a time; needs `hasMultiBuffer`
+   * @param fixed for test vectors only: salt(16) ‖ private key(32) for each message, used instead of fresh ones
+   * @returns the indices of the messages whose `p256dh` is not a point on P-256 (their bodies are zeros); `undefined`
+   *   if there are none
+   * @throws {TypeError | RangeError} if a type, length or private key is wrong, or `bodies` shares memory with an
+   *   input
    */
   encryptBatch(
     bodies: Uint8Array,
@@ -32,10 +32,10 @@ export interface Addon {
     usesMultiBuffer: boolean,
     fixed?: Uint8Array,
   ): readonly number[] | undefined;
-  /** Whether this build and this processor offer eight key agreements at a time. */
+  /** True if this build and this processor can run eight key agreements at a time. */
   hasMultiBuffer(): boolean;
   /**
-   * One key pair and one shared secret per message, and nothing else: the limit that a benchmark compares with.
+   * Makes one key pair and one shared secret per message, and nothing else. Benchmarks use it as the upper bound.
    *
    * @param messages 1 to 1,000,000
    * @throws {TypeError | RangeError} for anything else
@@ -43,21 +43,21 @@ export interface Addon {
   runEcOperations(messages: number, usesMultiBuffer: boolean): void;
 }
 
-/** salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65) before, delimiter(1) and authentication tag(16) behind the plaintext. */
+/** The plaintext is preceded by salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65), and followed by delimiter(1) and tag(16). */
 const overheadBytes = 86 + 1 + 16;
 const keysBytes = 65 + 16;
 const fixedBytes = 16 + 32;
 const maxMessages = 64;
 
-/** An addon, and which of its methods is used. */
+/** An addon and the method to use with it. */
 export interface AddonMethod {
   readonly addon: Addon;
   readonly usesMultiBuffer: boolean;
-  /** For test vectors: salt(16) ‖ private key(32) of each message. */
+  /** For test vectors only: salt(16) ‖ private key(32) for each message. */
   readonly fixed?: Uint8Array;
 }
 
-/** The addon's `EncryptBatch`, with the builtin one's checks and errors. */
+/** Returns an `EncryptBatch` that uses the addon, with the same checks and errors as the builtin one. */
 export function createAddonEncryptBatch(method: AddonMethod): EncryptBatch {
   return (messages) => {
     const results: (Uint8Array | DeskbellError)[] = [];
@@ -79,7 +79,7 @@ function encryptGroup(
   const keys = Buffer.allocUnsafe(messages.length * keysBytes);
   let bodiesBytes = 0;
   for (const { plaintext, subscription } of messages) {
-    // read once: what is checked is what is used
+    // read each key once, so that the checked value is the one that is used
     const { p256dh, auth } = subscription;
     const fault = resultOrFault(() => checkEncryptionInput(plaintext, { p256dh, auth }));
     results.push(fault ?? plaintext);
@@ -109,12 +109,12 @@ function encryptGroup(
   for (const index of offCurveIndexes ?? []) results[slots[index]!] = offCurveError();
 }
 
-// Where the addon for this machine is: `prebuilds/` of the package, whether it came with it or was built here. An addon
-// fits one platform, one C library and one major version of the OpenSSL that Node carries.
+// Finds the addon for this machine. Both published and locally built addons are in `prebuilds/` of the package. An
+// addon fits one platform, one C library and one major version of OpenSSL, which Node includes.
 
 const prebuilds = fileURLToPath(new URL('../../prebuilds', import.meta.url));
 
-/** Such as `linux-x64-glibc`, `linux-arm64-musl` or `darwin-arm64`. */
+/** For example `linux-x64-glibc`, `linux-arm64-musl` or `darwin-arm64`. */
 export function describePlatform(): string {
   const name = `${process.platform}-${process.arch}`;
   return process.platform === 'linux' ? `${name}-${usesMusl() ? 'musl' : 'glibc'}` : name;
@@ -124,24 +124,23 @@ export function opensslMajor(): string {
   return process.versions.openssl.split('.', 1)[0]!;
 }
 
-/** The name of the addon in the folder of its platform. */
 export function addonName(): string {
   return `accelerator-openssl${opensslMajor()}.node`;
 }
 
-/** The path of the addon for this machine, whether it is there or not. */
+/** The path of the addon for this machine. The file may not exist. */
 export function addonFile(folder: string = prebuilds): string {
   return join(folder, describePlatform(), addonName());
 }
 
-/** @throws {Error} if it cannot be loaded */
+/** Loads an addon. @throws {Error} if it cannot be loaded */
 export function loadAddon(file: string): Addon {
   const module = { exports: {} };
   process.dlopen(module, file);
   return module.exports as Addon;
 }
 
-/** Looks for the file of musl's loader. Node's own report has the answer too, but takes 20 ms. */
+/** Looks for musl's loader among the mapped files. Node's report has the answer too, but takes 20 ms. */
 function usesMusl(): boolean {
   try {
     return /\/ld-musl-|-linux-musl\/libc\.so$/m.test(readFileSync('/proc/self/maps', 'utf8'));

@@ -1,5 +1,5 @@
-// Folders in the home directory for what later runs in a process: compiled code, and verdicts on addons. Whoever can
-// write to such a folder, or put another in its place, could have code of theirs run.
+// Cache folders in the home directory, for compiled code and the results of addon checks. The process later runs what
+// is in them, so nobody else may write to such a folder or replace it.
 import { lstatSync, mkdirSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,9 +7,9 @@ import { dirname, join } from 'node:path';
 /**
  * Makes a folder below `~/.cache/deskbell` that no other user can change.
  *
- * @param name of a folder in it
- * @returns `undefined` without a usable home: containers have users without one, and root may have somebody else's, where
- *   a link would have root write to any file
+ * @param name subfolder; by default `~/.cache/deskbell` itself
+ * @returns `undefined` if the home directory is missing or belongs to somebody else. Containers have users without
+ *   one; root may have another user's, who could use a link to make root write to any file.
  */
 export function ownCacheFolder(name = ''): string | undefined {
   try {
@@ -23,17 +23,17 @@ export function ownCacheFolder(name = ''): string | undefined {
   }
 }
 
-/** No other user can replace this folder or one above it; links are followed by now. */
+/** True if no other user can replace this folder or one above it. Expects a path without links. */
 function isProtected(folder: string): boolean {
   const above = dirname(folder);
   const { uid, mode } = statSync(folder);
   const isSafe = process.getuid === undefined || uid === 0 || uid === process.getuid();
-  // in a folder such as /tmp, only the owner of a folder replaces it
+  // with the sticky bit, as in /tmp, only the owner of a folder can replace it
   const isOpen = (mode & 0o022) !== 0 && (mode & 0o1000) === 0 && process.getuid !== undefined;
   return isSafe && !isOpen && (above === folder || isProtected(above));
 }
 
-/** Windows, which has no such numbers, keeps others out of a home by itself. */
+/** Always true on Windows, which has no such modes and protects home directories by itself. */
 function belongsToUs({ uid, mode }: Stats): boolean {
   return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 }

@@ -1,5 +1,5 @@
-// A file that is to be loaded into this process is first loaded and checked in another one: a crash there costs
-// nothing. The verdict is remembered by the file's hash.
+// Loads and checks an addon in a child process first, so that a crash does no harm. The result is cached by the
+// file's hash.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -9,15 +9,15 @@ import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { ownCacheFolder } from './cache-folder.ts';
 
 const child = fileURLToPath(new URL('./checking-child.ts', import.meta.url));
-/** What the check is made of. */
+/** The cached result depends on these files. */
 const checkFiles = [
   child,
   fileURLToPath(new URL('./self-check.ts', import.meta.url)),
   fileURLToPath(new URL('./addon.ts', import.meta.url)),
 ];
-/** It usually takes less than a second; more than twenty have been seen on a busy emulated machine. */
+/** The check usually takes less than a second, but took more than twenty on a busy emulated machine. */
 const timeoutMs = 60_000;
-/** What a program dies of by its own doing; anything else (out of memory, a time-out) may not happen again. */
+/** Signals that mean the addon itself crashed. Any other end, such as a lack of memory or a time-out, is not cached. */
 const crashes: ReadonlySet<string | null> = new Set([
   'SIGILL',
   'SIGTRAP',
@@ -29,10 +29,10 @@ const crashes: ReadonlySet<string | null> = new Set([
 const passed = 'passed';
 
 /**
- * Checks an addon, or recalls what the check has found.
+ * Checks an addon, or returns the cached result of an earlier check.
  *
- * @param cacheFolder where verdicts are remembered; where it cannot be written to, the file is checked once a process
- * @returns why the addon must not be used; `undefined` if it may
+ * @param cacheFolder holds the results; if it is not writable, each process checks the file again
+ * @returns why the addon must not be used; `undefined` if it can be used
  * @throws if the file cannot be read
  */
 export function findFaultInChild(
@@ -47,7 +47,7 @@ export function findFaultInChild(
   return fault;
 }
 
-/** Another addon, another Node, another processor or another check: another verdict. */
+/** Identifies a result: another addon, Node version, processor or check needs a new one. */
 function hashOf(file: string): string {
   const hash = createHash('sha256');
   hash.update(`${process.version} ${process.versions.openssl} ${cpus()[0]?.model ?? ''}\n`);
@@ -56,7 +56,7 @@ function hashOf(file: string): string {
 }
 
 function check(file: string): { readonly fault: string | undefined; readonly isLasting: boolean } {
-  // loaded here, because the verdict is usually known, and each thread would load it
+  // loaded lazily: each thread would load it, but the result is usually cached
   const { spawnSync } = process.getBuiltinModule('node:child_process');
   const { status, signal, stdout, stderr, error } = spawnSync(process.execPath, [child, file], {
     encoding: 'utf8',
@@ -83,13 +83,13 @@ function recall(key: string, cacheFolder: string | undefined): string | undefine
 }
 
 function remember(key: string, cacheFolder: string | undefined, verdict: string): void {
-  // for the threads of this process
+  // shares the result with the other threads of this process
   setEnvironmentData(key, verdict);
   if (cacheFolder === undefined) return;
   try {
     mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
     writeFileSync(join(cacheFolder, `accelerator-${key}`), verdict, { mode: 0o600 });
   } catch {
-    // a home that cannot be written to is no reason to go without
+    // without a cache, the addon is still used
   }
 }

@@ -1,5 +1,4 @@
-// The process that `check-in-child.ts` starts: loads the addon that it is given and prints the fault that it finds, if
-// any.
+// The child process of `check-in-child.ts`: loads the given addon and prints the first fault, if there is one.
 import { loadAddon } from './addon.ts';
 import { findFault } from './self-check.ts';
 

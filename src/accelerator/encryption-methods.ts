@@ -1,8 +1,8 @@
-// The ways to encrypt, the fastest first.
+// The ways to encrypt, fastest first.
 
 /**
- * `multi-buffer`: native, eight key agreements at a time (AVX-512 IFMA). `openssl`: native, one after the other.
- * `builtin`: Node's own crypto module.
+ * `multi-buffer` is native and runs eight key agreements at a time (AVX-512 IFMA); `openssl` is native and runs them
+ * one by one; `builtin` uses Node's crypto module.
  */
 export const encryptionMethods = ['multi-buffer', 'openssl', 'builtin'] as const;
 export type EncryptionMethod = (typeof encryptionMethods)[number];

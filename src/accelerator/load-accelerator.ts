@@ -1,5 +1,5 @@
-// Chooses how to encrypt: the native accelerator where there is one for this machine that has passed its check,
-// otherwise Node's builtins. Both give the same bytes.
+// Chooses how to encrypt: with the native addon if there is one for this machine and it passes its check, otherwise
+// with Node's crypto module. The results are the same.
 import { existsSync } from 'node:fs';
 
 import { createEncryptBatch, createEncrypter, type EncryptBatch } from '../protocol/message-encryption.ts';
@@ -18,22 +18,24 @@ import { eightAtATime, reproducesVector } from './self-check.ts';
 export interface Accelerator {
   readonly method: EncryptionMethod;
   readonly encryptBatch: EncryptBatch;
-  /** Unless `method` is `builtin`. */
+  /** Absent if `method` is `builtin`. */
   readonly addon?: Addon | undefined;
-  /** One sentence that says why there is no addon, or why it does not take eight messages at a time, if it could. */
+  /**
+   * One sentence: why there is no addon, or why it cannot run eight key agreements at a time on a capable processor.
+   */
   readonly reason?: string | undefined;
 }
 
 export interface AcceleratorOptions {
-  /** The fastest method that may be used; by default `multi-buffer`. */
+  /** The fastest method that may be used. Default: `multi-buffer`. */
   readonly fastest?: EncryptionMethod | undefined;
-  /** Default: the one that came with the package or was built by `npm run build:accelerator`. */
+  /** Default: the addon that came with the package or was built with `npm run build:accelerator`. */
   readonly file?: string | undefined;
-  /** Where the check's verdict is remembered; by default `.cache/deskbell` in the home directory. */
+  /** Caches the check's result. Default: `.cache/deskbell` in the home directory. */
   readonly cacheFolder?: string | undefined;
 }
 
-/** Loads the accelerator. Each thread loads its own; the first on a machine takes half a second to check it. */
+/** Loads the accelerator. Each thread loads its own; the first check on a machine takes half a second. */
 export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
   const { fastest = 'multi-buffer', file = addonFile(), cacheFolder } = options;
   if (fastest === 'builtin') return builtin();
@@ -66,7 +68,7 @@ export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
   }
 }
 
-/** @param reason why nothing faster is used; absent if that is what was asked for */
+/** @param reason why a faster method is not used; absent if the caller asked for this one */
 function builtin(reason?: string): Accelerator {
   return {
     method: 'builtin',

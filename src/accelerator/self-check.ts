@@ -1,6 +1,7 @@
-// What an addon must show before it may encrypt: the example of RFC 8291 at each place of a batch, agreement with the
-// builtin way on random messages for every size of a batch, fresh keys and salts, and that it refuses what the builtin
-// way refuses without affecting the other messages. Eight at a time it must also give the bytes that OpenSSL gives.
+// Tests an addon before it may encrypt. It must reproduce the example of RFC 8291 at each place of a batch, encrypt
+// random messages in batches of every size so that they can be decrypted, use fresh keys and salts, and refuse what
+// the builtin method refuses without affecting other messages. `multi-buffer` must also give the same bytes as
+// OpenSSL.
 import { randomBytes } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -21,20 +22,24 @@ const vector = {
 };
 const plaintextLengths = [0, 1, 41, 218, 219, 1000, maxPlaintextBytes - 1, maxPlaintextBytes];
 const maxBatch = 64;
-/** Two groups of eight and three left over: every way through the addon. */
+/** Two groups of eight and three left over, to reach every branch of the addon. */
 const mixedBatch = 19;
 
-/** How the fault of an addon begins that may be used, but not eight at a time. */
+/** Prefix of a fault that only rules out running eight key agreements at a time. */
 export const eightAtATime = 'eight at a time, ';
-/** The first and the last private keys; 2 and the order minus 2 meet an exception of the formulas and so go to OpenSSL. */
+/**
+ * The smallest private keys and their negatives. 2 and the order minus 2 hit the exception that falls back to
+ * OpenSSL.
+ */
 const edgeKeys = [1n, 2n, 3n];
 /** SEC 2 §2.4.2: the order of the group. */
 const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
 /**
- * Looks for a fault, by each method that the addon offers here. Takes about a fifth of a second.
+ * Looks for a fault with each method that the addon offers on this machine. Takes about a fifth of a second.
  *
- * @returns why the addon must not be used, or, with `eightAtATime` before it, why not that way; `undefined` if it may
+ * @returns why the addon must not be used; with the prefix `eightAtATime`, only that method is ruled out; `undefined`
+ *   if there is no fault
  */
 export function findFault(addon: Addon): string | undefined {
   const fault = tell(() => findFaultOfMethod({ addon, usesMultiBuffer: false }));
@@ -55,7 +60,7 @@ function tell(check: () => string | undefined): string | undefined {
   }
 }
 
-/** The public keys and the secrets of a full batch, held against OpenSSL's: a body has the one, and is encrypted with the other. */
+/** Compares public keys and secrets of a full batch with OpenSSL's, by comparing bodies, which depend on both. */
 function findDifference(addon: Addon): string | undefined {
   const edges = edgeKeys.flatMap((key) => [key, order - key]);
   const fixed = Array.from({ length: maxBatch }, (_, index) => {
@@ -73,7 +78,7 @@ function findDifference(addon: Addon): string | undefined {
   return isEqual ? undefined : 'it gives other public keys or secrets than OpenSSL';
 }
 
-/** The part of the check that takes a millisecond: the example of RFC 8291 at each place of a batch. */
+/** Encrypts the example of RFC 8291 at each place of a batch. Takes a millisecond. */
 export function reproducesVector(method: AddonMethod): boolean {
   const fixed = Buffer.concat([decode(vector.salt), decode(vector.privateKey)]);
   const message = {
@@ -106,7 +111,7 @@ function isReadable(encryptBatch: EncryptBatch, receivers: readonly UserAgentKey
     plaintext: randomBytes(plaintextLengths[(index + receivers.length) % plaintextLengths.length]!),
     subscription,
   }));
-  // decryption takes longer than encryption: each place is read in one batch of eight, the first and the last in all
+  // decryption is slow: check the first and last message of each batch; the others get their turn once in eight batches
   return encryptBatch(messages).every((body, index) => {
     const isRead = index === 0 || index === receivers.length - 1 || (index + receivers.length) % 8 === 0;
     return !isRead || messages[index]!.plaintext.equals(decryptPushMessage(orThrow(body), receivers[index]!));
@@ -123,7 +128,10 @@ function isFresh(encryptBatch: EncryptBatch, receivers: readonly UserAgentKeys[]
   return salts.size === bodies.length && publicKeys.size === bodies.length;
 }
 
-/** Puts bad points at each place: each must be refused as by the builtin way, and the others encrypted. */
+/**
+ * Puts bad points at each place of a batch. The addon must refuse each one as the builtin method does, and still
+ * encrypt the others.
+ */
 function findAdmittedPoint(
   encryptBatch: EncryptBatch,
   receivers: readonly UserAgentKeys[],

@@ -1,5 +1,4 @@
-// Small files that only their owner may read. A crash while writing leaves the old file or the new one, never half of
-// one.
+// Small files that only their owner can read. A crash while writing leaves either the old file or the new one.
 import { randomBytes } from 'node:crypto';
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { type FileHandle, link, open, rename, rm, writeFile } from 'node:fs/promises';
@@ -7,14 +6,14 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 const ownerOnly = 0o600;
-/** A hundred times what any of them needs. */
+/** About a hundred times the size of the largest such file. */
 const maxFileBytes = 16_384;
 
 /**
- * Writes under a temporary name, syncs, and renames in one step.
+ * Writes a file under a temporary name, syncs it, and renames it in one step.
  *
- * @param options `replace`: an existing file is replaced
- * @returns false if the file exists and may not be replaced
+ * @param options `replace`: replace an existing file
+ * @returns false if the file exists and `replace` is off
  * @throws {DeskbellError} ERR_FILE, ERR_DATA_EXPOSED, ERR_DATA_OWNER
  */
 export async function writePrivateFile(
@@ -27,9 +26,9 @@ export async function writePrivateFile(
 }
 
 /**
- * As `writePrivateFile`, for a file that `fill` writes under the temporary name.
+ * Like `writePrivateFile`, but `fill` writes the content to the temporary path.
  *
- * @throws {DeskbellError} ERR_FILE, and DeskbellErrors of `fill`
+ * @throws {DeskbellError} ERR_FILE, and errors that `fill` throws
  */
 export async function createPrivateFile(
   path: string,
@@ -76,10 +75,12 @@ export async function removePrivateFile(path: string): Promise<void> {
 }
 
 /**
- * @param advice what to do if it cannot be a file of ours
- * @returns `undefined` if there is none
- * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED if group or others have a right to it, ERR_DATA_EXPOSED if they can
- *   replace it, ERR_DATA_OWNER if it is another user's, ERR_KEY_FILE_CORRUPT if it is not a regular file or is too
+ * Reads a file after checking its owner and permissions.
+ *
+ * @param advice ends the error message if the file is not usable: says what to do
+ * @returns `undefined` if there is no file
+ * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED if group or others have access to it, ERR_DATA_EXPOSED if they can
+ *   replace it, ERR_DATA_OWNER if another user owns it, ERR_KEY_FILE_CORRUPT if it is not a regular file or is too
  *   large, ERR_FILE if it cannot be read
  */
 export async function readPrivateFile(path: string, advice: string): Promise<string | undefined> {
@@ -106,7 +107,7 @@ export async function readPrivateFile(path: string, advice: string): Promise<str
   }
 }
 
-/** O_NONBLOCK: does not wait for the other end of a FIFO. */
+/** Opens with O_NONBLOCK, because opening a FIFO would otherwise wait for a writer. */
 async function openUnlessMissing(path: string, advice: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -119,7 +120,7 @@ async function openUnlessMissing(path: string, advice: string): Promise<FileHand
   }
 }
 
-/** `link` fails if the name is taken, and `rename` does not: of two simultaneous first runs, one writes. */
+/** Uses `link`, which fails if the name is taken. With `rename`, two simultaneous first runs would both write. */
 export async function linkUnlessThere(temporary: string, path: string): Promise<boolean> {
   try {
     await link(temporary, path);
@@ -130,7 +131,7 @@ export async function linkUnlessThere(temporary: string, path: string): Promise<
   }
 }
 
-/** The new name survives a power failure only if the folder is synced too. */
+/** Without this sync, a power failure can lose the new name. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const directory = await open(path, 'r');
@@ -160,7 +161,7 @@ const group = 0o070;
 
 const directoriesOfGroups = new Set<string>();
 
-/** Lets the group of a directory use its files from now on: Kubernetes' `fsGroup` grants these rights at each start. */
+/** Allows group access in a directory from now on. Kubernetes' `fsGroup` grants these rights each time a pod starts. */
 export function allowGroupAccess(directory: string): void {
   directoriesOfGroups.add(resolve(directory));
 }
@@ -168,12 +169,12 @@ export function allowGroupAccess(directory: string): void {
 const rightsToRefuse = (rights: number, directory: string): number =>
   directoriesOfGroups.has(resolve(directory)) ? rights & ~group : rights;
 
-/** True if group or others have a right to the file that they should not have. Windows has no file modes. */
+/** True if group or others have access that they should not have. Always false on Windows, which has no file modes. */
 export function isOpenToOthers(path: string, { mode }: Pick<Stats, 'mode'>): boolean {
   return (mode & rightsToRefuse(groupAndOthers, dirname(path))) !== 0 && process.platform !== 'win32';
 }
 
-/** Octal, as for `chmod`: `0644`. */
+/** Formats the mode as `chmod` takes it, such as `0644`. */
 export function formatMode({ mode }: Pick<Stats, 'mode'>): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
 }
@@ -186,7 +187,7 @@ export function fileKind(stats: Stats): string {
 }
 
 /**
- * Checks that this user or root owns the file, since an owner can change it whatever its mode is.
+ * Checks that this user or root owns the file, because an owner can always change it.
  *
  * @throws {DeskbellError} ERR_DATA_OWNER
  */

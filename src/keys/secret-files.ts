@@ -1,4 +1,4 @@
-// The secrets of a data directory, and all of them together for backup and restore.
+// The secret files of a data directory, and functions that read and write all of them for backup and restore.
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -8,14 +8,14 @@ import { listPairFiles, pairAdvice, pairFile, vapidFileName } from './vapid-key-
 
 const secretBytes = 32;
 
-/** Files with `secretBytes` in base64url, and what is lost with each. */
+/** The files that hold one secret of `secretBytes` in base64url, and what happens if each is lost. */
 const secretLosses = {
   /** Encrypts session cookies of the demonstration API, and hashes people's names in the audit. */
   'session-key': 'all sessions end, except those of the console, and the audit names people by other hashes',
   'receipt-key': 'receipts of messages that were sent before are refused',
   /** Signs subscriber tokens (HS256). */
   'subscriber-token-key': 'subscriber tokens are refused until your backend has the new one',
-  /** Signs what the operator's webhook sends. */
+  /** Signs the webhook's requests. */
   'webhook-secret': 'receivers of the webhook refuse its events until they have the new one',
 } as const;
 
@@ -38,8 +38,8 @@ const fixedNames: readonly string[] = [vapidFileName, ...secretFileNames];
 export const isSecretFile = (name: string): boolean => fixedNames.includes(name) || pairFile.test(name);
 
 /**
- * Reads all secrets that exist. It reads `vapid-keys.json` before listing the pairs' files: a rotation writes the
- * former pair to its own file before it replaces `vapid-keys.json`.
+ * Reads all secrets that exist. It reads `vapid-keys.json` before it lists the files of the pairs, because a rotation
+ * writes the former pair to its own file before it replaces `vapid-keys.json`.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED, ERR_KEY_FILE_CORRUPT, ERR_DATA_EXPOSED, ERR_FILE
  */
@@ -58,7 +58,7 @@ async function readFiles(directory: string, names: readonly string[]): Promise<r
   });
 }
 
-/** @throws {DeskbellError} ERR_KEY_FILE_EXISTS if a file exists with another content, ERR_FILE */
+/** @throws {DeskbellError} ERR_KEY_FILE_EXISTS if a file exists with different content, ERR_FILE */
 export async function writeSecretFiles(directory: string, files: readonly SecretFile[]): Promise<void> {
   for (const { name, text } of files) {
     const path = join(directory, name);
@@ -72,7 +72,7 @@ export async function writeSecretFiles(directory: string, files: readonly Secret
 }
 
 /**
- * Reads a secret of 32 bytes; creates it if there is none, which loses only what `secretLosses` says.
+ * Reads a secret of 32 bytes, or creates it if there is none. `secretLosses` says what a new one invalidates.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
@@ -104,9 +104,9 @@ export async function checkSecrets(directory: string): Promise<void> {
   for (const name of secretFileNames) await readSecret(directory, name);
 }
 
-// Operators' tokens: 32 random bytes, of which only the SHA-256 is stored; slow hashes are for guessable secrets.
+// Operators' tokens are 32 random bytes; only the SHA-256 is stored. Slow hashes are only needed for guessable secrets.
 
-/** Identifies the token to people and to scanners for leaked secrets. */
+/** Lets people and scanners for leaked secrets recognise a token. */
 const prefix = 'deskbell_op_';
 
 /** @returns the token, shown once, and the hash to store */

@@ -1,4 +1,4 @@
-// The current VAPID pair. It is never replaced silently: a new pair would lose every subscriber.
+// The current VAPID pair. It is never replaced silently, because a new pair would lose every subscriber.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -6,13 +6,14 @@ import { countOf } from '../errors/format-count.ts';
 import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../protocol/vapid.ts';
 import { readPrivateFile, removePrivateFile, unusableError, writePrivateFile } from './private-file.ts';
 
-/** `{"publicKey": "…", "privateKey": "…"}`, like the files of other web push tools. */
+/** Contains `{"publicKey": "…", "privateKey": "…"}`, like the key files of other Web Push tools. */
 export const vapidFileName = 'vapid-keys.json';
 export const pairAdvice = 'Restore it from a backup; a new pair would lose every subscriber.';
 /**
- * Reads the VAPID pair of a data directory.
+ * Reads the current VAPID pair of a data directory.
  *
- * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED,
+ *   ERR_FILE
  */
 export async function readKeyFile(directory: string): Promise<VapidKeys> {
   const keys = await readPairFile(join(directory, vapidFileName));
@@ -21,7 +22,7 @@ export async function readKeyFile(directory: string): Promise<VapidKeys> {
 }
 
 /**
- * Reads the VAPID pair; creates one if there is none. Call it only if no subscription can be lost by a new pair.
+ * Reads the current VAPID pair, or creates one. Call it only if a new pair cannot lose subscriptions.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
@@ -33,7 +34,11 @@ export async function loadOrCreateKeyFile(directory: string): Promise<VapidKeys>
   return isWritten ? created : readKeyFile(directory);
 }
 
-/** `force` replaces an existing pair. @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID */
+/**
+ * Writes the current pair. `force` replaces an existing one.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID
+ */
 export async function writeKeyFile(
   directory: string,
   keys: VapidKeys,
@@ -54,7 +59,10 @@ export async function readPairFile(path: string): Promise<VapidKeys | undefined>
   return text === undefined ? undefined : parsePair(text, path);
 }
 
-/** @returns false if the file exists and may not be replaced @throws {DeskbellError} ERR_FILE */
+/**
+ * @returns false if the file exists and may not be replaced
+ * @throws {DeskbellError} ERR_FILE
+ */
 function writePairFile(
   path: string,
   keys: VapidKeys,
@@ -76,10 +84,10 @@ function parsePair(text: string, path: string): VapidKeys {
   }
 }
 
-// All VAPID pairs of a data directory. Each has its own file, written before any service offers its public key, so
-// concurrent changes lose no pair. `vapid-keys.json` is a copy of the current pair, for other tools.
+// All VAPID pairs of a data directory. Each pair is written to its own file before a service offers its public key,
+// so concurrent changes lose no pair. `vapid-keys.json` is a copy of the current pair for other tools.
 
-/** Characters of the public key: 15 bytes of its point tell pairs apart. */
+/** File names contain this many characters of the public key: 15 bytes are enough to tell pairs apart. */
 const nameLength = 21;
 export const pairFile = new RegExp(`^vapid-keys-[\\w-]{${nameLength}}\\.json$`);
 
@@ -87,9 +95,10 @@ const pathOf = (directory: string, publicKey: string): string =>
   join(directory, `vapid-keys-${publicKey.slice(0, nameLength)}.json`);
 
 /**
- * Reads all pairs; that of `vapid-keys.json` comes first.
+ * Reads all pairs. The one in `vapid-keys.json` comes first.
  *
- * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED,
+ *   ERR_FILE
  */
 export async function readKeyRing(directory: string): Promise<readonly VapidKeys[]> {
   const ring = new Map<string, VapidKeys>();
@@ -97,7 +106,7 @@ export async function readKeyRing(directory: string): Promise<readonly VapidKeys
   ring.set(first.publicKey, first);
   for (const name of await listPairFiles(directory)) {
     const keys = await readPairFile(join(directory, name));
-    // a file may have been removed since the folder was listed
+    // another process may have removed the file since the folder was listed
     if (keys !== undefined) ring.set(keys.publicKey, keys);
   }
   return [...ring.values()];
@@ -108,9 +117,9 @@ export async function addKeyPair(directory: string, keys: VapidKeys): Promise<vo
 }
 
 /**
- * Makes `vapid-keys.json` a copy of this pair; the former pair keeps its own file.
+ * Copies this pair to `vapid-keys.json`. The former pair keeps its own file.
  *
- * @throws {DeskbellError} as `readKeyRing` does
+ * @throws {DeskbellError} the same errors as `readKeyRing`
  */
 export async function copyCurrentPair(directory: string, keys: VapidKeys): Promise<void> {
   const former = await readKeyFile(directory);
@@ -133,11 +142,11 @@ export async function listPairFiles(directory: string): Promise<readonly string[
   }
 }
 
-// Finds VAPID pairs that subscriptions need but no key file has: without the private key nothing can be sent to them.
+// Finds VAPID pairs that subscriptions need but no key file has. Without the private key, nothing can be sent to them.
 
 interface KnownKey {
   readonly publicKey: string;
-  /** `undefined` for a key that was never ours; `retired` if its private key was removed on purpose. */
+  /** `undefined`: never ours. `retired`: its private key was removed on purpose. */
   readonly state: 'next' | 'current' | 'previous' | 'retired' | undefined;
 }
 
@@ -145,7 +154,10 @@ export interface MissingKey extends KnownKey {
   readonly subscriptions: number;
 }
 
-/** @param counts subscriptions by public key @param ring the pairs of the key files */
+/**
+ * @param counts subscriptions by public key
+ * @param ring the pairs in the key files
+ */
 export function findMissingKeys(
   known: readonly KnownKey[],
   counts: ReadonlyMap<string, number>,

@@ -1,4 +1,4 @@
-// `deskbell/web-push`: a replacement for the npm package `web-push`, with its functions, options, results and errors.
+// `deskbell/web-push` replaces the npm package `web-push`: the same functions, options, results and errors.
 // docs/migrating-from-web-push.md lists the differences.
 //
 //   import webPush from 'deskbell/web-push';
@@ -36,7 +36,7 @@ const defaults = () => ({ gcmAPIKey, vapidDetails, transport: process.env['DESKB
 /**
  * Sets the API key for endpoints of Google Cloud Messaging, which has been shut down.
  *
- * @param apiKey `null` for none
+ * @param apiKey `null` removes it
  * @throws {Error} if it is neither a string nor `null`
  */
 export function setGCMAPIKey(apiKey: string | null): void {
@@ -46,9 +46,9 @@ export function setGCMAPIKey(apiKey: string | null): void {
 }
 
 /**
- * Sets the key pair and contact for messages whose options have none.
+ * Sets the default key pair and contact.
  *
- * @param subject `mailto:` or `https:` URI; `null` as the only argument for none
+ * @param subject `mailto:` or `https:` URI; `null` as the only argument removes them
  * @throws {Error} saying which part is wrong
  */
 export function setVapidDetails(subject: string, publicKey: string, privateKey: string): void;
@@ -64,15 +64,15 @@ export function setVapidDetails(...details: [null] | [string, string, string]): 
 }
 
 /**
- * Refuses endpoints whose host has an address that is not public. Off by default, as the original has no such guard.
- * Turn it on if endpoints come from strangers, who could otherwise direct requests into your own network.
+ * Refuses endpoints whose host has an address that is not public. Off by default, because `web-push` has no such
+ * guard. Turn it on if endpoints come from strangers, who could otherwise direct requests into your own network.
  */
 export function setAddressGuard(isOn: boolean): void {
   isGuarded = isOn;
 }
 
 /**
- * The request that `sendNotification` would send.
+ * Returns the request that `sendNotification` would send.
  *
  * @throws {Error} saying what is wrong with the subscription, the payload or an option
  */
@@ -105,8 +105,8 @@ export function generateRequestDetails(
  * @example
  * webPush.setVapidDetails('mailto:you@example.org', publicKey, privateKey);
  * await webPush.sendNotification(subscription, JSON.stringify({ title: 'Hello', message: 'Backups are done' }));
- * @throws {WebPushError} the push service answered with a status outside 200 to 299
- * @throws {Error} if the input is wrong (the message says what), or the one that Node gives for a connection, TLS or a time-out
+ * @throws {WebPushError} if the push service answers with a status outside 200 to 299
+ * @throws {Error} if the input is wrong (the message says what), or Node's error for a connection, TLS or a time-out
  */
 export async function sendNotification(
   subscription: PushSubscription,
@@ -132,7 +132,7 @@ const webPush = {
   supportedUrgency,
 };
 
-// A namespace cannot export another module's names without declaring them.
+// The namespace has to declare each type again: it cannot export names of another module.
 /* oxlint-disable no-shadow */
 declare namespace webPush {
   export type ContentEncoding = types.ContentEncoding;

@@ -1,10 +1,11 @@
-// Sends over our transport: the messages of one turn of the event loop are encrypted in one batch and written together.
+// Sends over Deskbell's transport. The messages of one turn of the event loop are encrypted in one batch and written
+// together. *The original* in this folder is the npm package `web-push`.
 //
-// prepared → WAITING (its push service has `maxHandedOver` messages already) → gathered → encrypted → transport →
+// prepared → WAITING (while its push service has `maxHandedOver` messages) → gathered → encrypted → transport →
 // result
 //
-// As with the original, an application may start any number of messages at once. Those that wait hold no connection and
-// no encrypted body, and their time-out has not started.
+// As with the original, an application may start any number of messages at once. Waiting messages hold no connection
+// and no encrypted body, and their time-out has not started.
 import https, { type Agent } from 'node:https';
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { gatherTurn } from '../delivery/single/gather.ts';
@@ -60,7 +61,7 @@ export function createPushClient() {
       return;
     }
     const request = {
-      // The original connects with TLS whatever the scheme is.
+      // The original always connects with TLS, whatever the scheme.
       origin: `https://${url.host.replace(/:443$/, '')}`,
       path: url.pathname + url.search,
       headers: share(fields),
@@ -109,7 +110,7 @@ export function createPushClient() {
 
 const isTimeout = (ms: number | undefined): boolean => ms === undefined || (ms > 0 && ms <= maxTimeoutMs);
 
-/** A time-out bounds connecting and the answer, so each value needs its own transport. */
+/** Keeps one transport for each pair of time-out and address guard, because a transport cannot change either. */
 function createTransports() {
   const transports = new Map<string, Transport>();
   return (timeoutMs: number | undefined, isGuarded: boolean): Transport => {
@@ -130,7 +131,9 @@ function createTransports() {
   };
 }
 
-/** Encrypts in one batch. A message that the batch refuses is encrypted as in the original, or fails with its error. */
+/**
+ * Encrypts in one batch. If the batch refuses a message, it is encrypted as in the original, or fails with its error.
+ */
 function encryptAll(
   messages: readonly Waiting[],
   encryptBatch: EncryptBatch,
@@ -168,7 +171,7 @@ const maxSharedHeaders = 256;
 /**
  * Converts header fields for the transport. If two differ only in case, the last one counts, as in Node.
  *
- * @returns `undefined` if the transport cannot send one of them: then Node's client sends it or reports the error
+ * @returns `undefined` if the transport cannot send one of them; Node's client then sends it or reports the error
  */
 function readFields(headers: Readonly<Record<string, unknown>>): PushHeaders | undefined {
   const fields: Record<string, string> = {};
@@ -180,7 +183,7 @@ function readFields(headers: Readonly<Record<string, unknown>>): PushHeaders | u
   return checkHeaders(fields) === undefined ? fields : undefined;
 }
 
-/** Returns the same object for equal header fields: the transport encodes an object once. */
+/** Returns the same object for equal header fields, because the transport encodes each object only once. */
 function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
   const shared = new Map<string, PushHeaders>();
   return (fields) => {
@@ -193,12 +196,12 @@ function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
   };
 }
 
-// Sends a request over HTTP/1.1 with Node's own client, as the original does: if asked to, with an agent or a proxy,
-// and if the transport does not take the request.
+// Sends a request over HTTP/1.1 with Node's own client, as the original does. Used on request, with an agent or a
+// proxy, and if the transport does not accept the request.
 
 /**
- * @param isGuarded connect only to public addresses; a proxy resolves the name by itself
- * @throws {WebPushError} the status is outside 200 to 299
+ * @param isGuarded connect only to public addresses; a proxy resolves names itself
+ * @throws {WebPushError} if the status is outside 200 to 299
  * @throws {Error} from Node: connection, TLS, time-out
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED
  */
@@ -210,7 +213,7 @@ async function sendWithNodeHttps(details: BuiltRequest, isGuarded: boolean): Pro
   const agent = proxy === undefined ? details.agent : await createProxyAgent(proxy);
   const target = { hostname, port, path: pathname + search, method, headers };
   return new Promise((resolve, reject) => {
-    // https.request is read at each call, since applications' tests replace it
+    // look up https.request at each call, because applications' tests replace it
     const request = https.request({ ...target, agent, timeout, ...(lookup && { lookup }) }, (response) => {
       let text = '';
       response.setEncoding('utf8');

@@ -1,6 +1,6 @@
-// Encryption as in the original, with the same package: both content encodings, any length, an `auth` longer than 16
-// bytes. push-client.ts uses it for messages that its batch refuses. Error texts are the original's, since applications
-// compare them.
+// Encrypts as the original does, with the same package: both content encodings, any length, and an `auth` longer than
+// 16 bytes. push-client.ts uses it for messages that its batch refuses. Error texts are the original's, because
+// applications compare them.
 import { createECDH, randomBytes } from 'node:crypto';
 import { Agent } from 'node:https';
 import { createRequire } from 'node:module';
@@ -22,7 +22,7 @@ import {
 } from './types.ts';
 import { createTokenCache, isBase64url, supportedContentEncodings } from './vapid.ts';
 
-/** The package has no types. */
+/** The package `http_ece` has no types. */
 interface HttpEce {
   encrypt(plaintext: Buffer, parameters: Readonly<Record<string, unknown>>): Buffer;
 }
@@ -34,7 +34,8 @@ const httpEce = createRequire(import.meta.url)('http_ece') as HttpEce;
  *
  * @param userPublicKey `p256dh`, base64url
  * @param userAuth `auth`, base64url
- * @returns for `aesgcm`, send public key and salt in header fields; `cipherText` of `aes128gcm` includes them
+ * @returns for `aesgcm`, send the public key and the salt in header fields; for `aes128gcm`, `cipherText` includes
+ *   them
  * @throws {Error}
  * @see RFC 8291 §3, §4
  */
@@ -75,13 +76,13 @@ function checkEncryptionArguments(userPublicKey: unknown, userAuth: unknown, pay
   ensure(isPayload, 'Payload must be either a string or a Node Buffer.');
 }
 
-// Reads, refuses and ignores options as the original does, with its texts, since applications compare them, and makes the request of one
-// push message: with its body, or with the encryption left to a batch.
+// Builds the request for one push message, with its body or, if a batch is to encrypt it, without. It reads, refuses
+// and ignores options as the original does, with the same error texts, because applications compare them.
 
 interface Defaults {
   readonly gcmAPIKey: string | null | undefined;
   readonly vapidDetails: VapidDetails | null | undefined;
-  /** DESKBELL_WEB_PUSH_TRANSPORT */
+  /** The environment variable DESKBELL_WEB_PUSH_TRANSPORT. */
   readonly transport: string | undefined;
 }
 
@@ -109,7 +110,7 @@ function readOptions(options: RequestOptions | undefined, defaults: Defaults) {
       `'${name}' is an invalid option. The valid options are ['${valid}'].`,
     );
   }
-  // The original's order decides which of two faults is reported.
+  // If there are two faults, the original's order of checks decides which one is reported.
   const headers = readHeaders(given);
   const ttlSeconds = readTtl(given.TTL);
   const contentEncoding = given.contentEncoding || supportedContentEncodings.AES_128_GCM;
@@ -122,7 +123,7 @@ function readOptions(options: RequestOptions | undefined, defaults: Defaults) {
   return {
     headers,
     gcmAPIKey: given.gcmAPIKey || defaults.gcmAPIKey,
-    // `null` and '' send without VAPID.
+    // `null` and '' mean: send without VAPID.
     vapidDetails: given.vapidDetails === undefined ? defaults.vapidDetails : given.vapidDetails,
     ttlSeconds,
     contentEncoding,
@@ -199,13 +200,13 @@ export interface Plaintext {
   readonly keys: PushSubscription['keys'];
 }
 
-/** `RequestDetails` with the true type of its header fields. */
+/** `RequestDetails` with the actual type of the header fields. */
 export interface BuiltRequest extends Omit<RequestDetails, 'headers'> {
   headers: Record<string, string | number>;
 }
 
 export interface PreparedRequest {
-  /** If there is a `plaintext`, body and length are still missing. */
+  /** Lacks body and length if there is a `plaintext`. */
   readonly details: BuiltRequest;
   readonly plaintext: Plaintext | undefined;
   readonly transport: TransportName;
@@ -214,9 +215,9 @@ export interface PreparedRequest {
 const getCachedVapidHeaders = createTokenCache();
 
 /**
- * Checks everything and makes the header fields.
+ * Checks all arguments and makes the header fields.
  *
- * @throws {Error} with the texts of the original, since applications compare them
+ * @throws {Error} with the original's texts, because applications compare them
  */
 export function prepareRequest(
   subscription: PushSubscription,
@@ -252,7 +253,7 @@ export function prepareRequest(
   return { details, plaintext: isAesgcm ? undefined : plaintext, transport: read.transport };
 }
 
-/** @throws {Error} the subscription's key is not a point on the curve */
+/** @throws {Error} if the subscription's key is not a point on the curve */
 export function completeRequest({ details, plaintext }: PreparedRequest): BuiltRequest {
   if (plaintext === undefined) return details;
   encryptBody(details, plaintext, supportedContentEncodings.AES_128_GCM);
@@ -283,7 +284,7 @@ function encryptAesgcm(details: BuiltRequest, plaintext: Plaintext): void {
   details.headers['Crypto-Key'] = `dh=${localPublicKey.toString('base64url')}`;
 }
 
-/** Google's endpoints from before VAPID take an API key. */
+/** Google's endpoints from before VAPID need an API key. */
 function addAuthorization(
   { headers, endpoint }: BuiltRequest,
   { gcmAPIKey, vapidDetails, contentEncoding }: ReadOptions,
@@ -308,7 +309,7 @@ function addAuthorization(
   }
 }
 
-/** The original also parses a text without a scheme, and finds neither scheme nor host. */
+/** The original also parses a text without a scheme; it then finds neither scheme nor host. */
 function audienceOf(endpoint: string): string {
   if (!/^[a-z][a-z\d+.-]*:/i.test(endpoint)) return 'null//null';
   const { protocol, host } = new URL(endpoint);

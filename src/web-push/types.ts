@@ -1,4 +1,4 @@
-// The types of `@types/web-push`. As there, members are mutable: applications complete options step by step.
+// The types of `@types/web-push`. Members are mutable as there, because applications fill in options step by step.
 import type { Agent, AgentOptions } from 'node:https';
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Urgency } from '../protocol/request.ts';
@@ -13,13 +13,13 @@ export interface PushSubscription {
   keys: { p256dh: string; auth: string };
 }
 
-/** A P-256 pair, both halves in unpadded base64url. */
+/** A P-256 pair. Both keys are unpadded base64url. */
 export interface VapidKeys {
   publicKey: string;
   privateKey: string;
 }
 
-/** A pair and a contact for the push service. */
+/** A key pair and a contact for the push service. */
 export interface VapidDetails {
   /** `mailto:` or `https:` URI. */
   subject: string;
@@ -32,49 +32,46 @@ export type ContentEncoding = 'aesgcm' | 'aes128gcm';
 /** Header fields by name. */
 export type Headers = Record<string, string>;
 
-/**
- * A proxy, as in the package `https-proxy-agent`: `host` is required, and so is `port`, unless it is the protocol's
- * default.
- */
+/** A proxy, as in the package `https-proxy-agent`. `host` is required; `port` is optional if it is the default one. */
 export type HttpsProxyAgentOptions = AgentOptions & {
   headers?: Headers | undefined;
   protocol?: string | undefined;
 };
 
-/** How messages travel: over Deskbell's transport, or with Node's `https.request`. */
+/** How messages are sent: over Deskbell's transport, or with Node's `https.request`. */
 export type TransportName = 'deskbell' | 'node';
 
 /** Options of one message. */
 export interface RequestOptions {
   headers?: Headers | undefined;
   gcmAPIKey?: string | undefined;
-  /** Replaces those of `setVapidDetails`; `null` sends without. */
+  /** Replaces the details of `setVapidDetails`; `null` sends without VAPID. */
   vapidDetails?: VapidDetails | null | undefined;
-  /** Milliseconds without progress after which the request fails; 0 or nothing for the transport's default. */
+  /** The request fails after this many milliseconds without progress. 0 or absent: the transport's default. */
   timeout?: number | undefined;
-  /** Seconds for which the push service keeps the message; four weeks by default. */
+  /** Seconds for which the push service keeps the message. Default: four weeks. */
   TTL?: number | undefined;
-  /** `aes128gcm` by default. */
+  /** Default: `aes128gcm`. */
   contentEncoding?: ContentEncoding | undefined;
-  /** `normal` by default. */
+  /** Default: `normal`. */
   urgency?: Urgency | undefined;
-  /** At most 32 characters of base64url. */
+  /** At most 32 base64url characters. */
   topic?: string | undefined;
-  /** A proxy's URL or description. Node's own client then sends the request over HTTP/1.1. */
+  /** URL or options of a proxy. Node's own client then sends the request over HTTP/1.1. */
   proxy?: string | HttpsProxyAgentOptions | undefined;
   /** Node's own client then sends the request over HTTP/1.1. */
   agent?: Agent | undefined;
   /**
    * `node` sends with Node's `https.request`, which tests can replace. Default: the environment variable
-   * DESKBELL_WEB_PUSH_TRANSPORT, else `deskbell`.
+   * DESKBELL_WEB_PUSH_TRANSPORT, otherwise `deskbell`.
    */
   transport?: TransportName | undefined;
 }
 
-/** The request of one message, as `generateRequestDetails` returns it. */
+/** The request for one message, as `generateRequestDetails` returns it. */
 export interface RequestDetails {
   method: 'POST';
-  /** Like in the original, `TTL` and `Content-Length` are numbers, whatever the type says. */
+  /** As in the original, `TTL` and `Content-Length` are numbers, whatever the type says. */
   headers: Headers;
   body: Buffer | null;
   endpoint: string;
@@ -99,16 +96,16 @@ export interface EncryptionResult {
   cipherText: Buffer;
 }
 
-// Errors as in the original. Their texts stay the same, since applications compare them.
+// The original's errors, with the same texts, because applications compare them.
 
 export class WebPushError extends Error {
   override readonly name: string = 'WebPushError';
-  /** An own property, so that the error's JSON has it. */
+  /** Own property, so that JSON.stringify includes it. */
   override readonly message: string;
   readonly statusCode: number;
   readonly headers: Headers;
   readonly body: string;
-  /** The whole endpoint, as in the original. Do not log it: whoever knows it can send to the browser. */
+  /** The whole endpoint, as in the original. Do not log it: anyone who knows it can send to the browser. */
   readonly endpoint: string;
 
   constructor(message: string, statusCode: number, headers: Headers, body: string, endpoint: string) {
@@ -131,7 +128,7 @@ export async function toResult(
   throw new WebPushError('Received unexpected response code', statusCode, headers, body, endpoint);
 }
 
-/** @throws {Error} as `toResult` does, or with a `code` of Node if there is no answer */
+/** @throws {Error} the same errors as `toResult`, or an error with a `code` of Node if there is no answer */
 export async function readResult(endpoint: string, result: TransportResult): Promise<SendResult> {
   if (result.kind === 'response') {
     const { status, headers, body } = result.response;
@@ -141,7 +138,7 @@ export async function readResult(endpoint: string, result: TransportResult): Pro
   throw new Error(`The transport deferred a message: ${result.reason}`);
 }
 
-/** Applications read the `code` of Node's errors. */
+/** Converts to Node's errors, because applications read their `code`. */
 export function toNodeError(error: DeskbellError): Error {
   if (error.code === 'ERR_TIMEOUT') return new Error('Socket timeout', { cause: error });
   if (Error.isError(error.cause)) return error.cause;

@@ -1,4 +1,4 @@
-// VAPID as in the original, with its texts and its checks, which are less strict than the rest of this package.
+// VAPID as in the original, with its error texts and its checks, which are less strict than elsewhere in Deskbell.
 import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto';
 import { curve, pointBytes, scalarBytes } from '../protocol/p256.ts';
 import {
@@ -77,13 +77,14 @@ export function getVapidHeaders(
   }
 }
 
-// ECPrivateKey (RFC 5915 §3) without a public key: version 1, the 32 bytes of the key, and the curve's object
-// identifier.
+// The DER bytes around the 32 bytes of the key in an ECPrivateKey (RFC 5915 §3) without a public key: version 1
+// before, the curve's object identifier after.
 const beforeKey = Buffer.from('30310201010420', 'hex');
 const afterKey = Buffer.from('a00a06082a8648ce3d030107', 'hex');
 
 /**
- * Like the original, accepts private keys that do not fit the public key, and numbers that are no key, such as zeros.
+ * Like the original, accepts private keys that do not match the public key, and numbers that are not valid keys, such
+ * as zeros.
  */
 function importPrivateKey(privateKey: string): KeyObject {
   const bytes = Buffer.from(privateKey, 'base64url');
@@ -145,20 +146,24 @@ function checkExpiration(expiration: number): void {
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
-/** How a body can be encrypted. */
+/** Values for `contentEncoding`. */
 export const supportedContentEncodings = { AES_GCM: 'aesgcm', AES_128_GCM: 'aes128gcm' } as const;
-/** How urgent a message can be. */
+/** Values for `urgency`. */
 export const supportedUrgency = { VERY_LOW: 'very-low', LOW: 'low', NORMAL: 'normal', HIGH: 'high' } as const;
 
-// Keeps VAPID header fields: a token is valid for hours, and signing one takes as long as encrypting a message.
+// Caches VAPID header fields: a token is valid for hours, and signing takes as long as encrypting a message.
 
 export type VapidHeaders = ReturnType<typeof getVapidHeaders>;
 
-/** Less than a token's twelve hours, in case the push service's clock is ahead. */
+/** Less than the twelve hours of a token, in case the push service's clock is ahead. */
 const cacheMs = 11 * 60 * 60 * 1000;
 const maxCached = 1024;
 
-/** Makes a `getVapidHeaders` that signs again after eleven hours. @param now milliseconds since 1970 */
+/**
+ * Makes a `getVapidHeaders` that signs again after eleven hours.
+ *
+ * @param now milliseconds since 1970
+ */
 export function createTokenCache(
   now: () => number = Date.now,
 ): (audience: string, details: VapidDetails, contentEncoding: ContentEncoding) => VapidHeaders {
@@ -167,7 +172,7 @@ export function createTokenCache(
     const key = JSON.stringify([audience, subject, publicKey, privateKey, contentEncoding]);
     const nowMs = now();
     const found = cached.get(key);
-    // A clock that was ahead when the token was signed must not keep it longer.
+    // If the clock was ahead when the token was signed, it must not be kept longer.
     if (found && nowMs >= found.signedAtMs && nowMs < found.signedAtMs + cacheMs) return found.headers;
     const headers = getVapidHeaders(audience, subject, publicKey, privateKey, contentEncoding);
     if (cached.size >= maxCached) cached.clear();
