@@ -1,5 +1,5 @@
-// The content coding `aes128gcm` (RFC 8188): salt, record size and key id, then records, each with its own nonce.
-// Encodes one record and decodes any number; the whole content is in memory.
+// The content coding `aes128gcm` (RFC 8188): a header with salt, record size and key id, then records, each with its
+// own nonce. Encodes a single record and decodes any number. The whole content is in memory.
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { pointBytes } from './p256.ts';
@@ -8,29 +8,29 @@ export const saltBytes = 16;
 /** salt(16) ‖ rs(4) ‖ idlen(1) */
 const fixedHeaderBytes = saltBytes + 4 + 1;
 const tagBytes = 16;
-/** Delimiter octet and authentication tag: the overhead of a record besides its padding. */
+/** A record's overhead apart from padding: the delimiter byte and the authentication tag. */
 const recordOverheadBytes = 1 + tagBytes;
-/** RFC 8188 §2: the delimiter of every record but the last, and of the last. */
+/** RFC 8188 §2: 2 marks the last record, 1 every other record. */
 const moreDelimiter = 1;
 const lastDelimiter = 2;
 
 const keyInfo = 'Content-Encoding: aes128gcm\0';
 const nonceInfo = 'Content-Encoding: nonce\0';
 
-/** What a content of one record is made from. Callers have checked all of it. */
+/** The input for a content of one record. Not checked here; callers check it. */
 export interface RecordParameters {
   readonly inputKeyingMaterial: Uint8Array;
-  /** 16 bytes, never used twice with the same keying material. */
+  /** 16 bytes. Never use the same salt twice with the same keying material. */
   readonly salt: Uint8Array;
-  /** At least 17 more than plaintext and padding. */
+  /** At least 17 more than the bytes of plaintext and padding. */
   readonly recordSizeBytes: number;
   /** At most 255 bytes. */
   readonly keyId: Uint8Array;
-  /** Zeros that hide the length. */
+  /** Number of zeros that hide the length. */
   readonly paddingBytes: number;
 }
 
-/** The header of a content and its length, after which the records begin. */
+/** The parsed header of a content. Records begin after `headerBytes`. */
 export interface Aes128gcmHeader {
   readonly salt: Uint8Array;
   readonly recordSizeBytes: number;
@@ -39,7 +39,7 @@ export interface Aes128gcmHeader {
 }
 
 /**
- * Encodes a content of one record, as a push message must be (RFC 8291 §4).
+ * Encodes a content of one record, as RFC 8291 §4 requires for a push message.
  *
  * @returns salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid ‖ record
  * @see RFC 8188 §2
@@ -90,7 +90,7 @@ export function readAes128gcmHeader(content: Uint8Array): Aes128gcmHeader {
 }
 
 /**
- * Decodes a content; refuses one that was cut off between two records.
+ * Decodes a content. Refuses one that was cut off between two records.
  *
  * @returns the plaintext without its padding
  * @throws {DeskbellError} ERR_DECRYPTION_FAILED
@@ -145,7 +145,7 @@ function deriveKeyAndNonce(
   };
 }
 
-/** RFC 8188 §2.3: the nonce of a record is the derived one xor its sequence number. */
+/** RFC 8188 §2.3: the nonce of a record is the derived nonce XOR its sequence number. */
 function recordNonce(nonce: Uint8Array, sequence: number): Uint8Array {
   if (sequence === 0) return nonce;
   const ofRecord = Uint8Array.from(nonce);
@@ -158,7 +158,7 @@ function failure(message: string, cause?: unknown): DeskbellError {
   return new DeskbellError('ERR_DECRYPTION_FAILED', message, { cause });
 }
 
-// What RFC 8291 adds to RFC 8188: the keying material of a push message, from the ECDH secret and the
+// RFC 8291's addition to RFC 8188: derives the keying material of a push message from the ECDH secret and the
 // subscription's authentication secret.
 
 /** `WebPush: info` ‖ 0x00 ‖ ua_public(65) ‖ as_public(65) */
@@ -170,7 +170,7 @@ const label = Buffer.from('WebPush: info\0');
  * @param ecdhSecret 32 bytes
  * @param auth 16 bytes
  * @param userAgentPublicKey the subscription's p256dh, 65 bytes
- * @param applicationServerPublicKey the message's own key, 65 bytes
+ * @param applicationServerPublicKey the key made for this message, 65 bytes
  * @returns 32 bytes
  * @see RFC 8291 §3.4
  */

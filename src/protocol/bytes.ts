@@ -1,4 +1,4 @@
-// base64 in both alphabets (RFC 4648 §4, §5). Decoding is strict; `Buffer` ignores what is not base64.
+// Base64 in both alphabets (RFC 4648 §4, §5). Decoding is strict, because `Buffer` ignores invalid characters.
 import { timingSafeEqual } from 'node:crypto';
 
 const standardAlphabet = /^[A-Za-z0-9+/]*$/;

@@ -1,5 +1,6 @@
-// Which endpoints are admitted: the browsers' own push services and those that the operator added, or any public host. The host is taken
-// from the parsed URL, never searched for in its text. The address that a host resolves to is checked when the connection is made.
+// Decides which endpoints are allowed: those of the browsers' own push services and of services that the operator
+// added, or those of any public host. The host comes from the parsed URL and is never searched for in the text. The
+// address that a host resolves to is checked later, when the connection is made.
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { cutText } from '../errors/untrusted-text.ts';
 import { type ParsedEndpoint, parseEndpoint, splitEndpoint } from './endpoint.ts';
@@ -7,40 +8,40 @@ import { anyPath, knownDomains, knownHosts, type KnownPaths } from './known-push
 
 export const maxEndpointLength = 4096;
 
-/** What is wrong with an endpoint: a `FieldError` without its place. */
+/** What is wrong with an endpoint: a `FieldError` without its `pointer`. */
 export type EndpointFault = Omit<FieldError, 'pointer'>;
 
-/** Push services to admit besides the known ones: a list, which may contain `public`, or `'public'` for that alone. */
+/** Push services to allow besides the known ones: a list that may contain `public`, or just `'public'`. */
 export type PushServices = 'public' | readonly string[];
 
-/** Which endpoints are admitted. Made by `createEndpointPolicy`. */
+/** Decides which endpoints are allowed. Made by `createEndpointPolicy`. */
 export interface EndpointPolicy {
-  /** What is wrong with an endpoint, or `undefined` if it is admitted. */
+  /** Returns what is wrong with an endpoint, or `undefined` if it is allowed. */
   check(endpoint: string): EndpointFault | undefined;
   /**
-   * Source of a regular expression (ECMA-262, flag `u`) for scheme, host and port of admitted endpoints, in normal form, with a lookahead
-   * for what must not follow.
+   * Source of a regular expression (ECMA-262, flag `u`) that matches the normalized scheme, host and port of allowed
+   * endpoints. It ends with a lookahead for what may follow.
    */
   readonly originPattern: string;
   /**
-   * False for a path that endpoints at a known push service do not currently have. Such an endpoint is admitted, because vendors change
-   * their paths, but many of them are a reason to look.
+   * False if a known push service does not currently use this path. Such an endpoint is still allowed, because
+   * vendors change their paths, but many of them are worth an alert.
    */
   hasKnownPath(endpoint: string): boolean;
-  /** True for an origin that the operator named exactly: admitted over http and on loopback or private addresses. */
+  /** True if the operator named exactly this origin. It may then use http, and a loopback or private address. */
   isNamedOrigin(origin: string): boolean;
-  /** Any public host is admitted. */
+  /** True if any public host is allowed. */
   readonly admitsPublic: boolean;
-  /** True for an origin that is admitted since any public host is: it is no known push service and not listed. */
+  /** True if an origin is only allowed because any public host is: it is neither known nor listed. */
   isUnlisted(origin: string): boolean;
 }
 
 /**
- * The policy for the known push services and the operator's additions.
+ * Makes the policy from the known push services and the operator's additions.
  *
  * @param pushServices origins (`https://push.example.org`, `http://127.0.0.1:8090`), all hosts under a domain
  *   (`https://*.push.example.org`), or `public`: any public host over https
- * @throws {DeskbellError} ERR_CONFIGURATION for an entry that is none of them
+ * @throws {DeskbellError} ERR_CONFIGURATION if an entry is none of these
  */
 export function createEndpointPolicy(pushServices: PushServices = []): EndpointPolicy {
   const namedOrigins = new Set<string>();
@@ -54,7 +55,7 @@ export function createEndpointPolicy(pushServices: PushServices = []): EndpointP
     else domains.set(readDomain(domain, pushService), anyPath);
   }
 
-  /** @returns `undefined` for a host that is not known */
+  /** @returns `undefined` if the host is not a known push service */
   const pathsOf = (host: string): KnownPaths | undefined => {
     const known = knownHosts.get(host);
     if (known !== undefined || !hasLabels(host)) return known;
@@ -140,8 +141,8 @@ const tooLong = (length: number): EndpointFault => ({
 });
 
 /**
- * The WHATWG parser repairs a lot (line breaks, backslashes, `https:host`, 2130706433 for 127.0.0.1, percent-encoded hosts). An endpoint is
- * sent verbatim, so anything that needs repair is refused.
+ * The WHATWG parser repairs a lot (line breaks, backslashes, `https:host`, 2130706433 for 127.0.0.1, percent-encoded
+ * hosts). Endpoints are sent verbatim, so one that needs repair is refused.
  */
 function findFormFault({ url, authority, hasNormalAuthority, path }: ParsedEndpoint): string | undefined {
   if (path.includes('#')) return 'The endpoint has a fragment; it must not.';
@@ -166,17 +167,20 @@ function readOrigin(origin: string, entry: string): string {
   return url.origin;
 }
 
-/** One or more labels, each with its dot, except those that need decoding (RFC 5891 §4). */
+/** One or more labels, each followed by a dot. Punycode labels are excluded (RFC 5891 §4). */
 const labelsPattern = String.raw`(?:(?!xn--)[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+`;
 
 const notFollowedBy = ({ otherApis }: KnownPaths): string => `(?!${otherApis.source.slice('^'.length)})`;
 
 const toPattern = (origin: string): string => origin.replaceAll(/[.[\]]/g, String.raw`\$&`);
 
-/** False for a name with an empty label, which the parser accepts. */
+/** False if the name has an empty label, which the parser accepts. */
 const hasLabels = (host: string): boolean => host.split('.').every((label) => label !== '');
 
-/** The domain of `https://*.domain`: at least two labels, so that nobody admits a whole top-level domain. */
+/**
+ * Returns the domain of `https://*.domain`. It must have at least two labels, so that nobody allows a whole top-level
+ * domain by mistake.
+ */
 function readDomain(domain: string, entry: string): string {
   const { hostname, port } = new URL(readOrigin(`https://${domain}`, entry));
   if (port !== '' || !/^[^.]+(\.[^.]+)+$/.test(hostname) || /\d$/.test(hostname)) {
@@ -190,24 +194,24 @@ function readDomain(domain: string, entry: string): string {
 
 const shorten = (text: string): string => cutText(text, 80);
 
-// Unlisted push services: if any public host is admitted, those that are neither known nor named by the operator, such as ntfy, NextPush
-// and self-hosted autopush (UnifiedPush). Strangers choose them, so each gets little at a time, and nobody can flood a third party through
-// us.
+// Unlisted push services: if any public host is allowed, these are the ones that are neither known nor named by the
+// operator, such as ntfy, NextPush and self-hosted autopush (UnifiedPush). Strangers choose them, so each has low
+// limits, and nobody can use us to flood a third party.
 
-/** Limits for each of them. */
+/** Limits for each unlisted push service. */
 export const unlistedLimits = {
-  /** Messages, if the operator sets no other rate. */
+  /** Messages per second, unless the operator sets another rate. */
   perSecond: 10,
-  /** Per thread. */
+  /** Connections per thread. */
   connections: 2,
-  /** New subscriptions at one service. */
+  /** New subscriptions per minute. */
   registrationsPerMinute: 60,
 } as const;
 
-/** How many there may be, unless the operator sets another number. */
+/** Maximum number of unlisted push services, unless the operator sets another. */
 export const defaultMaxPushServices = 100;
 
-/** Top-level domains without public hosts (RFC 6761, RFC 6762, RFC 7686, RFC 8375, ICANN). */
+/** Top-level domains that have no public hosts (RFC 6761, RFC 6762, RFC 7686, RFC 8375, ICANN). */
 const notPublic = '(?:alt|arpa|example|home|internal|invalid|lan|local|localhost|onion|test)';
 const label = String.raw`[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?`;
 const publicName = new RegExp(
@@ -215,15 +219,15 @@ const publicName = new RegExp(
   'u',
 );
 
-/** True for a name that may be public; false for addresses. @param host as `URL.hostname` gives it */
+/** True for a name that may be public, false for an address. @param host as `URL.hostname` returns it */
 const isPublicHost = (host: string): boolean => publicName.test(host);
 
 const labelInPattern = `(?!xn--)${label}`;
-/** Below it are mail servers and the like, which nobody should reach through us. */
+/** Mail servers and the like use lower ports, which nobody should reach through us. */
 const firstPort = 1024;
 const port = String.raw`(?:102[4-9]|10[3-9]\d|1[1-9]\d{2}|[2-9]\d{3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])`;
 
-/** Source of a regular expression for such a host and its port, in normal form, without labels that need decoding. */
+/** Source of a regular expression for a public host and its port, both normalized, without Punycode labels. */
 const publicHostPattern =
   String.raw`(?=[^:/?]{4,253}(?:[:/?]|$))(?:${labelInPattern}\.)+(?!xn--|${notPublic}(?:[:/?]|$))[a-z]${label}` +
   String.raw`(?::${port})?(?=[/?]|$)`;

@@ -1,26 +1,29 @@
-// The text of endpoints: parts, normal spelling, and the hash by which they are found.
+// Parses and normalizes endpoints, and hashes them for lookups.
 import { hash } from 'node:crypto';
 
-/** An endpoint as a push request needs it. */
+/** The two parts of an endpoint that a push request needs. */
 export interface EndpointParts {
-  /** As `URL.origin` gives it. */
+  /** As `URL.origin` returns it. */
   readonly origin: string;
   /** Path and query, verbatim. */
   readonly path: string;
 }
 
-/** The parser's result for an endpoint, and what its text says. */
+/** An endpoint as the URL parser reads it, and the parts of its original text. */
 export interface ParsedEndpoint {
   readonly url: URL;
-  /** Verbatim: the text between scheme and path. */
+  /** The text between scheme and path, verbatim. */
   readonly authority: string;
-  /** Scheme and host are not case-sensitive, and the default port may be given (RFC 3986 §6.2.2.1, §6.2.3). */
+  /**
+   * True if scheme, host and port already have their normal form. Scheme and host are not case-sensitive, and the
+   * default port is optional (RFC 3986 §6.2.2.1, §6.2.3).
+   */
   readonly hasNormalAuthority: boolean;
-  /** The rest, verbatim. A `+` or `%2B` in it survives. */
+  /** The rest of the text, verbatim, so that `+` and `%2B` stay different. */
   readonly path: string;
 }
 
-/** @returns `undefined` for text that is not an absolute URL of http or https */
+/** @returns `undefined` if the text is not an absolute http or https URL */
 export function parseEndpoint(endpoint: string): ParsedEndpoint | undefined {
   const [, authority, rest = ''] = /^https?:\/\/([^/?#]+)(.*)$/is.exec(endpoint) ?? [];
   const url = URL.parse(endpoint);
@@ -31,9 +34,9 @@ export function parseEndpoint(endpoint: string): ParsedEndpoint | undefined {
 }
 
 /**
- * Splits an endpoint that a policy has admitted.
+ * Splits an endpoint that a policy has allowed.
  *
- * @throws {TypeError} not an absolute URL of http or https
+ * @throws {TypeError} if it is not an absolute http or https URL
  */
 export function splitEndpoint(endpoint: string): EndpointParts {
   const parsed = parseEndpoint(endpoint);
@@ -42,8 +45,8 @@ export function splitEndpoint(endpoint: string): EndpointParts {
 }
 
 /**
- * One spelling for all that mean the same endpoint: scheme, host and port in normal form, path and query byte for byte. Text that is not an
- * endpoint is returned unchanged.
+ * Normalizes scheme, host and port; path and query stay byte for byte. All spellings of an endpoint give the same
+ * result. Text that is not an endpoint is returned unchanged.
  *
  * @see RFC 3986 §6.2.2.1, §6.2.3
  */
@@ -52,7 +55,7 @@ export function normalizeEndpoint(endpoint: string): string {
   return parsed?.hasNormalAuthority === true ? parsed.url.origin + parsed.path : endpoint;
 }
 
-/** The same hash for all spellings. @returns 32 hexadecimal digits, which PostgreSQL reads as a UUID */
+/** Hashes the normalized endpoint. @returns 32 hexadecimal digits, which PostgreSQL reads as a UUID */
 export function hashEndpoint(endpoint: string): string {
   return hash('sha256', normalizeEndpoint(endpoint), 'hex').slice(0, 32);
 }

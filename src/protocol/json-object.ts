@@ -1,4 +1,4 @@
-// JSON objects of unknown content.
+// Helpers for JSON objects with unknown members.
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -6,7 +6,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** @returns `undefined` for text that is not a JSON object */
+/** @returns `undefined` if the text is not a JSON object */
 export function parseJsonObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -16,7 +16,7 @@ export function parseJsonObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Equal text for equal values, whatever the order of members. */
+/** Writes equal values as equal text, whatever the order of their members. */
 export function toSortedJson(value: object): string {
   return JSON.stringify(value, (_name, part: unknown) =>
     isJsonObject(part)

@@ -1,10 +1,12 @@
-// The browsers' push services: hosts, known paths, names, and which of them need special rules.
+// The browsers' own push services: their hosts, paths and names, and functions that tell which service an origin is.
 
 /** Known paths at a vendor's hosts. */
 export interface KnownPaths {
   /** Current paths of endpoints. */
   readonly endpoints: RegExp;
-  /** Paths of other APIs on the same host. They refuse push messages, usually with 401, as if our token were bad. */
+  /**
+   * Paths of other APIs on the same host. They refuse push messages, usually with 401, as if our token were invalid.
+   */
   readonly otherApis: RegExp;
 }
 
@@ -38,7 +40,7 @@ export const knownHosts: ReadonlyMap<string, KnownPaths> = new Map([
   ['updates.push.services.mozilla.com', mozilla],
 ]);
 
-/** Every host under these domains. */
+/** Domains of which every host is a known push service. */
 export const knownDomains: ReadonlyMap<string, KnownPaths> = new Map([
   ['push.services.mozilla.com', mozilla],
   ['notify.windows.com', windows],
@@ -46,8 +48,9 @@ export const knownDomains: ReadonlyMap<string, KnownPaths> = new Map([
 ]);
 
 /**
- * The one name under which a push service is counted and shown, because a vendor has many hosts under one domain: `notify.windows.com`
- * for `https://db5p.notify.windows.com`; for all others the host, with a non-default port.
+ * The name under which a push service is counted and shown. A vendor has many hosts under one domain, so
+ * `https://db5p.notify.windows.com` becomes `notify.windows.com`. Other services are named by host and non-default
+ * port.
  *
  * @param address its origin, one of its endpoints, or a name
  */
@@ -57,7 +60,7 @@ export function pushServiceName(address: string): string {
   return host;
 }
 
-/** True for Windows' push service, which Edge uses (WNS). */
+/** True for Windows' push service (WNS), which Edge uses. */
 export const isWindowsPushService = (origin: string): boolean =>
   new URL(origin).hostname.endsWith('.notify.windows.com');
 
@@ -65,6 +68,6 @@ export const isWindowsPushService = (origin: string): boolean =>
 export const isApplePushService = (origin: string): boolean =>
   new URL(origin).hostname.endsWith('.push.apple.com');
 
-/** True for Google's push service, which Chrome uses (FCM). */
+/** True for Google's push service (FCM), which Chrome uses. */
 export const isGooglePushService = (origin: string): boolean =>
   new URL(origin).hostname === 'fcm.googleapis.com';

@@ -1,9 +1,9 @@
-// Language tags (BCP 47), and choosing a message's language for its reader.
+// Reads language tags (BCP 47) and chooses the language of a message for its reader.
 
 /** RFC 5646 §4.4.1 */
 export const maxLanguageCharacters = 35;
 
-/** @returns the canonical tag, undefined if the text is not one */
+/** @returns the canonical tag, or undefined if the text is not a language tag */
 export function readLanguage(language: unknown): string | undefined {
   if (typeof language !== 'string' || language.length > maxLanguageCharacters) return undefined;
   try {
@@ -14,11 +14,11 @@ export function readLanguage(language: unknown): string | undefined {
 }
 
 /**
- * Looks for the language itself, and then for it without script, region and other subtags (RFC 4647 §3.4).
+ * Looks for the wanted language, then for the same language without script, region and other subtags (RFC 4647 §3.4).
  *
  * @param wanted a canonical BCP 47 tag; undefined if unknown
- * @param available canonical tags: a set, or a map by them
- * @returns undefined for the message's own text
+ * @param available a set or map of canonical tags
+ * @returns undefined if none fits, so that the message's own text is used
  */
 export function chooseLanguage(
   wanted: string | undefined,

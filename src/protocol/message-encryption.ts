@@ -1,5 +1,5 @@
-// Message encryption for Web Push (RFC 8291): one push message for one subscription, with a key pair of its own. Uses only Node's builtins;
-// src/accelerator encrypts batches faster.
+// Encrypts one push message for one subscription (RFC 8291), each with its own key pair. It uses only Node's crypto
+// module; src/accelerator encrypts batches faster.
 import { createECDH, type ECDH, randomFillSync } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, type OptionChecks, typeOf } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -12,23 +12,23 @@ import { authBytes, type Subscription } from './subscription.ts';
 export const maxBodyBytes = 4096;
 /** salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65) */
 const headerBytes = 86;
-/** What remains after header(86), delimiter(1) and authentication tag(16): 3993. */
+/** What remains after the header (86), the delimiter (1) and the authentication tag (16): 3993. */
 export const maxPlaintextBytes = maxBodyBytes - headerBytes - 1 - 16;
 const paddingBounds = { name: 'paddingBytes', min: 0, max: maxPlaintextBytes };
 
-/** What encryption needs of a subscription. */
+/** The keys of a subscription. */
 type SubscriptionKeys = Pick<Subscription, 'p256dh' | 'auth'>;
 
 /** Encrypts one push message for one subscription; see `encryptPushMessage`. */
 export type Encrypt = (plaintext: Uint8Array, subscription: SubscriptionKeys) => Uint8Array;
 
-/** Inputs that are random or zero unless a test vector fixes them. */
+/** Values that are random or zero unless a test vector sets them. */
 export interface EncryptionOptions {
-  /** 16 bytes, by default random. Never use one twice with the same keys. */
+  /** 16 bytes. Default: random. Never use the same salt twice with the same keys. */
   readonly salt?: Uint8Array;
-  /** The message's own key, a scalar of 32 bytes, by default a new one (RFC 8291 §3.1). */
+  /** The key pair's private scalar, 32 bytes. Default: a new key for each message (RFC 8291 §3.1). */
   readonly applicationServerPrivateKey?: Uint8Array;
-  /** Zeros that hide the length of the plaintext: 0 (default) to 3993, less the plaintext. */
+  /** Number of zeros that hide the length of the plaintext: 0 (default) to 3993, minus the plaintext's length. */
   readonly paddingBytes?: number;
 }
 
@@ -41,11 +41,11 @@ const encryptionChecks: OptionChecks<EncryptionOptions> = {
 /**
  * Encrypts one push message for one subscription.
  *
- * @param plaintext at most 3993 bytes with its padding, so that the body fits in 4096
+ * @param plaintext at most 3993 bytes including padding, so that the body fits in 4096
  * @param subscription `p256dh`: 65-byte uncompressed P-256 point; `auth`: 16 bytes
  * @returns aes128gcm body: salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65) ‖ ciphertext
- * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID, ERR_MESSAGE_INVALID (an option, or a
- *   plaintext that is no Uint8Array)
+ * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID, ERR_MESSAGE_INVALID (an option is
+ *   wrong, or the plaintext is not a Uint8Array)
  * @see RFC 8291 §3.4, §4; RFC 8188 §2.1
  */
 export function encryptPushMessage(
@@ -69,8 +69,8 @@ export function encryptPushMessage(
 }
 
 /**
- * Makes an `Encrypt` that reuses the ECDH object and a pool of random bytes between messages. Each message has its own key pair and salt.
- * Make one for each thread.
+ * Makes an `Encrypt` that reuses its ECDH object and a pool of random bytes. Each message still gets its own key pair
+ * and salt. Make one per thread.
  */
 export function createEncrypter(): Encrypt {
   const ecdh = createECDH(curve);
@@ -93,10 +93,11 @@ export function createEncrypter(): Encrypt {
 }
 
 /**
- * Checks everything except whether the key is on the curve. Every way to encrypt calls it first.
+ * Checks everything except whether the key is on the curve. Every encryption method calls it first.
  *
  * @param paddingBytes an integer
- * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID, ERR_MESSAGE_INVALID (`plaintext` is not a Uint8Array)
+ * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID, ERR_MESSAGE_INVALID (`plaintext` is
+ *   not a Uint8Array)
  */
 export function checkEncryptionInput(
   plaintext: Uint8Array,
@@ -122,14 +123,14 @@ export function checkEncryptionInput(
   assertBytes('ERR_SUBSCRIPTION_KEY_INVALID', auth, 'auth', authBytes);
 }
 
-/** The error for a well-formed p256dh that is not on the curve. */
+/** Returns the error for a well-formed p256dh that is not on the curve. */
 export function offCurveError(cause?: unknown): DeskbellError {
   return new DeskbellError('ERR_SUBSCRIPTION_KEY_INVALID', 'p256dh is not a point on the curve P-256.', {
     cause,
   });
 }
 
-/** The keys of one message; `ecdh` holds the private key of `publicKey`. */
+/** The keys of one message. `ecdh` holds the private key that belongs to `publicKey`. */
 interface MessageKeys {
   readonly ecdh: ECDH;
   readonly publicKey: Uint8Array;
@@ -152,7 +153,7 @@ function encryptWith(
   });
 }
 
-/** Sets the key of a test vector. @returns its public half */
+/** Sets the private key of a test vector. @returns the public key */
 function setPrivateKey(ecdh: ECDH, privateKey: Uint8Array): Uint8Array {
   assertBytes('ERR_MESSAGE_INVALID', privateKey, 'applicationServerPrivateKey', scalarBytes);
   try {
@@ -172,7 +173,7 @@ function computeSecret(ecdh: ECDH, p256dh: Uint8Array): Uint8Array {
   }
 }
 
-// Encryption of many messages in one call, which shares the work that is the same for all.
+// Encrypts many messages in one call, so that an implementation can share work between them.
 
 /** One message of a batch. */
 export interface MessageToEncrypt {
@@ -183,14 +184,15 @@ export interface MessageToEncrypt {
 }
 
 /**
- * Encrypts messages, each with its own key pair and salt. A message that cannot be encrypted does not affect the others.
+ * Encrypts messages, each with its own key pair and salt. A message that cannot be encrypted does not affect the
+ * others.
  *
- * @returns for each message, in order, its body (see `encryptPushMessage`) or the error: ERR_PAYLOAD_TOO_LARGE,
- *   ERR_SUBSCRIPTION_KEY_INVALID
+ * @returns for each message, in order, either its body (see `encryptPushMessage`) or the error:
+ *   ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID
  */
 export type EncryptBatch = (messages: readonly MessageToEncrypt[]) => (Uint8Array | DeskbellError)[];
 
-/** Makes an `EncryptBatch` that encrypts one message after the other. */
+/** Makes an `EncryptBatch` that encrypts messages one by one. */
 export function createEncryptBatch(encrypt: Encrypt): EncryptBatch {
   return (messages) =>
     messages.map(({ plaintext, subscription }) => resultOrFault(() => encrypt(plaintext, subscription)));

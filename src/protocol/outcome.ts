@@ -1,16 +1,17 @@
-// What came of a message, by who decides it. Nothing else ends a message:
+// Decides what happens to a message after an attempt. There are four cases:
 //
-//   the push service answered         its status says what that means; refusals that may pass are tried again, ten times in all
-//   a check of message, subscription  final
-//   nobody: it was written, and no answer came that can be read
-//                                     in doubt: it may have arrived. It is repeated three times, then it stays in doubt
-//   this side: it was not written     nothing that fails here says anything of the message: it waits, and counts as no attempt
+//   the push service answered         its status decides; temporary refusals are retried, up to ten attempts in all
+//   a check refused the message or    final
+//   subscription before sending
+//   it was written, but no readable   in doubt: it may have arrived. It is repeated three times, then stays in doubt
+//   answer came
+//   it could not be written           the fault is on this side, so the message waits, and no attempt is counted
 //
-// Its TTL ends every message, the frequency cap keeps some back, and a person may cancel: that is decided where rows are sent
-// (delivery/worker/). The hosts that strangers name are an exception: if one has no address, an inner one, or takes no
-// connection, that is what can be known of the subscription, and counts like a refusal; unless the cause is plainly here.
+// The TTL ends every message, the frequency cap holds some back, and a person may cancel; delivery/worker/ decides
+// these. Hosts that strangers name are an exception to the last case. If such a host has no address, has an internal
+// one, or refuses connections, that counts like a refusal, unless the cause is clearly on this machine.
 //
-// The reason that a push service gives for a refusal is read by refusal-reason.ts.
+// refusal-reason.ts reads the reason that a push service gives for a refusal.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { isWindowsPushService } from './known-push-services.ts';
 import { readRejection, type RejectionReason } from './refusal-reason.ts';
@@ -18,63 +19,71 @@ import { readRejection, type RejectionReason } from './refusal-reason.ts';
 /** The HTTP response of a push service. */
 export interface PushResponse {
   readonly status: number;
-  /** Names in lower case; repeated fields joined by ", ". */
+  /** Names are in lower case. Repeated fields are joined by ", ". */
   readonly headers: Readonly<Record<string, string>>;
-  /** The beginning of the body as text: at most 4096 bytes of it. */
+  /** The beginning of the body as text, at most 4096 bytes. */
   readonly body: string;
 }
 
 /** Why a message will be retried. */
 export type RetryReason =
-  /** 429, and its equivalent at Windows' push service. */
+  /** 429, or the equivalent answer of Windows' push service. */
   | 'throttled'
-  /** 5xx: a run of them should open the origin's breaker. */
+  /** 5xx. Several in a row should open the origin's circuit breaker. */
   | 'server-error'
-  /** 408, 421, 425: this request met a temporary condition. */
+  /** 408, 421, 425: a temporary condition that affected only this request. */
   | 'not-handled'
-  /** No answer: network, TLS or time-out. Made by the sender, never by `readResponse`. */
+  /** No answer: network, TLS or time-out. Set by the sender, never by `readResponse`. */
   | 'connection'
   /**
-   * The listed push service has an address that must not be connected to: the resolver or a setting here is wrong. Made by the sender,
-   * never by `readResponse`.
+   * The listed push service resolves to an address that must not be connected to, because the resolver or a setting
+   * here is wrong. Set by the sender, never by `readResponse`.
    */
   | 'address-blocked'
-  /** An unexpected failure on this side. Made by the sender, never by `readResponse`. */
+  /** An unexpected failure on this side. Set by the sender, never by `readResponse`. */
   | 'sender-fault'
-  /** The answer broke HTTP. Made by the sender, never by `readResponse`. */
+  /** The answer violated HTTP. Set by the sender, never by `readResponse`. */
   | 'protocol-error'
-  /** Nothing was sent: the push service must get no messages for a while. Made by the sender, never by `readResponse`. */
+  /**
+   * Nothing was sent, because the push service must get no messages for a while. Set by the sender, never by
+   * `readResponse`.
+   */
   | 'deferred';
 
 /** The result of one attempt. */
 export type Outcome =
   | {
-      /** The push service accepted the message. Whether the user agent shows it is not known. */
+      /** The push service accepted the message. Whether the user agent shows it is unknown. */
       readonly kind: 'accepted';
-      /** Absolute URL of the message at the push service (RFC 8030 §5). A capability, like the endpoint. */
+      /**
+       * Absolute URL of the message at the push service (RFC 8030 §5). Anyone who knows it can use it, like an
+       * endpoint.
+       */
       readonly messageUrl?: string;
-      /** The push service's identifier of the message (`apns-id`, `x-wns-msg-id`). */
+      /** The push service's ID of the message (`apns-id`, `x-wns-msg-id`). */
       readonly messageId?: string;
     }
   | {
       /** The subscription has ended: delete it. */
       readonly kind: 'gone';
-      /** The push service's own words, at most 200 characters. */
+      /** The push service's explanation, at most 200 characters. */
       readonly detail?: string;
     }
   | {
       /** Keep the subscription and retry, never past the TTL. */
       readonly kind: 'retry';
       readonly reason: RetryReason;
-      /** From `Retry-After`: not earlier, at most four weeks. */
+      /** From `Retry-After`: the minimum delay, at most four weeks. */
       readonly afterMs?: number;
-      /** The whole origin asks for fewer messages, not only this subscription. */
+      /** The push service wants fewer messages to its whole origin, not only to this subscription. */
       readonly slowsOrigin: boolean;
-      /** The request may have reached the push service: a repeat may be delivered twice. */
+      /** The request may have reached the push service, so a repeat may be delivered twice. */
       readonly isInDoubt?: boolean;
-      /** Nothing was written, and the cause is on this side or on the way. It says nothing about the message, which waits. */
+      /**
+       * Nothing was written, and the cause is on this side or in the network. The message is not at fault and waits.
+       */
       readonly isUnsent?: boolean;
-      /** The subscription has ended if the last attempt gets this answer. */
+      /** If the last attempt gets this answer, the subscription has ended. */
       readonly isGoneAtLast?: boolean;
       readonly detail?: string;
     }
@@ -82,18 +91,20 @@ export type Outcome =
       /** Keep the subscription and do not repeat this message. */
       readonly kind: 'rejected';
       readonly reason: RejectionReason;
-      /** `message`: this message to this subscription. `origin`: every further message to this push service as well. */
+      /**
+       * `message`: only this message to this subscription. `origin`: also every further message to this push service.
+       */
       readonly scope: 'message' | 'origin';
-      /** Tell an operator, once per origin and reason. */
+      /** Alert an operator, once per origin and reason. */
       readonly isAlarm: boolean;
       readonly detail?: string;
     };
 
-/** Whether the push service refuses our token or key, and so other messages as well. */
+/** True if the push service refuses our token or key, so that it will refuse other messages too. */
 export const isVapidRefusal = (outcome: Outcome): boolean =>
   outcome.kind === 'rejected' && outcome.reason === 'vapid-refused';
 
-/** Reasons for getting no answer. */
+/** Reasons for which there is no answer. */
 export type FailureReason = Extract<
   RetryReason,
   'connection' | 'protocol-error' | 'address-blocked' | 'sender-fault'
@@ -102,8 +113,8 @@ export type FailureReason = Extract<
 /**
  * Interprets a request that got no answer.
  *
- * @param isInDoubt it was written, at least in part
- * @param isUnlisted a stranger has named the push service
+ * @param isInDoubt at least a part of it was written
+ * @param isUnlisted a stranger named the push service
  * @returns what to do with the message; the subscription stays
  */
 export function readFailure(error: DeskbellError, isInDoubt: boolean, isUnlisted: boolean): Outcome {
@@ -132,7 +143,10 @@ export function failureReason({ code }: DeskbellError): FailureReason {
   }
 }
 
-/** Codes of a machine without network or name servers, or with too little of something; no remote host can cause them. */
+/**
+ * Error codes of a machine that has no network, no name server or not enough resources. No remote host can cause
+ * them.
+ */
 const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
   'EACCES',
   'EADDRNOTAVAIL',
@@ -148,23 +162,23 @@ const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
   'EPERM',
 ]);
 
-/** Whether the cause must be this machine, such as having no network. */
+/** True if the cause must be on this machine, for example because it has no network. */
 export const isFaultOfMachine = ({ cause }: DeskbellError): boolean =>
   cause instanceof Error && 'code' in cause && codesOfFaultsHere.has(cause.code);
 
-/** What the meaning of a response depends on besides the response. */
+/** What else decides the meaning of a response. */
 export interface ResponseContext {
-  /** The clock, in milliseconds since 1970, for a `Retry-After` that is a date. */
+  /** The current time in milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly nowMs: number;
-  /** The push service is an unlisted public host: its 429 concerns this subscription alone. */
+  /** True if the push service is an unlisted public host. Its 429 then concerns only this subscription. */
   readonly isUnlisted?: boolean | undefined;
 }
 
 /**
- * Interprets the response to a push message.
+ * Interprets the response to a push message. Every status has a meaning, and nothing is thrown.
  *
- * @param origin of the endpoint that the message was posted to, as `URL.origin` gives it
- * @returns what to do with the subscription and the message; every status has a meaning, and nothing is thrown
+ * @param origin of the endpoint that the message was posted to, as `URL.origin` returns it
+ * @returns what to do with the subscription and the message
  * @see RFC 8030 §5, §8.4; RFC 8292 §4.2
  */
 export function readResponse(origin: string, response: PushResponse, context: ResponseContext): Outcome {
@@ -192,7 +206,7 @@ function notAccepted(
     kind: 'rejected',
     reason,
     scope,
-    // Windows drops messages because of the device or its user.
+    // Windows drops messages for reasons of the device or its user, so an operator can do nothing.
     isAlarm: reason !== 'dropped',
     ...detail,
   });
@@ -213,7 +227,7 @@ function notAccepted(
   }
   if (status >= 500 && status <= 599) return retry('server-error', status === 503);
 
-  // a subscription made with another key says nothing about the others: anyone can register one
+  // one subscription with another key says nothing about the others: anyone can register such a subscription
   if ((status === 401 || status === 403) && rejection.reason === 'vapid-key-mismatch') {
     return reject('vapid-key-mismatch');
   }
@@ -228,9 +242,9 @@ function notAccepted(
     case 404:
     case 410:
       return { kind: 'gone', ...detail };
-    case 406: // an older form of 429 (WNS)
+    case 406: // an older equivalent of 429 (WNS)
     case 429:
-      // UnifiedPush: the limit concerns only the endpoint's user.
+      // With UnifiedPush, the limit concerns only the user of this endpoint.
       return retry('throttled', !isUnlisted);
     case 408:
     case 421:
@@ -257,13 +271,13 @@ function toAbsolute(location: string | undefined, origin: string): string | unde
   return URL.parse(location, origin)?.href;
 }
 
-// The header field `Retry-After` (RFC 9110 §10.2.3).
+// Reads the header field `Retry-After` (RFC 9110 §10.2.3).
 
-/** Four weeks, the default TTL of a message: a longer `Retry-After` makes no difference. */
+/** Four weeks, the default TTL. A longer `Retry-After` makes no difference. */
 const maxRetryAfterMs = 28 * 24 * 60 * 60 * 1000;
 
 /**
- * Reads a `Retry-After`: seconds or an HTTP date.
+ * Reads a `Retry-After`, which is either seconds or an HTTP date.
  *
  * @returns at most four weeks; 0 for a past date; `undefined` if it is missing or malformed
  */
@@ -271,28 +285,29 @@ export function readRetryAfterMs(value: string | undefined, nowMs: number): numb
   if (value === undefined) return undefined;
   const text = value.trim();
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, maxRetryAfterMs);
-  // the three forms of an HTTP date begin with the day's name; Date.parse alone accepts almost anything
+  // all three forms of an HTTP date begin with the name of a day; Date.parse alone accepts almost anything
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined;
-  // the oldest form names no zone and means GMT
+  // the oldest form has no time zone and means GMT
   const afterMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) - nowMs;
   return Number.isNaN(afterMs) ? undefined : Math.min(Math.max(afterMs, 0), maxRetryAfterMs);
 }
 
-// Special rules for ntfy, which is self-hosted at any host and recognized by its answers.
+// Special rules for ntfy, which anyone can host. It is recognized by its answers.
 
 /**
- * ntfy answers 507 with this code for a topic without a subscriber in the last twelve hours, and after a restart for every topic
- * until its subscriber is back; it chose a 5xx so that the subscription is not removed at once (`handlePublishInternal` in
- * server/server.go and `errHTTPInsufficientStorageUnifiedPush` in server/errors.go of binwiederhier/ntfy, issue 664 there).
+ * ntfy answers 507 with this code if nobody has subscribed to the topic in the last twelve hours. After a restart it
+ * does so for every topic until its subscriber returns. It chose a 5xx so that the subscription is not removed at
+ * once (`handlePublishInternal` in server/server.go and `errHTTPInsufficientStorageUnifiedPush` in server/errors.go
+ * of binwiederhier/ntfy, issue 664 there).
  */
 const withoutSubscriber = /"code"\s*:\s*50701\b/;
 
 /**
- * The minimum time between two attempts. With ten attempts that is 13.5 hours; ntfy's own Matrix gateway gives a topic up after twelve
- * (`matrixRejectPushKeyForUnifiedPushTopicWithoutRateVisitorAfter` in server/server_matrix.go).
+ * The minimum delay between two attempts. Ten attempts take 13.5 hours; ntfy's own Matrix gateway gives up on a topic
+ * after twelve (`matrixRejectPushKeyForUnifiedPushTopicWithoutRateVisitorAfter` in server/server_matrix.go).
  */
 const askAgainAfterMs = 90 * 60 * 1000;
 
-/** True if ntfy says that nobody is subscribed to the topic. */
+/** True if ntfy says that nobody has subscribed to the topic. */
 const isWithoutSubscriber = ({ status, body }: PushResponse): boolean =>
   status === 507 && withoutSubscriber.test(body);

@@ -1,5 +1,5 @@
-// The reason that a push service gives for a refusal: Windows in a header field, Apple and autopush in JSON, FCM in text or HTML. The form
-// is recognized from the response, not the host, because others host autopush too.
+// Reads why a push service refused a message. Windows says it in a header field, Apple and autopush in JSON, FCM in
+// text or HTML. The format is recognized from the response, not from the host, because others host autopush too.
 import { cutText } from '../errors/untrusted-text.ts';
 import { parseJsonObject } from './json-object.ts';
 
@@ -7,7 +7,7 @@ type Headers = Readonly<Record<string, string>>;
 
 /** Why a message will not be retried. */
 export type RejectionReason =
-  /** 400 and the like: the push service does not accept the request itself. */
+  /** 400 and similar: the push service does not accept the request itself. */
   | 'bad-request'
   | 'bad-encryption'
   | 'bad-ttl'
@@ -15,17 +15,23 @@ export type RejectionReason =
   | 'bad-urgency'
   /** WNS: the cache policy and the TTL contradict each other. */
   | 'cache-policy'
-  /** The subscription was made with another VAPID key: sign with the row's own, or wait until its page subscribes again. */
+  /** The subscription was made with another VAPID key. Sign with that key, or wait until the page subscribes again. */
   | 'vapid-key-mismatch'
-  /** The push service accepts no token of ours (401, 403). */
+  /** The push service accepts none of our tokens (401, 403). */
   | 'vapid-refused'
   | 'payload-too-large'
-  /** WNS accepted the request and dropped the message. */
+  /** WNS accepted the request but dropped the message. */
   | 'dropped'
   | 'redirected'
-  /** A stranger's host has an address that must not be connected to. Made by the sender, never by `readResponse`. */
+  /**
+   * A host named by a stranger has an address that must not be connected to. Set by the sender, never by
+   * `readResponse`.
+   */
   | 'address-blocked'
-  /** A placeholder has no default, and its reader no longer has a value for it. Made by the sender, never by `readResponse`. */
+  /**
+   * A placeholder has no default, and the reader no longer has a value for it. Set by the sender, never by
+   * `readResponse`.
+   */
   | 'no-value'
   | 'unexpected-status';
 
@@ -35,18 +41,18 @@ export interface Rejection {
 }
 
 const maxDetailCharacters = 200;
-/** The wordings for a subscription that was made with another VAPID key: Apple, FCM old and new, Mozilla. */
+/** What Apple, FCM (old and new) and Mozilla say if a subscription was made with another VAPID key. */
 const keyMismatch =
   /VapidPkHashMismatch|UnauthorizedRegistration|credentials used to create the subscription|does not correspond to the sender ID|VAPID public key mismatch/i;
 
-/** `errno` of autopush's JSON bodies. */
+/** Meaning of `errno` in autopush's JSON bodies. */
 const autopushErrnos: ReadonlyMap<number, RejectionReason> = new Map([
   [110, 'bad-encryption'],
   [111, 'bad-ttl'],
   [113, 'bad-topic'],
 ]);
 
-/** `reason` of Apple's JSON bodies. */
+/** Meaning of `reason` in Apple's JSON bodies. */
 const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
   ['BadTtl', 'bad-ttl'],
   ['BadUrgency', 'bad-urgency'],
@@ -54,10 +60,10 @@ const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
 ]);
 
 /**
- * Reads the reason of a rejection.
+ * Reads the reason of a refusal.
  *
- * @returns `text`: one line of at most 200 characters without paths, tokens, control characters or lone surrogates, empty if the response
- *   has no text; `reason`: set if the push service names a known one
+ * @returns `text`: one line of at most 200 characters without paths, tokens, control characters or lone surrogates;
+ *   empty if the response has no text. `reason`: set if the push service names a known one.
  */
 export function readRejection({
   headers,
@@ -88,13 +94,13 @@ function readAnyRejection(headers: Headers, body: string): Rejection {
   return { text: clean(`errno ${errno}: ${words}`), reason: autopushErrnos.get(errno) };
 }
 
-/** Origin of a URL, then the rest: an endpoint is a capability, and so may be a part of one. */
+/** The origin of a URL, and its rest, which is removed: an endpoint is secret, and so may be a part of one. */
 const urls = /(https?:\/\/[^\s/"'<>]+)\/[^\s"'<>]*/gi;
 const paths = /(^|[\s"'(=:])\/(?!\/)[^\s"'<>)]*/g;
-/** Tokens, keys and signatures; ordinary words are not that long. */
+/** Matches tokens, keys and signatures; ordinary words are shorter. */
 const longWords = /[\w%+=~:-]{40,}/g;
 
-/** One line for a log: no control characters, no path, no token. */
+/** Makes one line for a log, without control characters, paths and tokens. */
 function clean(text: string): string {
   const line = text
     .replaceAll(urls, '$1/…')

@@ -1,5 +1,5 @@
-// The header fields of a push request (RFC 8030 §5, RFC 8188, RFC 8292), with the special rules of some push services. The body is the
-// encrypted message; the transport adds `content-length`.
+// The header fields of a push request (RFC 8030 §5, RFC 8188, RFC 8292), including the special rules of some push
+// services. The body is the encrypted message; the transport adds `content-length`.
 import { createHash } from 'node:crypto';
 
 import { checkOptions, type OptionChecks, typeOf } from '../errors/check-options.ts';
@@ -7,21 +7,23 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { assertInteger } from './check-arguments.ts';
 import { isWindowsPushService } from './known-push-services.ts';
 
-/** RFC 8030 §5.3, from the least to the most urgent. */
+/** RFC 8030 §5.3, in order of increasing urgency. */
 export const urgencies = ['very-low', 'low', 'normal', 'high'] as const;
-/** How urgently a message wakes a device (RFC 8030 §5.3). */
+/** Whether a message is worth waking a device for (RFC 8030 §5.3). */
 export type Urgency = (typeof urgencies)[number];
 
-/** Four weeks: the longest that push services keep a message. */
+/** Four weeks: push services keep no message for longer. */
 export const defaultTtlSeconds = 28 * 24 * 60 * 60;
 
-/** How a push message is to be delivered. */
+/** How to deliver a push message. */
 export interface PushOptions {
-  /** How long the push service keeps the message for a user agent that is offline: 0 to 2^31 - 1, four weeks by default. */
+  /**
+   * How long the push service keeps the message while the user agent is offline: 0 to 2^31 - 1. Default: four weeks.
+   */
   readonly ttlSeconds?: number | undefined;
-  /** `normal` by default. */
+  /** Default: `normal`. */
   readonly urgency?: Urgency | undefined;
-  /** Any label: a later message with the same one replaces an earlier one that is still undelivered. */
+  /** Any label. A later message with the same topic replaces an earlier one that is not yet delivered. */
   readonly topic?: string | undefined;
 }
 
@@ -50,10 +52,10 @@ export function checkPushOptions(options: PushOptions): void {
 }
 
 /**
- * The header fields of a push request, names in lower case.
+ * Makes the header fields of a push request. Names are in lower case.
  *
- * @param authorization as a `VapidAuthorizer` gives it for this origin
- * @param origin of the endpoint: Windows' push service needs a caching field
+ * @param authorization from a `VapidAuthorizer`, for this origin
+ * @param origin of the endpoint; Windows' push service needs a caching field
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
 export function pushHeaders(
@@ -77,10 +79,10 @@ export function pushHeaders(
 }
 
 /**
- * Turns any label into a legal topic: itself if it is one, otherwise 32 characters of its SHA-256. A topic has at most 32 base64url
- * characters; Apple decodes them, so length mod 4 = 1 is not possible.
+ * Turns any label into a legal topic: a legal one stays as it is, any other becomes 32 characters of its SHA-256. A
+ * topic has at most 32 base64url characters. Apple decodes it, so a length of 1 modulo 4 is not possible.
  *
- * @throws {DeskbellError} ERR_MESSAGE_INVALID for a label that is not a string
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID if the label is not a string
  * @see RFC 8030 §5.4
  */
 export function toTopic(label: string): string {

@@ -1,4 +1,4 @@
-// Push subscriptions, strictly parsed. The endpoint policy that is passed in decides which push services are admitted.
+// Parses push subscriptions strictly. The given endpoint policy decides which push services are allowed.
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from './bytes.ts';
@@ -11,7 +11,8 @@ import { isP256Point, pointBytes } from './p256.ts';
 /** A parsed push subscription (Push API §8; RFC 8291 §2.1). */
 export interface Subscription {
   /**
-   * Absolute URL of at most 4096 characters: scheme, host and port normalised, path and query verbatim. A capability: never log it whole.
+   * Absolute URL of at most 4096 characters, with scheme, host and port normalized and path and query verbatim.
+   * Anyone who knows it can send to it: never log it whole.
    */
   readonly endpoint: string;
   /** 65 bytes: uncompressed P-256 point. */
@@ -22,19 +23,19 @@ export interface Subscription {
 
 export const authBytes = 16;
 
-/** The base64 form of both, standard or URL-safe. The first byte of `p256dh` is 0x04. */
+/** Base64 in the standard or URL-safe alphabet. The first byte of `p256dh` is 0x04. */
 export const keyPatterns = {
   p256dh: '^B[A-P](?:[A-Za-z0-9+/]{85}|[A-Za-z0-9_-]{85})=?$',
   auth: '^(?:[A-Za-z0-9+/]{22}|[A-Za-z0-9_-]{22})(?:==)?$',
 };
 
 /**
- * Parses a subscription as a client sends it: `{endpoint, p256dh, auth}`, or the shape of
- * `PushSubscription.toJSON()`, `{endpoint, keys: {p256dh, auth}}`. Further members are ignored.
+ * Parses a subscription as a client sends it: `{endpoint, p256dh, auth}`, or in the form of
+ * `PushSubscription.toJSON()`, `{endpoint, keys: {p256dh, auth}}`. Other members are ignored.
  *
  * @example
  * const subscription = parseSubscription(request.body, createEndpointPolicy());
- * @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID; `fields` names every wrong field, with ERR_FIELD_MISSING,
+ * @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID; `fields` lists every wrong field with ERR_FIELD_MISSING,
  *   ERR_FIELD_TYPE, ERR_ENDPOINT_*, ERR_BASE64_INVALID or ERR_SUBSCRIPTION_KEY_INVALID
  */
 export function parseSubscription(value: unknown, policy: EndpointPolicy): Subscription {

@@ -1,5 +1,5 @@
-// The user agent's side of RFC 8291: a subscription's keys, and decryption of push messages. Browsers have this built in; it is for tests
-// and for programs that subscribe themselves.
+// The user agent's side of RFC 8291: makes the keys of a subscription and decrypts push messages. Browsers do this
+// themselves; this is for tests and for programs that subscribe.
 import { createECDH, randomBytes } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -19,7 +19,7 @@ export interface UserAgentKeys {
 }
 
 /**
- * Makes the keys of one subscription: a P-256 pair and an authentication secret.
+ * Generates the keys of one subscription: a P-256 pair and an authentication secret.
  *
  * @see RFC 8291 §3.1, §3.2
  */
@@ -33,8 +33,8 @@ export function generateUserAgentKeys(): UserAgentKeys {
  *
  * @param body aes128gcm, as it was posted to the push service
  * @returns the plaintext
- * @throws {DeskbellError} ERR_DECRYPTION_FAILED for a body that was changed, cut short or encrypted for other keys, and for keys of the
- *   wrong lengths
+ * @throws {DeskbellError} ERR_DECRYPTION_FAILED if the body was changed, cut short or encrypted for other keys, or if
+ *   the keys have wrong lengths
  * @see RFC 8291 §3.4, §4
  */
 export function decryptPushMessage(

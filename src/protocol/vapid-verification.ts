@@ -1,4 +1,5 @@
-// The push service's side of RFC 8292: verifies the token of a push request. For programs that test a sender or act as a push service.
+// The push service's side of RFC 8292: verifies the token of a push request. For programs that test a sender or act
+// as a push service.
 import { createPublicKey, verify } from 'node:crypto';
 
 import { checkOptions, isText, type OptionChecks } from '../errors/check-options.ts';
@@ -10,7 +11,7 @@ import { maxTokenLifetimeSeconds } from './vapid.ts';
 
 /** The claims of a valid token (RFC 8292 §2), and the key that signed it. */
 export interface VapidClaims {
-  /** The application server's key, 87 characters. */
+  /** The application server's public key, 87 characters. */
   readonly publicKey: string;
   readonly aud: string;
   /** Seconds since 1970. */
@@ -36,10 +37,10 @@ const verificationChecks: OptionChecks<VerificationOptions> = {
 /**
  * Verifies an `authorization` header of the scheme `vapid`.
  *
- * @param origin that the request was posted to, with a non-default port
- * @param nowMs the time in milliseconds since 1970, by default the system's
- * @returns the claims, or the first of the list `VapidFault` that applies
- * @throws {DeskbellError} ERR_CONFIGURATION for a `nowMs` that is not a time
+ * @param origin that the request was posted to, with its port unless it is the default
+ * @param nowMs milliseconds since 1970. Default: the system's time.
+ * @returns the claims, or the first `VapidFault` (in the order of that type) that applies
+ * @throws {DeskbellError} ERR_CONFIGURATION if `nowMs` is not a time
  * @see RFC 8292 §2, §3, §4.2
  */
 export function verifyVapidAuthorization(
@@ -72,7 +73,7 @@ export function verifyVapidAuthorization(
   return { publicKey, aud, exp, ...(typeof sub === 'string' ? { sub } : {}) };
 }
 
-/** `vapid t=…, k=…`, in any order, quoted or not (RFC 9110 §11.4). */
+/** Reads `vapid t=…, k=…`, in any order, quoted or not (RFC 9110 §11.4). */
 function readParameters(authorization: string): { t?: string; k?: string } {
   const parameters: { t?: string; k?: string } = {};
   if (!/^vapid /i.test(authorization)) return parameters;

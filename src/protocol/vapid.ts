@@ -1,4 +1,5 @@
-// Voluntary application server identification (RFC 8292): the key pair, the contact, and the signed tokens with their renewal.
+// Voluntary application server identification (RFC 8292): the key pair, the contact, and signed tokens that are
+// renewed in time.
 import { createECDH, createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import {
   checkOptions,
@@ -12,7 +13,7 @@ import { decodeBase64, encodeBase64url } from './bytes.ts';
 import { assertInteger } from './check-arguments.ts';
 import { curve, generateP256Pair, isP256Point, pointToJwk } from './p256.ts';
 
-/** A P-256 pair, both halves in unpadded base64url. */
+/** A P-256 pair. Both keys are unpadded base64url. */
 export interface VapidKeys {
   /** 87 characters: the 65-byte uncompressed point. */
   readonly publicKey: string;
@@ -25,7 +26,8 @@ export const defaultTokenLifetimeSeconds = 12 * 60 * 60;
 export const maxTokenLifetimeSeconds = 24 * 60 * 60;
 
 /**
- * Generates a P-256 pair. Subscriptions belong to the pair that they were made with: replacing a pair in use loses every subscriber.
+ * Generates a P-256 pair. A subscription is bound to the pair that it was made with, so replacing a pair loses every
+ * subscriber.
  *
  * @example
  * const { publicKey, privateKey } = generateVapidKeys();
@@ -36,14 +38,14 @@ export function generateVapidKeys(): VapidKeys {
   return { publicKey: encodeBase64url(publicKey), privateKey: encodeBase64url(privateKey) };
 }
 
-/** True for the public half of a pair: 87 characters of unpadded base64url, an uncompressed point on P-256. */
+/** True for a public key: an uncompressed point on P-256 as 87 characters of unpadded base64url. */
 export function isVapidPublicKey(key: unknown): key is string {
   const bytes = typeof key === 'string' ? decodeBase64(key) : undefined;
   return bytes !== undefined && isP256Point(bytes) && encodeBase64url(bytes) === key;
 }
 
 /**
- * Checks that both halves of a pair are well-formed and belong together.
+ * Checks that both keys of a pair are well-formed and belong together.
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID
  */
@@ -66,13 +68,15 @@ export function checkVapidKeys(keys: VapidKeys): void {
   }
 }
 
-/** The private half of a pair, for `signToken`. */
+/** Imports the private key of a pair, for `signToken`. */
 export function importSigningKey({ publicKey, privateKey }: VapidKeys): KeyObject {
   const jwk = { ...pointToJwk(Buffer.from(publicKey, 'base64url')), d: privateKey };
   return createPrivateKey({ format: 'jwk', key: jwk });
 }
 
-/** The claims of a token (RFC 8292 §2): the push service's origin, expiry in seconds since 1970, and the subject. */
+/**
+ * The claims of a token (RFC 8292 §2): the push service's origin, the expiry in seconds since 1970, and the subject.
+ */
 export interface TokenClaims {
   readonly aud: string;
   readonly exp: number;
@@ -106,12 +110,12 @@ function encodeJson(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-// The VAPID subject (RFC 8292 §2.1), the contact for push services: general rules, and those of Apple's push service, which answers 403
-// BadJwtToken if the contact's domain cannot exist.
+// Checks the VAPID subject (RFC 8292 §2.1), the contact for push services, against the general rules and those of
+// Apple's push service, which answers 403 BadJwtToken if the contact's domain cannot exist.
 
 /**
- * Checks the contact for push services. Apple refuses the token of an unacceptable subject with BadJwtToken and no other reason, so it is
- * checked before the first message.
+ * Checks the contact for push services. Apple refuses a bad subject with BadJwtToken and gives no other reason, so
+ * the check is made before the first message.
  *
  * @throws {DeskbellError} ERR_VAPID_SUBJECT_INVALID
  */
@@ -124,7 +128,10 @@ export function checkVapidSubject(subject: string): void {
   if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) throw badSubject('names this machine itself');
 }
 
-/** Top-level domains that are never delegated: RFC 6761, 6762, 7686, 8375, and those that ICANN reserves for private use. */
+/**
+ * Top-level domains that are never delegated: RFC 6761, 6762, 7686, 8375, and those that ICANN reserves for private
+ * use.
+ */
 const unreachable: ReadonlySet<string> = new Set([
   'arpa',
   'corp',
@@ -141,15 +148,15 @@ const unreachable: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Explains, beginning with Apple's own word, why Apple refuses tokens with this subject.
+ * Explains why Apple refuses tokens with this subject. The text begins with Apple's own reason.
  *
- * @param subject that passed `checkVapidSubject`
+ * @param subject must have passed `checkVapidSubject`
  * @returns `undefined` if Apple accepts it
  */
 export function findAppleSubjectFault(subject: string): string | undefined {
   const host = hostOf(subject)?.toLowerCase().replace(/\.$/, '') ?? '';
   const topLevel = host.split('.').at(-1) ?? '';
-  // several labels, the last with a letter: not an address
+  // a name has several labels, and a letter in the last one; an address does not
   const isName =
     /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]*\p{L}[\p{L}\p{N}-]*$/u.test(host);
   if (isName && !unreachable.has(topLevel)) return undefined;
@@ -169,20 +176,21 @@ function badSubject(fault: string): DeskbellError {
   );
 }
 
-// Makes the `authorization` of push requests. One token serves an origin for hours, so signing costs nothing per message.
+// Makes the `authorization` header of push requests. One token is valid for hours at an origin, so signing costs
+// almost nothing per message.
 
 /** Options of `createVapidAuthorizer`. */
 export interface VapidAuthorizerOptions {
   readonly keys: VapidKeys;
-  /** `mailto:` or `https:` URI at which a push service can reach the operator. */
+  /** `mailto:` or `https:` URI at which push services can reach the operator. */
   readonly subject: string;
-  /** How long a token is valid: 60 to 86,400, by default 43,200 (12 hours). */
+  /** How long a token is valid: 60 to 86,400. Default: 43,200 (12 hours). */
   readonly lifetimeSeconds?: number | undefined;
-  /** The clock, in milliseconds since 1970; by default the system's. It may be set forward and back. */
+  /** Returns milliseconds since 1970. Default: the system's clock. It may jump forward and back. */
   readonly now?: (() => number) | undefined;
 }
 
-/** @returns the value of the `authorization` header for an origin: the same string until the token is renewed */
+/** Returns the `authorization` header for an origin. The string stays the same until the token is renewed. */
 export type VapidAuthorizer = (origin: string) => string;
 
 const vapidAuthorizerChecks: OptionChecks<VapidAuthorizerOptions> = {
@@ -193,20 +201,20 @@ const vapidAuthorizerChecks: OptionChecks<VapidAuthorizerOptions> = {
 };
 
 const lifetimeBounds = { name: 'lifetimeSeconds', min: 60, max: maxTokenLifetimeSeconds };
-/** Renewed this long before it expires, because the push service's clock may be ahead of ours. */
+/** A token is renewed this long before it expires, because the push service's clock may be ahead of ours. */
 const renewalMarginSeconds = 60 * 60;
 /** RFC 7519 §2: `exp` is a number of seconds since 1970. */
 const clockBounds = { name: 'The time of the clock in seconds', min: 0, max: Number.MAX_SAFE_INTEGER };
-/** A push service has few origins; the bound is for an operator who lists a whole domain. */
+/** A push service has few origins. The limit is for operators who list a whole domain. */
 const maxCachedOrigins = 1024;
 
 /**
- * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin. A value is reused while its token has between an hour
- * (half of its lifetime, if that is less) and its whole lifetime left, so it is renewed in time, and also if the clock turns out to have
- * been ahead when it was signed.
+ * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin. A value is reused until its token
+ * has less than an hour left, or less than half of its lifetime if that is shorter. It is also renewed if more than
+ * its whole lifetime is left, which means that the clock was ahead when it was signed.
  *
- * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or a clock that gives no
- *   number)
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or
+ *   a clock that returns no number)
  * @see RFC 8292 §2
  */
 export function createVapidAuthorizer(options: VapidAuthorizerOptions): VapidAuthorizer {
@@ -231,7 +239,7 @@ export function createVapidAuthorizer(options: VapidAuthorizerOptions): VapidAut
     const exp = nowSeconds + lifetimeSeconds;
     const value = `vapid t=${signToken({ aud: origin, exp, sub }, signingKey)}, k=${keys.publicKey}`;
 
-    cache.delete(origin); // to the end of the map: its first entry is the oldest
+    cache.delete(origin); // move it to the end of the map, whose first entry is the oldest
     cache.set(origin, { value, exp });
     if (cache.size > maxCachedOrigins) cache.delete(cache.keys().next().value as string);
     return value;

@@ -1,5 +1,5 @@
-// Checks a message before it is encoded. Browsers silently drop a member that they do not accept, or the whole notification. Errors name
-// the member and never show its value.
+// Checks a message before it is encoded, because browsers silently drop members that they do not accept, or the whole
+// notification. Errors name the member and never show its value.
 import { typeOf } from '../../errors/check-options.ts';
 import { describeSchema } from '../../errors/describe-schema.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -8,19 +8,19 @@ import { memberDescriptions, messageSchema } from './members.ts';
 import type { Message, MessageAction, MessageTexts } from './message.ts';
 import { findFault, memberError, messageError, messageFormats } from './value-schema.ts';
 
-/** A message for the readers of one language. */
+/** A message in one of its languages. */
 export interface LocalizedMessage {
   /** A canonical BCP 47 tag; undefined for the message's own text. */
   readonly language: string | undefined;
   readonly message: Message;
-  /** The name of a member in errors: `texts.de.title`, or `title` if the language does not override it. */
+  /** Returns a member's name for errors: `texts.de.title`, or `title` if the language does not override it. */
   readonly nameOf: (member: string) => string;
 }
 
 /**
- * The message in each of its languages: its own text first, then the others by tag.
+ * Returns the message in each of its languages: its own text first, then the others in the order of their tags.
  *
- * @param message checked
+ * @param message must have passed the check
  * @throws {DeskbellError} ERR_MESSAGE_INVALID if a language is given twice
  */
 export function localizeMessage(message: Message): readonly LocalizedMessage[] {
@@ -45,7 +45,7 @@ const itself = (member: string): string => member;
 
 function localize(own: Message, text: MessageTexts, language: string, tag: string): LocalizedMessage {
   const given = withoutUndefined(text);
-  // a button's missing members come from the message's button at the same position
+  // members that a button leaves out come from the message's button at the same position
   const actions = text.actions?.map((action, index) => ({
     ...own.actions?.[index],
     ...withoutUndefined(action),
@@ -63,8 +63,8 @@ const withoutUndefined = <Members extends object>(members: Members): Defined<Mem
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<Members>;
 
 /**
- * @returns the message in each of its languages, as `localizeMessage` gives it
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, with the member, what is wrong with it and what to give instead
+ * @returns the message in each of its languages, as `localizeMessage` returns it
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, saying which member is wrong, why, and what to give instead
  */
 export function checkMessage(message: Message): readonly LocalizedMessage[] {
   if (typeOf(message) !== 'object') {
@@ -109,23 +109,30 @@ function checkActionNames({ message: { actions = [] }, nameOf }: LocalizedMessag
   }
 }
 
-/** An action without a name is named after its position. */
+/** Returns the name of an action; the default is its position. */
 export function actionName({ action }: MessageAction, index: number): string {
   return action ?? String(index);
 }
 
-/** The names of a message's actions in all of its languages. @param message checked */
+/**
+ * Returns the names of a message's actions in all of its languages.
+ *
+ * @param message must have passed the check
+ */
 export const actionNames = (message: Message): readonly string[] => [
   ...new Set(localizeMessage(message).flatMap(({ message: { actions = [] } }) => actions.map(actionName))),
 ];
 
-// Refuses a message without text. The library sends any text; from people or scripts, an empty one is a mistake, such as an unset shell
-// variable.
+// True if a message has no text. The library sends any text; from a person or a script, an empty one is a mistake,
+// such as an unset shell variable.
 
 export const isBlank = ({ title, message }: Pick<Message, 'title' | 'message'>): boolean =>
   `${title}${message}`.trim() === '';
 
-/** @throws {DeskbellError} ERR_MESSAGE_INVALID if title and message are both blank in any language, and what `checkMessage` throws */
+/**
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID if title and message are both blank in any language, and the errors of
+ *   `checkMessage`
+ */
 export function assertNotBlank(message: Message): void {
   for (const { message: text, nameOf } of checkMessage(message)) {
     if (!isBlank(text)) continue;

@@ -1,4 +1,4 @@
-// The payload of a push message: what the service worker receives and shows. A payload that is too large is refused.
+// Encodes a message as the payload that the service worker receives and shows. Refuses a payload that is too large.
 import { createHash } from 'node:crypto';
 import { checkOptions, isFlag, isText, type OptionChecks, typeOf } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -18,21 +18,25 @@ import { receiptMemberBytes } from './receipt-token.ts';
 
 const payloadChecks: OptionChecks<PayloadOptions> = { isWithReceipts: isFlag, channel: isText };
 
-/** The payloads of a message as they are stored: placeholders are not filled in. */
+/** The payloads of a message as the store keeps them, with placeholders not yet filled in. */
 export interface EncodedMessage {
-  /** The message's own text. */
+  /** The payload of the message's own text. */
   readonly payload: Uint8Array;
-  /** By canonical BCP 47 tag, for `chooseLanguage`; in the order of the tags. */
+  /** Payloads by canonical BCP 47 tag, for `chooseLanguage`, in the order of the tags. */
   readonly texts: ReadonlyMap<string, Uint8Array>;
-  /** The placeholders of all texts. Without any, payloads are sent as they are; otherwise `createTemplate` fills them. */
+  /**
+   * The placeholders in all texts. If there are none, payloads are sent as they are; otherwise `createTemplate` fills
+   * them.
+   */
   readonly placeholders: readonly Placeholder[];
 }
 
 /**
  * Encodes a message in all of its languages.
  *
- * @returns payloads that fit into a push message, with the defaults of their placeholders
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE; they name the language, such as `texts.de.title`
+ * @returns payloads that fit into a push message if their placeholders have the default values
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE; they name the language, such as
+ *   `texts.de.title`
  */
 export function encodeMessage(
   message: Message,
@@ -47,7 +51,11 @@ export function encodeMessage(
   };
 }
 
-/** Measures a message and refuses what does not fit. @throws {DeskbellError} as `encodeMessage` */
+/**
+ * Measures a message in all languages, and throws if a text does not fit.
+ *
+ * @throws {DeskbellError} the same errors as `encodeMessage`
+ */
 function encodeTexts(
   message: Message,
   options: PayloadOptions,
@@ -72,21 +80,21 @@ function encodeTexts(
   return measured;
 }
 
-/** The facts about a reader that a message depends on. */
+/** The facts about a reader that can change the message. */
 export interface MessageReader {
   /** A canonical BCP 47 tag. */
   readonly language?: string | undefined;
   readonly data?: ReaderData | undefined;
 }
 
-/** Whether the payload depends on its reader. */
+/** True if the payload depends on its reader. */
 export const isForReaders = (message: Message): boolean =>
   message?.texts !== undefined || message?.placeholders === true;
 
 /**
  * Encodes a message for individual readers.
  *
- * @returns a function that makes the payload for a reader, and throws what `Template.fill` throws
+ * @returns a function that makes the payload for a reader, and throws the errors of `Template.fill`
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */
 export function encodeForReaders(message: Message): (reader: MessageReader) => Uint8Array {
@@ -98,15 +106,16 @@ export function encodeForReaders(message: Message): (reader: MessageReader) => U
 }
 
 /**
- * Encodes a message as a payload: the UTF-8 bytes of its JSON text, `title` and `message` first, and nothing else where
- * these are all. A message with `tag: null` gets an ID as its tag, one with `renotify` a member `id`, so that whoever
- * receives the same payload twice can tell. Of a message with texts in other languages it is the payload of its own text.
+ * Encodes the message's own text as a payload: UTF-8 JSON with `title` and `message` first, followed by other members
+ * only if the message has some. With `tag: null`, the payload gets a unique tag; with `renotify`, it gets an `id`, so
+ * that a receiver can recognise a message that arrives twice.
  *
  * @example
  * const payload = encodePayload({ title: 'Hello', message: 'Backups are done' });
- * @param createId by default 16 random characters of base64url
- * @param options `isWithReceipts`: leaves room for the token of receipts (`receipt-token.ts`); `channel`: of the broadcast
- * @returns at most 3993 bytes, with the defaults of its placeholders
+ * @param createId default: 16 random base64url characters
+ * @param options `isWithReceipts`: leave room for the token of receipts (`receipt-token.ts`); `channel`: the
+ *   broadcast's
+ * @returns at most 3993 bytes if placeholders have their default values
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */
 export function encodePayload(
@@ -121,10 +130,11 @@ const placeholdersIn = (texts: readonly MeasuredText[]): readonly Placeholder[] 
   uniquePlaceholders(texts.flatMap(({ template }) => template?.placeholders ?? []));
 
 /**
- * The hash of a message's content, equal for equal messages although tag and ID differ. The content hash of a broadcast uses it, because
- * languages and `placeholders` are not part of the payload of its own text.
+ * Hashes the content of a message. Equal messages have equal hashes, even if tag and ID are generated. Broadcasts use
+ * it instead of hashing the payload of the message's own text, which contains neither other languages nor
+ * `placeholders`.
  *
- * @param options as for the payloads
+ * @param options the same as for the payloads
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */
 export function hashMessage(message: Message, options: PayloadOptions = {}): Uint8Array {
@@ -136,7 +146,7 @@ export function hashMessage(message: Message, options: PayloadOptions = {}): Uin
 }
 
 /**
- * Checks a payload made by the caller.
+ * Checks a payload that the caller made.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */
@@ -154,6 +164,6 @@ export function checkPayload(payload: Uint8Array): void {
   );
 }
 
-/** Such as "message (3951 bytes), texts.de.title (12)". */
+/** Lists members by size, such as "message (3951 bytes), texts.de.title (12)". */
 const largestFirst = (sizes: ReturnType<typeof memberSizes>): string =>
   sizes.map(({ member, bytes }, index) => `${member} (${bytes}${index === 0 ? ' bytes' : ''})`).join(', ');

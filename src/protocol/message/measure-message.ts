@@ -1,4 +1,4 @@
-// A message as the JSON texts that are sent, one for each language, and their sizes.
+// Turns a message into the JSON texts that are sent, one for each language, and measures them.
 import { randomBytes } from 'node:crypto';
 import { lookUp } from '../../errors/look-up.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
@@ -10,28 +10,28 @@ import { createTemplate, type Template } from './placeholders.ts';
 import { receiptMemberBytes } from './receipt-token.ts';
 
 export interface PayloadOptions {
-  /** Leaves room for the token of receipts (`receipt-token.ts`). */
+  /** Leave room for the token of receipts (`receipt-token.ts`). */
   readonly isWithReceipts?: boolean;
-  /** The channel of the broadcast; it is in the payload if an action turns it off. */
+  /** The broadcast's channel. The payload contains it if an action turns the channel off. */
   readonly channel?: string | undefined;
 }
 
-/** The action that turns off the message's channel instead of opening a page. */
+/** Clicking this action turns off the message's channel instead of opening a page. */
 const turnOffChannelAction = 'turn-off-channel';
 
-/** A message in one of its languages, of any size. */
+/** A message in one of its languages. It may be too large to send. */
 export interface MeasuredText {
   readonly localized: LocalizedMessage;
   readonly payload: Uint8Array;
-  /** The size of the payload when placeholders have their defaults. */
+  /** The size of the payload if placeholders have their default values. */
   readonly bytes: number;
   readonly maxBytes: number;
-  /** Only for a message with placeholders. */
+  /** Set only if the message has placeholders. */
   readonly template: Template | undefined;
 }
 
 /**
- * Measures a message in all of its languages, its own text first.
+ * Measures a message in all of its languages. Its own text comes first.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
@@ -41,7 +41,7 @@ export function measureMessage(
   createId: () => string = randomId,
 ): readonly MeasuredText[] {
   const texts = checkMessage(message);
-  // the same in all languages, so that a reader who changes the language gets only one of them
+  // the same in all languages, so that readers who change their language still get the message only once
   const id = message.tag === null || message.renotify ? createId() : undefined;
   const maxBytes = maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0);
   return texts.map((localized) => {
@@ -54,7 +54,7 @@ export function measureMessage(
   });
 }
 
-/** The given members with the sizes of their values, largest first. */
+/** Lists the message's members with the sizes of their values, largest first. */
 export const memberSizes = ({
   message,
   nameOf,
@@ -66,7 +66,7 @@ export const memberSizes = ({
 
 const toJson = (value: unknown): string => JSON.stringify(value);
 
-/** Adds what is fixed when the message is made: ID and action names. */
+/** Fills in the ID and the names of actions, which are fixed when the message is encoded. */
 function complete(further: Omit<Message, 'title' | 'message'>, id: string | undefined) {
   const { tag, actions, renotify } = further;
   return {
@@ -87,16 +87,16 @@ function channelFor({ message: { actions = [] }, nameOf }: LocalizedMessage, cha
 
 export const randomId = (): string => randomBytes(12).toString('base64url');
 
-// The declarative form of a message: browsers that support it show it without a service worker. The plain members are there too, for
-// service workers that do not read it.
+// The declarative form of a message, which some browsers can show without a service worker. The payload also has the
+// plain members, for service workers that do not read the declarative form.
 
-/** Names the form in its member `web_push`. */
+/** Value of the member `web_push`, which identifies the declarative form. */
 const declarativePush = 8030;
 
 /**
- * The message in the Push API's declarative form.
+ * Converts a message to the Push API's declarative form.
  *
- * @param message checked; with its tag, ID and action names, if it has any
+ * @param message checked, and with tag, ID and action names filled in if it needs them
  * @param mutable whether the service worker may change the notification
  * @see https://w3c.github.io/push-api/#declarative-push-message
  */
@@ -116,7 +116,7 @@ function toDeclarativeForm(
       title,
       body,
       navigate: url,
-      // the service worker's defaults, which differ from those of browsers
+      // use the service worker's defaults, which differ from those of browsers
       tag: options.tag ?? 'deskbell',
       requireInteraction: options.requireInteraction ?? true,
       actions: actions?.map(({ url: actionUrl = url, ...action }) => ({ ...action, navigate: actionUrl })),
@@ -127,8 +127,8 @@ function toDeclarativeForm(
 }
 
 /**
- * Checks the additional rules of the declarative form: a browser ignores it without a title or an address to open, and some accept absolute
- * URLs only.
+ * Checks the extra rules of the declarative form. Browsers ignore it without a title and an address to open, and some
+ * accept absolute URLs only.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */

@@ -1,24 +1,24 @@
-// A message's members, each described once. Made from this table: the checks, the schema in the operator's API, the flags of `deskbell
-// send`, the fields of the console, the types `Message` and `PushMessage`, and the table in docs/notifications.md. How the service worker
-// uses a member is written in client/service-worker.ts.
+// Describes each member of a message once. The checks, the operator API's schema, the flags of `deskbell send`, the
+// fields of the console, the types `Message` and `PushMessage`, and the table in docs/notifications.md are made from
+// this. client/service-worker.ts defines how the service worker uses each member.
 import { maxLanguageCharacters } from '../language.ts';
 import type { ValueSchema } from './value-schema.ts';
 
 export interface MemberDescription {
   readonly schema: ValueSchema;
-  /** One sentence, for all readers. */
+  /** One sentence, written for all readers. */
   readonly description: string;
-  /** What applies if it is not given. */
+  /** What applies if the member is not given. */
   readonly byDefault: string;
-  /** What to give, if the schema does not say everything. */
+  /** What to give, if the schema does not say it all. */
   readonly expected?: string;
-  /** Command-line flag; by default the name in kebab case. */
+  /** Command-line flag. Default: the name in kebab case. */
   readonly flag?: string;
-  /** The flag's description, if it accepts less than the member does. */
+  /** The flag's description, if the flag accepts less than the member. */
   readonly flagDescription?: string;
   /** The field in the console's form. */
   readonly field: FieldDescription;
-  /** Read only by the encoder; it does not reach the browser. */
+  /** The encoder uses this member; it is not sent to the browser. */
   readonly isForEncoder?: true;
 }
 
@@ -26,7 +26,7 @@ export interface FieldDescription {
   readonly label: string;
   readonly hint?: string;
   readonly group: 'texts' | 'pictures' | 'actions' | 'readers' | 'behaviour';
-  /** Values to choose from, with their labels; the empty value is the default. */
+  /** Values to choose from, with their labels. The empty value is the default. */
   readonly choices?: Readonly<Record<string, string>>;
 }
 
@@ -52,7 +52,7 @@ const actionSchema: ValueSchema = {
   properties: schemasOf(actionMembers),
 };
 
-/** The members that may differ by language. */
+/** Members that can differ between languages. */
 const textMembers = {
   title: {
     schema: { type: 'string' },
@@ -85,7 +85,7 @@ const textMembers = {
   },
 } as const satisfies Readonly<Record<string, MemberDescription>>;
 
-/** The same, for code that treats them all alike. */
+/** `textMembers` with a common type, for code that treats all members alike. */
 export const textDescriptions: Readonly<Record<string, MemberDescription>> = textMembers;
 
 const textsSchema: ValueSchema = {
@@ -179,7 +179,7 @@ const messageMembers = {
     field: { label: 'Without sound and vibration', group: 'behaviour' },
   },
   timestamp: {
-    // the greatest time of a `Date`
+    // the latest time that `Date` can represent
     schema: { type: 'integer', minimum: 0, maximum: 8.64e15, format: 'timestamp' },
     description: 'When the event happened: milliseconds since 1970.',
     byDefault: 'the time of arrival',
@@ -242,7 +242,7 @@ const messageMembers = {
   },
 } as const satisfies Readonly<Record<string, MemberDescription>>;
 
-/** The same, for code that treats all members alike. */
+/** `messageMembers` with a common type, for code that treats all members alike. */
 export const memberDescriptions: Readonly<Record<string, MemberDescription>> = messageMembers;
 
 export const messageSchema: ValueSchema = {

@@ -1,20 +1,20 @@
-// Placeholders: {name} and {name|default}, with {{ and }} for braces. No logic, no nesting. Syntax, filling in payloads for each reader,
-// and escaping of values.
+// Placeholders in messages: {name} and {name|default}, with {{ and }} for literal braces. No logic and no nesting.
+// This file parses them, fills them in for each reader, and escapes the values.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
 import { memberError, messageError } from './value-schema.ts';
 import { toReceiptMember } from './receipt-token.ts';
 
-/** A place in a message where a person's value goes. */
+/** A placeholder in a message, which a person's value replaces. */
 export interface Placeholder {
   readonly name: string;
-  /** Such as `title` or `texts.de.actions[0].url`. */
+  /** For example `title` or `texts.de.actions[0].url`. */
   readonly member: string;
   readonly hasDefault: boolean;
 }
 
-/** Without duplicates: the declarative form has texts twice, and languages share what they do not override. */
+/** Removes duplicates: the declarative form repeats texts, and languages share texts that they do not override. */
 export const uniquePlaceholders = (placeholders: readonly Placeholder[]): readonly Placeholder[] => [
   ...new Map(
     placeholders.map(({ name, member, hasDefault }) => [
@@ -24,7 +24,7 @@ export const uniquePlaceholders = (placeholders: readonly Placeholder[]): readon
   ).values(),
 ];
 
-/** A placeholder in JSON text. */
+/** A placeholder at its position in the JSON text. */
 interface Slot extends Placeholder {
   /** The default; undefined if there is none. */
   readonly fallback: string | undefined;
@@ -32,17 +32,17 @@ interface Slot extends Placeholder {
   readonly encode: (value: unknown) => string | undefined;
 }
 
-/** The name of a value in a person's data, as a regular expression. */
+/** Regular expression for the name of a value in a person's data. */
 export const valueName = '[A-Za-z_][A-Za-z0-9_]{0,31}';
 const tokens = new RegExp(String.raw`\{\{|\}\}|\{(${valueName})(?:\|([^{}]*))?\}|[{}]`, 'g');
-/** A URL up to where scheme and host are settled, whatever follows; or a relative one. */
+/** Matches a URL whose scheme and host can no longer change, whatever follows, or a relative URL. */
 const settledOrigin = /^(?:(?:https?:)?\/\/[^\s/?#\\]+|[^\s:/?#\\]*)[/?#](?![\s/\\])/i;
 
 /**
  * Parses a text with placeholders.
  *
  * @param member its name in errors
- * @returns JSON text without its quotes, and slots
+ * @returns slots (the placeholders), and the JSON text between them, without its quotes
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, with the position of the fault and what to write instead
  */
 function parseText(text: string, member: string, isLink: boolean): readonly (string | Slot)[] {
@@ -98,20 +98,20 @@ function checkLink(before: string, fallback: string | undefined, name: string, m
     );
 }
 
-// A payload with placeholders: parsed once, then filled in for each reader.
+// A payload with placeholders that was parsed once and can be filled in for each reader.
 
 export interface Template {
-  /** In payload order. */
+  /** In the order of the payload. */
   readonly placeholders: readonly Placeholder[];
-  /** The payload's size with the defaults, or with nothing if there are none. */
+  /** The payload's size with all defaults filled in. A placeholder without a default counts as empty. */
   readonly minBytes: number;
   /**
-   * The payload for one reader. If the values do not fit, the defaults are used.
+   * Returns the payload for one reader. If the reader's values do not fit, the defaults are used.
    *
    * @param receipt the reader's token, if receipts are requested
    * @returns at most 3993 bytes
-   * @throws {DeskbellError} ERR_PLACEHOLDER_VALUE if there is neither a value nor a default; ERR_PAYLOAD_TOO_LARGE if values without
-   *   default do not fit. Neither shows a value.
+   * @throws {DeskbellError} ERR_PLACEHOLDER_VALUE if a placeholder has neither a value nor a default;
+   *   ERR_PAYLOAD_TOO_LARGE if the values without a default do not fit. No error shows a value.
    */
   fill(data: ReaderData, receipt?: string): Uint8Array;
 }
@@ -119,23 +119,24 @@ export interface Template {
 type Parts = readonly (string | Slot)[];
 type NameOf = (member: string) => string;
 
-/** The texts of a payload that may have placeholders, in either form, and the members that contain them. */
+/** The members that may have placeholders, in the plain and the declarative form. `linkNames` contain URLs. */
 const textNames = new Set(['title', 'message', 'body']);
 const linkNames = new Set(['url', 'navigate']);
 const ownerNames = new Set(['notification', 'actions']);
-/** The declarative form's names for members of a message. */
+/** Maps names of the declarative form to members of a message. */
 const declarativeNames: Readonly<Record<string, string>> = { body: 'message', navigate: 'url' };
 
 /**
  * Parses a payload with placeholders.
  *
- * @param payload as `encodePayload` makes it of a message with `placeholders`
- * @param nameOf the name of a member in errors
- * @throws {DeskbellError} ERR_MESSAGE_INVALID if something in braces is not a placeholder, or one in a URL could change its host
+ * @param payload from `encodePayload`, for a message with `placeholders`
+ * @param nameOf returns the name of a member for errors
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID if braces contain something else than a placeholder, or if a
+ *   placeholder in a URL could change its host
  */
 export function createTemplate(payload: Uint8Array, nameOf: NameOf = (member) => member): Template {
   const whole = JSON.parse(Buffer.from(payload).toString()) as object;
-  // without the last brace: a receipt's token goes before it
+  // drop the last brace: the receipt's token is inserted before it
   const parts = join(partsOf(whole, '', nameOf).slice(0, -1));
   const write = (valueOf: (slot: Slot) => string, receipt?: string): Buffer => {
     let json = '';
@@ -160,7 +161,7 @@ export function createTemplate(payload: Uint8Array, nameOf: NameOf = (member) =>
   };
 }
 
-/** As `JSON.stringify` would write it. */
+/** Produces the same text as `JSON.stringify`. */
 function partsOf(owner: object, path: string, nameOf: NameOf): Parts {
   const isList = Array.isArray(owner);
   const members = Object.entries(owner).flatMap(([name, value]: readonly [string, unknown], index): Parts => {
@@ -177,7 +178,7 @@ function partsOf(owner: object, path: string, nameOf: NameOf): Parts {
   return [isList ? '[' : '{', ...members, isList ? ']' : '}'];
 }
 
-/** Merges neighbouring texts. */
+/** Merges adjacent texts. */
 function join(parts: Parts): Parts {
   const joined: (string | Slot)[] = [];
   let text = '';
@@ -201,22 +202,25 @@ function refuseMissing({ name, member }: Slot): never {
   );
 }
 
-// A person's value as it appears in a message: as text, whatever it contains, or as a part of a URL that can neither change its scheme or
-// host nor leave its place in the path.
+// Escapes a person's value for a message. In a text, any value is allowed. In a URL, a value can neither change the
+// scheme or the host nor leave its place in the path.
 
-/** A person's data, by name. Only texts and numbers are values. */
+/** A person's data by name. Values are texts and numbers. */
 export type ReaderData = Readonly<Record<string, unknown>>;
 
-/** Needs no escaping, not even in JSON, like most values. */
+/** Fast path: most values need no escaping, not even in JSON. */
 const plainText = /^[!#-[\]-~][ !#-[\]-~]*$/;
 const plainLink = /^[A-Za-z0-9_~-]+$/;
-/** They would reorder the text around a value, or break its line. Joiners (U+200C, U+200D) are parts of words and emoji. */
+/**
+ * Characters that would reorder the text around a value or break its line. Joiners (U+200C, U+200D) are kept, because
+ * words and emoji need them.
+ */
 const controls = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
-/** The blocks of right-to-left letters. */
+/** Blocks of right-to-left letters. */
 const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
 const [firstStrongIsolate, popDirectionalIsolate] = ['\u2068', '\u2069'];
 
-/** @returns the value as it appears inside a JSON string; undefined if there is none to show */
+/** @returns the value as it appears inside a JSON string; undefined if there is nothing to show */
 function toJsonText(value: unknown): string | undefined {
   if (typeof value === 'string' && plainText.test(value)) return value;
   const text = toCleanText(value);
@@ -224,7 +228,7 @@ function toJsonText(value: unknown): string | undefined {
   return escapeJson(rightToLeft.test(text) ? firstStrongIsolate + text + popDirectionalIsolate : text);
 }
 
-/** @returns the value percent-encoded; undefined if there is none, or one that means a folder */
+/** @returns the value, percent-encoded; undefined if there is none, or if it would mean a folder (`.` or `..`) */
 function toLinkPart(value: unknown): string | undefined {
   if (typeof value === 'string' && plainLink.test(value)) return value;
   const text = toCleanText(value);

@@ -1,10 +1,10 @@
-// Restores the message of a payload, to send it again: the reverse of `encode-payload.ts`. Leaves out browsers' defaults, the message ID
-// and a generated tag.
+// Decodes a payload into the message that it was made from, so that it can be sent again. The reverse of
+// `encode-payload.ts`. Leaves out browsers' defaults, the message ID and a generated tag.
 import { isJsonObject, type JsonObject, parseJsonObject } from '../json-object.ts';
 import { memberDescriptions, textDescriptions } from './members.ts';
 import type { Message, MessageAction } from './message.ts';
 
-/** What is stored besides the payload of a message's own text. */
+/** What the store keeps besides the payload of the message's own text. */
 export interface StoredTexts {
   /** By canonical BCP 47 tag. */
   readonly texts?: ReadonlyMap<string, Uint8Array> | undefined;
@@ -75,18 +75,18 @@ function fromDeclarative(
   };
 }
 
-/** As `randomId` makes it: 16 characters, almost always with letters of both cases and a digit. */
+/** True if `randomId` probably made the tag: 16 characters, almost always with letters of both cases and a digit. */
 function isMadeUp(tag: unknown, id: unknown): boolean {
   if (typeof tag !== 'string') return false;
   return tag === id || (/^[\w-]{16}$/.test(tag) && [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(tag)));
 }
 
-/** An action without a given name is named after its index. */
+/** Removes the default name of an action, which is its index. */
 function withoutOwnName({ action, ...rest }: MessageAction, index: number): MessageAction {
   return action === String(index) ? rest : { ...rest, action };
 }
 
-// The texts of a payload, for lists of what was sent.
+// Reads title and message of a payload, for lists of sent messages.
 
 /** @returns empty texts if the payload was not made by `encodePayload` */
 export function readPayloadTexts(payload: Uint8Array): { readonly title: string; readonly message: string } {

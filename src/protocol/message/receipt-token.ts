@@ -1,5 +1,5 @@
-// What proves a receipt: the token in the payload of each row, which only the holder of the receipt key can make. It says
-// which message it was and which subscription it went to, and nothing of the person.
+// The token that proves a receipt. Each row's payload contains its own, and only the holder of the receipt key can
+// make one. It identifies the message and the subscription, and says nothing about the person.
 //
 //   token = base64url(broadcast id (6 bytes) ‖ subscription id (6 bytes)) ‖ first 22 characters of
 //           base64url(HMAC-SHA-256 over these 12 bytes): 132 bits
@@ -8,7 +8,7 @@ import { isSameSecret } from '../bytes.ts';
 
 export const receiptKeyBytes = 32;
 
-/** Which message, and the stored subscription that it was sent to. */
+/** A message, and the stored subscription that it was sent to. */
 export interface ReceiptSubject {
   readonly broadcastId: number;
   readonly subscriptionId: number;
@@ -24,15 +24,15 @@ const tokenSyntax = new RegExp(receiptTokenPattern);
 const memberStart = ',"receipt":"';
 const memberEnd = '"}';
 export const toReceiptMember = (token: string): string => `${memberStart}${token}"`;
-/** The bytes that the token takes in the payload: `,"receipt":"…"`. */
+/** Number of bytes that the token adds to the payload as `,"receipt":"…"`. */
 export const receiptMemberBytes = memberStart.length + tokenLength + 1;
 
 /**
- * Makes the payloads of a broadcast whose rows each have their own token.
+ * Makes the payloads of a broadcast with receipts, each with its row's token.
  *
- * @param payload a JSON object with at least one member, as `encodePayload` makes it
+ * @param payload a JSON object with at least one member, as `encodePayload` returns it
  * @param key `receiptKeyBytes` bytes
- * @returns makes the payload for a subscription, `receiptMemberBytes` longer than `payload`
+ * @returns a function that makes the payload for a subscription, `receiptMemberBytes` longer than `payload`
  */
 export function createReceiptPayloads(
   payload: Uint8Array,
@@ -53,8 +53,8 @@ export function createReceiptPayloads(
 }
 
 /**
- * Makes tokens: HMAC from two digests (RFC 2104 §2), because `createHmac` takes four times as long and this runs for each row of a
- * broadcast.
+ * Makes tokens. It computes the HMAC from two digests (RFC 2104 §2), because `createHmac` takes four times as long
+ * and this runs for each row of a broadcast.
  *
  * @param key `receiptKeyBytes` bytes
  */
@@ -75,7 +75,7 @@ export function createReceiptTokens(key: Uint8Array): (subject: ReceiptSubject) 
   };
 }
 
-/** @returns reads a token; `undefined` if it was not made with the key */
+/** @returns a function that reads a token; it returns `undefined` if the token was not made with the key */
 export function createReceiptTokenReader(key: Uint8Array): (token: string) => ReceiptSubject | undefined {
   return (token) => {
     if (!tokenSyntax.test(token)) return undefined;

@@ -1,5 +1,5 @@
-// The subset of JSON Schema that describes members of a message, the check of values, and its errors, which name the member and never show
-// its value.
+// The subset of JSON Schema that describes members of a message, and the check of values against it. Errors name the
+// member and never show its value.
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import { typeOf } from '../../errors/check-options.ts';
 import type { Formats } from '../../errors/describe-schema.ts';
@@ -8,7 +8,7 @@ import { lookUp } from '../../errors/look-up.ts';
 import { isPlainText, plainTextPattern } from '../../errors/untrusted-text.ts';
 import { readLanguage } from '../language.ts';
 
-/** Without a `type`, any JSON value. */
+/** Allows any JSON value if there is no `type`. */
 export interface ValueSchema {
   readonly type?: ValueType | readonly ValueType[];
   readonly enum?: readonly string[];
@@ -16,11 +16,11 @@ export interface ValueSchema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** One of `messageFormats`, or of the caller's formats. */
+  /** One of `messageFormats` or of the caller's own formats. */
   readonly format?: string;
   readonly items?: ValueSchema;
   readonly maxItems?: number;
-  /** No other members are allowed. */
+  /** Other members are not allowed. */
   readonly properties?: Readonly<Record<string, ValueSchema>>;
   /** For maps: the schema of values, the pattern of names and the maximum number. */
   readonly additionalProperties?: ValueSchema;
@@ -70,7 +70,7 @@ export interface FoundFault {
 }
 
 /**
- * Finds what is wrong with a value; undefined if it fits. The value itself is never shown.
+ * Returns what is wrong with a value, or undefined if it fits. The result never shows the value.
  *
  * @param path of the value in the message, such as `actions[0].url`
  */
@@ -122,7 +122,7 @@ function findMemberFault(value: object, schema: ValueSchema, path: string): Foun
   return undefined;
 }
 
-/** Everything except the type and nested values. May throw what JSON or `Intl` throws. */
+/** Checks everything except the type and nested values. May throw errors of JSON or `Intl`. */
 function fits(value: unknown, schema: ValueSchema): boolean {
   const {
     type,
@@ -145,7 +145,10 @@ function fits(value: unknown, schema: ValueSchema): boolean {
   return value === null || format === undefined || lookUp(messageFormats, format)!.fits(value as never);
 }
 
-/** A relative URL has the scheme of its page, which is not known here. */
+/**
+ * True if the URL has one of the schemes. A relative URL counts as https, because the scheme of its page is unknown
+ * here.
+ */
 function hasScheme(value: string, schemes: readonly string[]): boolean {
   const url = URL.parse(value, 'https://scope.invalid/');
   return url !== null && schemes.includes(url.protocol);
@@ -153,7 +156,7 @@ function hasScheme(value: string, schemes: readonly string[]): boolean {
 
 /**
  * @param member such as `texts.de.actions[0].url`
- * @param expected what to give, after "give"
+ * @param expected follows "give": what to give
  */
 export const messageError = (
   member: string,
@@ -169,8 +172,9 @@ export const messageError = (
   );
 
 /**
- * @param member as in `messageError`; `fields` points to it in an object whose member `message` is the message
- * @param detail what is wrong with it, in a sentence
+ * @param member as in `messageError`; `fields` of the error points to it in an object whose member `message` is the
+ *   message
+ * @param detail a sentence that says what is wrong
  */
 export function memberError(code: ErrorCode, member: string, detail: string, cause?: unknown): DeskbellError {
   const pointer = ['/message', ...member.split(/[.[\]]+/).filter(Boolean)].join('/');
