@@ -1,5 +1,5 @@
 export interface Addresses {
-  /** Scheme, host and, unless it is the scheme's default, port. */
+  /** Scheme, host and port; the scheme's default port is omitted. */
   readonly origin: string;
   readonly webSocketUrl: string;
   readonly controlUrl: string;
@@ -17,17 +17,17 @@ export function createAddresses(origin: string): Addresses {
   };
 }
 
-/** The last part of an endpoint, which identifies its subscription. */
+/** Returns the last part of an endpoint, which identifies its subscription. */
 export function tokenOf(endpoint: string): string {
   return endpoint.slice(endpoint.lastIndexOf('/') + 1);
 }
 
-/** Names a subscription in place of its endpoint, a capability URL. */
+/** Names a subscription without revealing its endpoint: anyone who knows an endpoint can send to it. */
 export function nameOf(token: string): string {
   return token.slice(0, 8);
 }
 
-/** A listener's origin. A wildcard address is replaced by loopback, since nobody can connect to it. */
+/** Returns a listener's origin. Loopback replaces a wildcard address, because nobody can connect to that. */
 export function originOf(scheme: 'http' | 'https', host: string, port: number): string {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const authority = name.includes(':') ? `[${name}]` : name;

@@ -1,4 +1,5 @@
-// Endpoints are capability URLs, so events name a subscription by the first characters of its token.
+// Events of the push service. They name a subscription by the first characters of its token, because anyone who knows
+// an endpoint can send to it.
 
 /** An event for `onEvent`. */
 export type PushServiceEvent =
@@ -6,7 +7,7 @@ export type PushServiceEvent =
   | { readonly type: 'disconnected'; readonly uaid: string }
   | { readonly type: 'registered'; readonly subscription: string }
   | { readonly type: 'unregistered'; readonly subscription: string }
-  /** A request to a push or message resource was processed; with a fault, the sender may not see this answer. */
+  /** A request for a push or message resource was processed. If a fault applies, the sender may not get this answer. */
   | {
       readonly type: 'answered';
       readonly method: string;
@@ -14,7 +15,10 @@ export type PushServiceEvent =
       readonly subscription?: string;
     }
   | { readonly type: 'fault'; readonly kind: string; readonly subscription?: string }
-  /** Written to the user agent's connection, and again after each reconnect until it is acknowledged. */
+  /**
+   * The message was written to the user agent's connection. This repeats after each reconnect until it is
+   * acknowledged.
+   */
   | { readonly type: 'delivered'; readonly subscription: string; readonly version: string }
   /** 100 delivered, 101 not decrypted, 102 not delivered. */
   | {
@@ -23,7 +27,7 @@ export type PushServiceEvent =
       readonly version: string;
       readonly code: number;
     }
-  /** The user agent later reports a failure (`nack`), such as 302: the service worker's promise was rejected. */
+  /** The user agent reported a failure later (`nack`), such as 302: the service worker's promise was rejected. */
   | { readonly type: 'reported'; readonly version: string; readonly code: number }
   | {
       readonly type: 'dropped';

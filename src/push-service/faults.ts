@@ -1,4 +1,5 @@
-// Injected faults of the push service: what they are, their check, the plan for a request, and their effect.
+// Faults that can be injected into the push service: their types, the check, which fault applies to a request, and
+// the effect.
 import { STATUS_CODES } from 'node:http';
 import { tokenOf } from './addresses.ts';
 import { type Answer, type Exchange, jsonAnswer } from './http/exchange.ts';
@@ -8,52 +9,53 @@ export type FaultKind =
   | {
       readonly kind: 'status';
       readonly status: number;
-      /** Seconds, or an HTTP date. */
+      /** Seconds or an HTTP date. */
       readonly retryAfter?: number | string;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  /** The right answer, but late. */
+  /** The correct answer, but late. */
   | { readonly kind: 'delay'; readonly ms: number }
   /** No answer; the connection stays open. */
   | { readonly kind: 'hang' }
   /**
-   * Status, headers and half of the body of the right answer, then the stream (HTTP/2) or connection (HTTP/1.1) breaks.
+   * Sends status, headers and half of the body of the correct answer, then breaks the stream (HTTP/2) or the
+   * connection (HTTP/1.1).
    */
   | { readonly kind: 'half' }
-  /** The connection is reset, with all its requests. */
+  /** Resets the connection, with all its requests. */
   | { readonly kind: 'reset' }
-  /** HTTP/2: RST_STREAM with this error code, by default 7, REFUSED_STREAM. HTTP/1.1: as `reset`. */
+  /** HTTP/2: RST_STREAM with this error code. Default: 7, REFUSED_STREAM. HTTP/1.1: the same as `reset`. */
   | { readonly kind: 'reset-stream'; readonly code?: number }
   /**
-   * HTTP/2: at its n-th stream, a connection gets GOAWAY; later streams are not processed. HTTP/1.1: a connection's
-   * n-th answer says `connection: close`. `code`: HTTP/2 error code, by default 0, NO_ERROR.
+   * HTTP/2: sends GOAWAY at the n-th stream of a connection; later streams are not processed. HTTP/1.1: the n-th
+   * answer of a connection says `connection: close`. `code`: HTTP/2 error code. Default: 0, NO_ERROR.
    */
   | { readonly kind: 'goaway'; readonly afterStreams: number; readonly code?: number };
 
-/** Which requests a fault applies to. Absent members do not narrow it down. */
+/** Selects the requests to which a fault applies. Omitted members select all. */
 export interface FaultScope {
   /** Only the next n matching requests. */
   readonly times?: number;
-  /** Every n-th matching request: 0.25 is the 4th, 8th, 12th … */
+  /** Every n-th matching request: 0.25 means the 4th, 8th, 12th … */
   readonly share?: number;
   /** Only requests to this endpoint. */
   readonly endpoint?: string;
-  /** Only for this long from now. */
+  /** Only for this many milliseconds from now. */
   readonly forMs?: number;
   /**
-   * The message is accepted and delivered before the fault, so that the sender is left in doubt. Without it the message
-   * is not looked at. Only for `status`, `hang`, `reset` and `reset-stream`; `half` always accepts.
+   * Accept and deliver the message before the fault, so that the sender is left in doubt; otherwise the message is
+   * not read. Only for `status`, `hang`, `reset` and `reset-stream`; `half` always accepts.
    */
   readonly afterAccepting?: boolean;
 }
 
-/** Something that goes wrong on purpose, and for which requests. */
+/** A fault, and the requests to which it applies. */
 export type Fault = FaultKind & FaultScope;
 
 type EndingFault = Exclude<Fault, { kind: 'delay' | 'goaway' }>;
 
-/** An active fault, and how often it has applied. */
+/** An active fault, and how often it was applied. */
 export interface InjectedFault {
   readonly id: number;
   readonly fault: Fault;
@@ -66,16 +68,16 @@ export interface FaultPlan {
   readonly ending: EndingFault | undefined;
 }
 
-/** Makes the push service fail in chosen ways. */
+/** Makes the push service fail on purpose. */
 export interface Faults {
   /**
-   * Adds a fault; it applies until it is used up, its time is over, or it is cancelled.
+   * Adds a fault. It applies until it is used up, its time is over, or it is cancelled.
    *
-   * @throws {TypeError} the fault is malformed; the message names the member and what is allowed
+   * @throws {TypeError} if the fault is malformed; the message names the member and what is allowed
    */
   inject(fault: Fault): InjectedFault;
   list(): InjectedFault[];
-  /** Returns false if there is no such fault any more. */
+  /** Returns false if the fault does not exist or has ended. */
   cancel(id: number): boolean;
   clear(): void;
 }
@@ -86,12 +88,12 @@ interface Rule {
   readonly token: string | undefined;
   readonly endsAtMs: number;
   hits: number;
-  /** Grows by the share with each request; a hit takes 1 away. */
+  /** Each matching request adds the share; each time the fault applies, 1 is subtracted. */
   due: number;
 }
 
 export function createFaults(now: () => number): Faults & {
-  /** @param streams number of requests on this connection, including this one */
+  /** @param streams number of requests on this connection so far, including this one */
   match(token: string, streams: number): FaultPlan;
 } {
   let rules: Rule[] = [];
@@ -153,7 +155,7 @@ export function createFaults(now: () => number): Faults & {
       let goAway: FaultPlan['goAway'];
       let ending: EndingFault | undefined;
       for (const rule of rules) {
-        // first, since there may be a fault for each of many subscriptions
+        // check this first, because there may be a fault for each of many subscriptions
         if (rule.token !== undefined && rule.token !== token) continue;
         const { fault } = rule;
         if (fault.kind !== 'delay' && fault.kind !== 'goaway' && ending !== undefined) continue;
@@ -226,7 +228,11 @@ function isHeaderValue(value: unknown): boolean {
   return typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value);
 }
 
-/** Checks a fault, which may be another process's JSON. @throws {TypeError} names the member and what is allowed */
+/**
+ * Checks a fault, which may be JSON from another process.
+ *
+ * @throws {TypeError} naming the member and what is allowed
+ */
 function checkFault(value: unknown): Fault {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new TypeError('a fault must be an object with the member "kind"');

@@ -1,4 +1,4 @@
-// `deskbell/push-service`: a push service for development, tests and CI, and a user agent to go with it.
+// `deskbell/push-service`: a push service for development, tests and CI, and a user agent for it.
 export { startPushService } from './start-push-service.ts';
 export type { PushService, PushServiceOptions, Statistics } from './push-service.ts';
 export type { Fault, FaultKind, FaultScope } from './faults.ts';

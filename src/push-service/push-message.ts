@@ -3,7 +3,7 @@ export type Urgency = 'very-low' | 'low' | 'normal' | 'high';
 export interface PushMessage {
   readonly version: string;
   readonly body: Uint8Array;
-  /** What the user agent needs to decrypt; `undefined` for a push without payload. */
+  /** What the user agent needs for decryption; `undefined` for a push without payload. */
   readonly contentHeaders: ContentHeaders | undefined;
   readonly topic: string | undefined;
   readonly urgency: Urgency;
@@ -24,5 +24,5 @@ export interface Recipient {
   accept(message: PushMessage): 'accepted' | 'subscriptionFull' | 'serviceFull';
 }
 
-/** `gone`: the subscription has ended. `undefined`: there never was one. */
+/** `gone`: the subscription has ended. `undefined`: it never existed. */
 export type RecipientLookup = Recipient | 'gone' | undefined;

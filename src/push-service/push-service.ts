@@ -8,26 +8,26 @@ import type { UserAgentStatistics } from './browser-side/user-agents.ts';
 export interface PushServiceOptions {
   /** Address to listen on. Default: `127.0.0.1`. */
   readonly host?: string;
-  /** Default: 0, the system picks one. */
+  /** Default: 0, which lets the system choose. */
   readonly port?: number;
   /**
-   * `true` makes a certificate for loopback, to be trusted through `PushService.ca`; or give key and certificate as
-   * PEM.
+   * `true` makes a certificate for loopback, which clients can trust through `PushService.ca`. Or give your own key
+   * and certificate as PEM.
    */
   readonly tls?: boolean | { readonly key: string; readonly cert: string };
-  /** Origin of endpoints and of VAPID's `aud`, if it differs from `host` and `port`. */
+  /** Origin in endpoints and in VAPID's `aud`, if it differs from `host` and `port`. */
   readonly origin?: string;
   readonly limits?: Partial<Limits>;
-  /** False admits bodies that no user agent could decrypt. By default their aes128gcm header is checked. */
+  /** False accepts bodies that no user agent could decrypt. By default, the aes128gcm header is checked. */
   readonly checksBodies?: boolean;
-  /** Called at once with each event. */
+  /** Called synchronously for each event. */
   readonly onEvent?: ((event: PushServiceEvent) => void) | undefined;
-  /** The clock, milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now?: () => number;
 }
 
 export interface SinkOptions {
-  /** The only key that may send to them, base64url. */
+  /** The only key that may send to these subscriptions, base64url. */
   readonly vapidPublicKey?: string | undefined;
 }
 
@@ -38,34 +38,34 @@ export interface Statistics extends EventCounts, UserAgentStatistics {
 
 /** A running push service. Made by `startPushService`. */
 export interface PushService {
-  /** The start of every endpoint, such as `http://127.0.0.1:8090`. */
+  /** The first part of every endpoint, such as `http://127.0.0.1:8090`. */
   readonly origin: string;
-  /** For user agents: Firefox's `dom.push.serverURL`. */
+  /** The URL for user agents: Firefox's `dom.push.serverURL`. */
   readonly webSocketUrl: string;
-  /** For `curl` and other processes on this machine. */
+  /** The URL of the control resource, for `curl` and other processes on this machine. */
   readonly controlUrl: string;
   readonly port: number;
-  /** PEM certificate for clients to trust if the push service made one, else empty. */
+  /** The PEM certificate for clients to trust, if the push service made one; otherwise empty. */
   readonly ca: readonly string[];
-  /** Injects faults: what goes wrong, for whom, how often. */
+  /** Injects faults: what fails, for whom and how often. */
   readonly faults: Faults;
   /**
-   * Makes subscriptions without a user agent, each with its own keys, to be read one by one: they count their messages
-   * and forget them.
+   * Makes sinks: subscriptions without a user agent, which count their messages and forget them. Each has its own
+   * keys. The subscriptions are made one by one as they are read.
    *
-   * @throws {RangeError} `count` is not a positive integer, or there would be more than `limits.maxSinks`
-   * @throws {TypeError} `vapidPublicKey` is not a P-256 point
+   * @throws {RangeError} if `count` is not a positive integer, or there would be more than `limits.maxSinks`
+   * @throws {TypeError} if `vapidPublicKey` is not a P-256 point
    */
   createSinks(count: number, options?: SinkOptions): Iterable<PushSubscriptionJson>;
-  /** Messages that the sinks have counted, by batch. */
+  /** Returns how many messages the sinks have counted, by batch. */
   tallySinks(): SinkTally[];
   clearSinks(): void;
-  /** Ends a subscription as push services do by themselves: senders get 410, the user agent is not told. */
+  /** Ends a subscription on the push service's side: senders get 410, and the user agent is not told. */
   expire(endpoint: string): boolean;
-  /** Drops the user agents' connections; they reconnect with their `uaid`. */
+  /** Drops the user agents' connections. They reconnect with their `uaid`. */
   disconnectUserAgents(): void;
   statistics(): Statistics;
-  /** Ends every connection and frees the port; undelivered messages are lost. */
+  /** Ends every connection and frees the port. Undelivered messages are lost. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

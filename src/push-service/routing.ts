@@ -23,7 +23,10 @@ export interface Routes {
   readonly serveControl: (exchange: Exchange) => Promise<void>;
 }
 
-/** `/wpush/…` push resources, `/m/…` message resources, `/control/…`, and `/`, which names the push service's URLs. */
+/**
+ * Routes a request: `/wpush/…` are push resources, `/m/…` message resources, `/control/…` the control resource, and
+ * `/` lists the push service's URLs.
+ */
 export async function route(exchange: Exchange, routes: Routes): Promise<void> {
   const { method, path } = exchange;
   const hostFault = exchange.findHostFault();
@@ -64,7 +67,7 @@ async function servePush(exchange: Exchange, token: string, routes: Routes): Pro
   const { api, limits, log, matchFaults } = routes;
   const { method, headers, connection, streamId } = exchange;
   const subscription = nameOf(token);
-  // before anything is awaited: streams after the last one of a GOAWAY must not get this far
+  // before the first await: streams above a GOAWAY's last stream must not get this far
   const { delayMs, goAway, ending } = matchFaults(token, connection.requests);
   if (goAway !== undefined) {
     log.record({ type: 'fault', kind: 'goaway', subscription });
@@ -86,8 +89,8 @@ async function servePush(exchange: Exchange, token: string, routes: Routes): Pro
   applyFault(ending, exchange, push);
 }
 
-// The control resource: the library's functions as JSON over HTTP, for other processes. It answers only loopback, and
-// never a web page: browsers send `Origin` with every request that could do harm.
+// The control resource offers the library's functions as JSON over HTTP to other processes. It answers loopback only,
+// and never a web page: browsers send `Origin` with every request that could do harm.
 
 const maxControlBytes = 64 * 1024;
 
@@ -110,7 +113,7 @@ export async function serveControl(service: PushService, exchange: Exchange): Pr
     }
     exchange.send(control(service, exchange.method, resource, name, body));
   } catch (error) {
-    // wrong input is a TypeError, RangeError or SyntaxError that says what is allowed
+    // wrong input throws a TypeError, RangeError or SyntaxError that says what is allowed
     exchange.send(refusal('controlInvalid', (error as Error).message));
   }
 }
@@ -159,7 +162,7 @@ function checkAccess({ connection, headers, host }: Exchange, origin: string): A
   if (!/^(::ffff:)?127\.|^::1$/.test(address)) {
     return refusal('controlForbidden', 'the control resource answers to loopback only');
   }
-  // A page whose name resolves to loopback (DNS rebinding) sends its own name.
+  // If a page's name resolves to loopback (DNS rebinding), the request contains that name.
   if (host !== undefined && !isLoopbackHost(host) && host !== new URL(origin).host) {
     return refusal(
       'controlForbidden',

@@ -35,8 +35,8 @@ const closeGraceMs = 500;
  * const subscription = await userAgent.subscribe(vapidKeys.publicKey);
  * await sender.send(subscription, { title: 'Hello', message: 'Backups are done' });
  * const message = await userAgent.nextMessage();
- * @throws {RangeError} an option or limit is unknown, or a limit is not a positive integer
- * @throws {TypeError} `origin` or `tls` has a wrong value
+ * @throws {RangeError} if an option or limit is unknown, or a limit is not a positive integer
+ * @throws {TypeError} if `origin` or `tls` has a wrong value
  * @throws {Error} with the system's `code`, such as EADDRINUSE, if it cannot listen
  * @see RFC 8030, RFC 8292, and the autopush protocol for user agents
  */
@@ -50,7 +50,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
   const webSocketOptions = {
     noServer: true,
     maxPayload: maxFrameBytes,
-    closeTimeout: closeGraceMs, // Firefox does not answer a close frame; @types/ws does not know the option
+    closeTimeout: closeGraceMs, // Firefox does not answer a close frame; @types/ws lacks the option
     handleProtocols: (offered: ReadonlySet<string>) =>
       offered.has('push-notification') ? 'push-notification' : (false as const),
   };
@@ -79,7 +79,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
     },
   });
 
-  // nothing is awaited from here on, so no request arrives before all parts exist
+  // no await from here on, so no request arrives before all parts exist
   const addresses = createAddresses(givenOrigin ?? originOf(tls ? 'https' : 'http', host, listener.port));
   const faults = createFaults(now);
   const agents = createUserAgents(limits, log, now);

@@ -1,6 +1,6 @@
-// The autopush protocol from the user agent's side: one WebSocket, reopened when it is lost.
+// The user agent's side of the autopush protocol: one WebSocket, which reconnects when it is lost.
 //
-// States: CONNECTED (hello was answered) ⇄ DISCONNECTED (reconnects by itself, or after `disconnect()` waits for
+// States: CONNECTED (hello was answered) ⇄ DISCONNECTED (reconnects by itself; after `disconnect()` it waits for
 // `connect()`).
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { getCACertificates } from 'node:tls';
@@ -10,10 +10,10 @@ export type Frame = Readonly<Record<string, unknown>>;
 
 export interface AutopushClientOptions {
   readonly webSocketUrl: string;
-  /** Authorities to trust besides Node's own, PEM. */
+  /** PEM certificates of authorities to trust besides Node's own. */
   readonly ca: readonly string[];
   readonly onNotification: (frame: Frame) => void;
-  /** Called when the push service no longer knows this user agent: its subscriptions are lost. */
+  /** Called when the push service no longer knows this user agent, so that its subscriptions are lost. */
   readonly onForgotten: () => void;
 }
 
@@ -40,7 +40,7 @@ export class AutopushClient {
     return this.#uaid;
   }
 
-  /** @throws {Error} the push service cannot be reached or does not answer the hello */
+  /** @throws {Error} if the push service cannot be reached or does not answer the hello */
   async connect(): Promise<void> {
     clearTimeout(this.#reconnectTimer);
     await this.#open();
@@ -65,7 +65,7 @@ export class AutopushClient {
   /**
    * Sends a frame and waits for its answer.
    *
-   * @throws {Error} not connected, the connection was lost, or no answer came in time
+   * @throws {Error} if it is not connected, the connection is lost, or no answer comes in time
    */
   async request(messageType: string, further: Frame): Promise<Frame> {
     const socket = this.#socket;
@@ -95,7 +95,7 @@ export class AutopushClient {
     this.#socket?.resume();
   }
 
-  /** Connects once: further calls wait for the same connection. */
+  /** Connects. Calls during the attempt wait for the same connection. */
   async #open(): Promise<void> {
     if (this.#opening === undefined && this.#socket?.readyState === WebSocket.OPEN) return;
     this.#opening ??= this.#openSocket().finally(() => {
@@ -111,7 +111,7 @@ export class AutopushClient {
     this.#socket = socket;
     socket.on('message', (data) => this.#receive(JSON.parse(String(data)) as Frame));
     socket.on('close', () => {
-      if (this.#socket !== socket) return; // a newer one has replaced it
+      if (this.#socket !== socket) return; // a newer connection has replaced it
       this.#socket = undefined;
       this.#reconnectLater();
     });
@@ -125,7 +125,7 @@ export class AutopushClient {
       this.#reconnectDelayMs = firstReconnectDelayMs;
     } catch (cause) {
       socket.terminate();
-      // if several addresses refuse, the error has no message
+      // the error has no message if several addresses refuse
       const { message, code } = cause as NodeJS.ErrnoException;
       throw new Error(`the push service at ${webSocketUrl} cannot be used (${message || code})`, { cause });
     }
@@ -147,8 +147,8 @@ export class AutopushClient {
 }
 
 /**
- * Offers the autopush subprotocol and goes on if the push service does not select it, as Firefox does; Mozilla's
- * autopush-rs selects none. `ws` would fail if it made the offer itself.
+ * Offers the autopush subprotocol, but continues if the push service does not select it, as Firefox does; Mozilla's
+ * autopush-rs selects none. If `ws` made the offer, it would fail in this case.
  */
 function offerSubprotocol(request: ClientRequest): void {
   request.setHeader('sec-websocket-protocol', subprotocol);

@@ -1,6 +1,6 @@
-// The autopush WebSocket protocol as Firefox speaks it, JSON in text frames. States of a connection: NEW (understands
-// only `hello`) → GREETED → CLOSED. Broadcasts (Mozilla's settings channel) are accepted and never sent; pings are
-// answered and never sent, so that two sides cannot keep each other busy.
+// The autopush WebSocket protocol as Firefox uses it: JSON in text frames. States of a connection: NEW (accepts only
+// `hello`) → GREETED → CLOSED. Broadcasts (Mozilla's settings channel) are accepted but never sent. Pings are
+// answered but never sent, so that the two sides cannot keep each other busy.
 import type { WebSocket } from 'ws';
 import type { Addresses } from '../addresses.ts';
 import { parseApplicationServerKey } from '../sender-side/vapid-verification.ts';
@@ -29,7 +29,7 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
   const connection: AgentConnection = {
     deliver(channelId, message) {
       if (socket.readyState !== socket.OPEN) return false;
-      // the mailbox bounds what is kept; what is not kept must not pile up here
+      // the mailbox limits stored messages; messages that are not stored must not pile up here
       if (message.ttlSeconds === 0 && socket.bufferedAmount > maxBufferedBytes) return false;
       send(toNotification(channelId, message));
       return true;
@@ -95,7 +95,7 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
       case 'ack':
         return acknowledge(agent, frame);
       case 'nack':
-        // a report, sent after an `ack`; without an `ack` the message stays
+        // a failure report, sent after an `ack`; the message stays if there was no `ack`
         return log.record({
           type: 'reported',
           version: String(frame['version']),
@@ -122,7 +122,7 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
 
 function toNotification(channelID: string, { version, body, contentHeaders }: PushMessage): Frame {
   const notification = { messageType: 'notification', channelID, version };
-  // without `headers`, Firefox gives the service worker a push with null data
+  // without `headers`, Firefox passes null as data to the service worker
   if (contentHeaders === undefined) return notification;
   return { ...notification, data: Buffer.from(body).toString('base64url'), headers: contentHeaders };
 }

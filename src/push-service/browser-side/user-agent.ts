@@ -1,5 +1,5 @@
-// A user agent for tests and demonstrations: the part of a browser between push service and service worker. It shows
-// nothing and keeps nothing on disk.
+// A user agent for tests and demonstrations. It does a browser's part between push service and service worker, shows
+// nothing and writes nothing to disk.
 import { createECDH, type ECDH, randomBytes, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { readParameters } from '../http/exchange.ts';
@@ -10,47 +10,47 @@ import { AutopushClient, type Frame } from './autopush-client.ts';
 /** Options of `createUserAgent`. */
 export interface UserAgentOptions {
   readonly webSocketUrl: string;
-  /** Authorities to trust for `wss:` besides Node's own, PEM: `PushService.ca`. */
+  /** PEM certificates of authorities to trust for `wss:` besides Node's own: `PushService.ca`. */
   readonly ca?: readonly string[] | undefined;
-  /** False leaves every message unacknowledged, so that it comes again after each reconnect. */
+  /** If false, messages are not acknowledged, so that they come again after each reconnect. */
   readonly acknowledges?: boolean;
 }
 
 /** A push message that the user agent has received. */
 export interface ReceivedMessage {
   readonly endpoint: string;
-  /** The push service's name for this message. */
+  /** The push service's ID of this message. */
   readonly version: string;
-  /** Decrypted; `undefined` for a push without payload. */
+  /** The decrypted payload; `undefined` for a push without payload. */
   readonly data: Uint8Array | undefined;
   text(): string;
   json(): unknown;
 }
 
-/** A user agent without a browser: it subscribes, and receives and decrypts messages. Made by `createUserAgent`. */
+/** A user agent without a browser. It subscribes, and receives and decrypts messages. Made by `createUserAgent`. */
 export interface UserAgent {
-  /** The push service's name for this user agent. If it changes, all subscriptions were lost. */
+  /** The push service's ID of this user agent. If it changes, all subscriptions are lost. */
   readonly uaid: string;
   readonly endpoints: readonly string[];
   /**
-   * @param applicationServerKey VAPID public key, base64url: only its owner may then send
-   * @throws {Error} the push service refuses; the message says why
+   * @param applicationServerKey VAPID public key, base64url. Only its owner can then send.
+   * @throws {Error} if the push service refuses; the message says why
    */
   subscribe(applicationServerKey?: string): Promise<PushSubscriptionJson>;
   /** Returns false if there is no such subscription. */
   unsubscribe(endpoint: string): Promise<boolean>;
-  /** Each message once, however often it is delivered. Reading one that cannot be decrypted throws. */
+  /** Yields each message once, even if it is delivered again. Throws at a message that cannot be decrypted. */
   readonly messages: AsyncIterable<ReceivedMessage>;
   /**
    * Waits for one message.
    *
    * @param timeoutMs default: 10 000
-   * @throws {Error} none came in time, the user agent was closed, or the message cannot be decrypted
+   * @throws {Error} if none comes in time, the user agent is closed, or the message cannot be decrypted
    */
   nextMessage(timeoutMs?: number): Promise<ReceivedMessage>;
   /** Closes the connection and does not reconnect. */
   disconnect(): Promise<void>;
-  /** Reconnects after `disconnect()`, with its `uaid`. */
+  /** Reconnects after `disconnect()`, with the same `uaid`. */
   connect(): Promise<void>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -73,9 +73,9 @@ const maxRememberedVersions = 10_000;
  * @example
  * const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
  * const { endpoint, keys } = await userAgent.subscribe(vapidKeys.publicKey);
- * @throws {RangeError} an option is unknown
- * @throws {TypeError} `ca` is not an array of strings
- * @throws {Error} the push service cannot be reached or does not answer the hello
+ * @throws {RangeError} if an option is unknown
+ * @throws {TypeError} if `ca` is not an array of strings
+ * @throws {Error} if the push service cannot be reached or does not answer the hello
  */
 export async function createUserAgent(options: UserAgentOptions): Promise<UserAgent> {
   checkNames('option', options, optionNames);
@@ -211,13 +211,13 @@ class MessageQueue<Item> implements AsyncIterable<Item> {
     else reader.resolve({ done: false, value: item });
   }
 
-  /** Items that have arrived can still be read. */
+  /** Ends the queue. Items that have arrived can still be read. */
   close(): void {
     this.#isClosed = true;
     for (const { resolve } of this.#readers.splice(0)) resolve({ done: true, value: undefined });
   }
 
-  /** @throws {Error} nothing came within `timeoutMs`, or the error that came */
+  /** @throws {Error} if nothing comes within `timeoutMs`, or if an error was queued */
   async next(timeoutMs?: number): Promise<IteratorResult<Item, undefined>> {
     const item = this.#items.shift();
     if (item !== undefined) {
@@ -241,7 +241,7 @@ class MessageQueue<Item> implements AsyncIterable<Item> {
   }
 }
 
-// Decrypts with the independent package `http_ece`, so that the same error on both sides cannot go unnoticed.
+// Decrypts with the independent package `http_ece`, so that a bug cannot hide by being on both sides.
 
 interface HttpEce {
   decrypt(body: Buffer, parameters: Readonly<Record<string, unknown>>): Buffer;

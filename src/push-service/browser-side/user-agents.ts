@@ -1,7 +1,7 @@
-// The user agents that the push service knows, their subscriptions, and the messages waiting for them.
+// The user agents that the push service knows, their subscriptions, and their undelivered messages.
 //
-// Messages go to connected user agents at once and wait in the mailbox for others. A message with a TTL stays there
-// until it is acknowledged, so that a lost connection loses nothing: at least once.
+// Messages are sent to a connected user agent at once, and otherwise wait in the mailbox. A message with a TTL stays
+// there until it is acknowledged, so a lost connection loses nothing: delivery is at least once.
 import { randomBytes } from 'node:crypto';
 import { nameOf } from '../addresses.ts';
 import type { EventLog } from '../events.ts';
@@ -9,7 +9,7 @@ import type { Limits } from '../limits.ts';
 import type { PushMessage, Recipient, RecipientLookup } from '../push-message.ts';
 
 export interface AgentConnection {
-  /** Returns false if the connection takes no more now. */
+  /** Returns false if the connection cannot take more at the moment. */
   deliver(channelId: string, message: PushMessage): boolean;
   close(code: number, reason: string): void;
 }
@@ -57,14 +57,14 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
       if (outcome === 'accepted') deliver(subscription, message);
       return outcome;
     }
-    // RFC 8030 §5.2: delivered to a connected user agent or not at all
+    // RFC 8030 §5.2: with TTL 0, deliver to a connected user agent or not at all
     if (topic !== undefined) mailbox.dropTopic(subscription, topic);
     if (!deliver(subscription, message))
       log.record({ type: 'dropped', subscription: subscription.name, version, why: 'no-connection' });
     return 'accepted';
   }
 
-  /** A disconnected user agent without subscriptions has nothing waiting. */
+  /** Forgets a user agent that is disconnected and has no subscriptions; no messages can be waiting for it. */
   function forgetIfUnused({ uaid, connection, subscriptions: own }: UserAgentRecord): void {
     if (connection === undefined && own.size === 0) agents.delete(uaid);
   }
@@ -95,7 +95,7 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
       undeliveredBytes: mailbox.bytes,
     }),
 
-    /** Returns the user agent of this `uaid`, or a new one with another `uaid`. */
+    /** Returns the user agent with this `uaid`, or a new one with another `uaid`. */
     connect(uaid: string | undefined, connection: AgentConnection): UserAgentRecord {
       const known = uaid === undefined ? undefined : agents.get(uaid);
       const agent = known ?? {
@@ -120,7 +120,7 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
     },
 
     disconnect(agent: UserAgentRecord, connection: AgentConnection): void {
-      if (agent.connection !== connection) return; // already replaced by a newer one
+      if (agent.connection !== connection) return; // a newer connection has already replaced it
       agent.connection = undefined;
       forgetIfUnused(agent);
       log.record({ type: 'disconnected', uaid: agent.uaid });
@@ -130,7 +130,7 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
       for (const agent of agents.values()) agent.connection?.close(1001, 'disconnected on demand');
     },
 
-    /** Registering a channel again with the same key returns the same subscription. */
+    /** Registers a channel. Repeating this with the same key returns the same subscription. */
     register(
       agent: UserAgentRecord,
       channelId: string,
@@ -154,7 +154,7 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
       return subscription;
     },
 
-    /** Ends a subscription without telling its user agent. Returns false if there is none. */
+    /** Ends a subscription without telling its user agent. Returns false if it does not exist. */
     expire(token: string): boolean {
       const subscription = subscriptions.get(token);
       if (subscription !== undefined) unregister(subscription);
@@ -173,15 +173,16 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
         if (stored.owner.agent !== agent) return;
         mailbox.take(stored);
       }
-      // a message with TTL 0 is not kept, so its channel names the subscription
+      // a message with TTL 0 is not stored, so look the subscription up by its channel
       const { name: subscription = '' } = stored?.owner ?? agent.subscriptions.get(channelId) ?? {};
       log.record({ type: 'acknowledged', subscription, version, code });
     },
   };
 }
 
-// The undelivered messages of all subscriptions, kept until acknowledged, expired, replaced by topic or removed. There
-// is no timer: expired messages are dropped when their subscription is looked at or room is needed.
+// Undelivered messages of all subscriptions. Each is kept until it is acknowledged, expires, is replaced by topic or
+// is removed. There is no timer: expired messages are dropped when their subscription is accessed or memory is
+// needed.
 
 interface MailboxOwner {
   readonly name: string;
@@ -246,7 +247,7 @@ function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog
       return byVersion.size;
     },
 
-    /** Keeps a message; it replaces an unacknowledged one with the same topic (RFC 8030 §5.4). */
+    /** Stores a message. It replaces an unacknowledged message with the same topic (RFC 8030 §5.4). */
     add(owner: Owner, message: PushMessage): 'accepted' | 'subscriptionFull' | 'serviceFull' {
       const kept = of(owner);
       const replaced = kept.find(({ topic }) => topic !== undefined && topic === message.topic);
@@ -263,7 +264,7 @@ function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog
       return 'accepted';
     },
 
-    /** Drops the message that one with TTL 0 replaces. */
+    /** Drops the stored message with this topic, when a message with TTL 0 replaces it. */
     dropTopic(owner: Owner, topic: string): void {
       for (const message of of(owner)) if (message.topic === topic) drop(owner, message, 'replaced');
     },

@@ -1,9 +1,10 @@
-// A self-signed server certificate (RFC 5280) for loopback and tests, which clients are told to trust. It is no
-// authority, since rustls refuses a server that presents one. Packages that make certificates take several megabytes.
+// Makes a self-signed server certificate (RFC 5280) for loopback and tests, which clients must be told to trust. It
+// is no CA certificate, because rustls refuses a server that presents one. Packages that make certificates take
+// several megabytes.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 
-// Writes the part of DER (X.690) that a certificate needs.
+// Writes the subset of DER (X.690) that a certificate needs.
 
 export const Tag = {
   boolean: 0x01,
@@ -27,7 +28,7 @@ export function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.of(tag), encodeLength(contents.length), contents]);
 }
 
-/** X.690 §8.1.3, §10.1: one byte up to 127, otherwise the number of length bytes and then those. */
+/** X.690 §8.1.3, §10.1: one byte up to 127; otherwise the number of length bytes, followed by these. */
 function encodeLength(length: number): Buffer {
   if (length < 0x80) return Buffer.of(length);
   const bytes: number[] = [];
@@ -40,14 +41,14 @@ export function objectIdentifier(dotted: string): Buffer {
   return der(Tag.objectIdentifier, Buffer.from([40 * first + second, ...others].flatMap(base128)));
 }
 
-/** A time in UTC, whole seconds (RFC 5280 §4.1.2.5). */
+/** Encodes a time in UTC, in whole seconds (RFC 5280 §4.1.2.5). */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replaceAll(/\.\d+|[-:T]/g, '');
   const isShort = date.getUTCFullYear() < 2050;
   return der(isShort ? Tag.utcTime : Tag.generalizedTime, Buffer.from(isShort ? digits.slice(2) : digits));
 }
 
-/** Seven bits a byte, the highest bit set on all but the last. */
+/** Encodes seven bits per byte. The highest bit is set on all bytes but the last. */
 function base128(value: number): number[] {
   const bytes = [value & 0x7f];
   for (let rest = value >>> 7; rest > 0; rest >>>= 7) bytes.unshift((rest & 0x7f) | 0x80);
@@ -56,7 +57,7 @@ function base128(value: number): number[] {
 
 export interface Certificate {
   readonly key: string;
-  /** PEM; also what a client needs in its `ca`. */
+  /** PEM. Clients need it in their `ca`. */
   readonly cert: string;
 }
 
@@ -77,7 +78,7 @@ const oid = {
 const yes = der(Tag.boolean, Buffer.of(0xff));
 const signatureAlgorithm = der(Tag.sequence, oid.ecdsaWithSha256);
 
-/** Makes a P-256 key and its certificate, valid for a year. @param hosts names and IP addresses that it is for */
+/** Makes a P-256 key and its certificate, valid for a year. @param hosts names and IP addresses to certify */
 export function makeCertificate(hosts: readonly string[]): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const toBeSigned = tbsCertificate(publicKey, hosts);
@@ -96,13 +97,13 @@ export function makeCertificate(hosts: readonly string[]): Certificate {
 
 function tbsCertificate(publicKey: KeyObject, hosts: readonly string[]): Buffer {
   const spki = publicKey.export({ format: 'der', type: 'spki' });
-  // OpenSSL finds authorities by name, so two of our certificates need different names.
+  // OpenSSL finds authorities by name, so each of our certificates needs its own name.
   const commonName = Buffer.from(`deskbell push service ${randomUUID()}`);
   const name = der(
     Tag.sequence,
     der(Tag.set, der(Tag.sequence, oid.commonName, der(Tag.utf8String, commonName))),
   );
-  // a positive number without a leading zero (RFC 5280 §4.1.2.2)
+  // keep it positive and without a leading zero (RFC 5280 §4.1.2.2)
   const serialNumber = randomBytes(16);
   serialNumber[0] = 0x40 | (serialNumber.readUInt8(0) & 0x3f);
   const now = Date.now();
@@ -127,7 +128,7 @@ function extensions(spki: Buffer, hosts: readonly string[]): Buffer[] {
       : der(Tag.implicit + 7, Buffer.from(addressBytes(host))),
   );
   return [
-    // not an authority, which is the default
+    // not a CA, which is the default
     extension(oid.basicConstraints, true, der(Tag.sequence)),
     extension(oid.extKeyUsage, false, der(Tag.sequence, oid.serverAuth)),
     extension(oid.subjectKeyIdentifier, false, der(Tag.octetString, keyIdentifier)),
@@ -142,7 +143,7 @@ function extension(id: Buffer, isCritical: boolean, value: Buffer): Buffer {
 
 function addressBytes(address: string): number[] {
   if (isIP(address) === 4) return address.split('.').map(Number);
-  // The URL parser normalizes every notation to hexadecimal groups without the longest run of zeros.
+  // The URL parser normalizes every notation to hexadecimal groups and drops the longest run of zeros.
   const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const before = groupBytes(head);
   const after = groupBytes(tail);

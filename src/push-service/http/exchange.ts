@@ -1,4 +1,4 @@
-// Answers, refusals, and header fields of requests.
+// One HTTP exchange: a request's header fields, the refusals, and writing the answer.
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import type { Connection, HttpRequest, HttpResponse } from './listener.ts';
 
@@ -32,12 +32,12 @@ function hostOf({ headers }: Pick<HostedRequest, 'headers'>): string | undefined
   return (headers[':authority'] as string | undefined) ?? headers.host;
 }
 
-/** True for this machine's names and addresses, with any port. */
+/** True for names and addresses of this machine, with any port. */
 export function isLoopbackHost(host: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(host);
 }
 
-/** Reads `name=value; name="value"` of `Authorization`, `Crypto-Key` and `Encryption`; names become lower case. */
+/** Reads `name=value; name="value"` in `Authorization`, `Crypto-Key` and `Encryption`. Names become lower case. */
 export function readParameters(text: string, separator: string | RegExp): Map<string, string> {
   const parameters = new Map<string, string>();
   for (const part of text.split(separator)) {
@@ -94,7 +94,7 @@ const refusals = {
   controlInvalid: [400, null],
 } as const satisfies Record<string, readonly [number, number | null]>;
 
-/** A refusal with the JSON body `{code, errno, error, message}`. */
+/** Makes a refusal with the JSON body `{code, errno, error, message}`. */
 export function refusal(
   reason: keyof typeof refusals,
   message: string,
@@ -104,7 +104,7 @@ export function refusal(
   return jsonAnswer(code, { code, errno, error: STATUS_CODES[code], message }, headers);
 }
 
-// A request and its answer, for HTTP/1.1 and HTTP/2 alike.
+// A request and its answer, over HTTP/1.1 or HTTP/2.
 
 const maxDiscardedBytes = 1024 * 1024;
 
@@ -126,10 +126,10 @@ export class Exchange {
     this.streamId = 'stream' in request ? (request.stream.id ?? 0) : 0;
     this.#request = request;
     this.#response = response;
-    response.on('error', () => undefined); // the sender has left during its answer
+    response.on('error', () => undefined); // the sender left before the answer was complete
   }
 
-  /** With its port; `undefined` if the request names none. */
+  /** Host and port; `undefined` if the request has none. */
   get host(): string | undefined {
     return hostOf(this.#request);
   }
@@ -143,8 +143,8 @@ export class Exchange {
   }
 
   /**
-   * Reads the body. What exceeds the limit is read and discarded, so that the sender can read the refusal; beyond
-   * `maxDiscardedBytes` the answer ends the connection.
+   * Reads the body. Bytes over the limit are read and discarded, so that the sender can read the refusal. After
+   * `maxDiscardedBytes`, the answer ends the connection.
    *
    * @returns `'aborted'` if the sender has left
    */
@@ -172,7 +172,7 @@ export class Exchange {
     const hint = closesConnection && this.connection.session === undefined ? { connection: 'close' } : {};
     this.#writeHead(status, { ...headers, ...(status === 204 ? {} : length), ...hint });
     this.#response.end(body, () => {
-      // RFC 9113 §8.1: the answer is complete, the rest of the request is not wanted
+      // RFC 9113 §8.1: the answer is complete, so stop the rest of the request
       if (this.#isUnread && 'stream' in this.#response) this.#response.stream.close(0);
     });
   }
@@ -197,7 +197,7 @@ export class Exchange {
     this.#response.end(page);
   }
 
-  /** Promises a body, sends half of it and breaks. */
+  /** Announces a whole body, sends half of it, then breaks. */
   sendHalf({ status, headers, body }: Answer): void {
     const whole = body === '' ? 'this body is cut in two' : body;
     this.#writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(whole)) });
@@ -214,7 +214,7 @@ export class Exchange {
   }
 
   #writeHead(status: number, headers: Record<string, string>): void {
-    // the two classes' signatures do not unite
+    // TypeScript cannot unify the signatures of the two classes
     (this.#response as { writeHead(status: number, headers: Record<string, string>): unknown }).writeHead(
       status,
       headers,

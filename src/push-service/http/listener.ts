@@ -1,5 +1,5 @@
-// One port for HTTP/1.1, HTTP/2 and WebSocket. With TLS, ALPN decides; without, a connection that begins with the
-// preface of HTTP/2 speaks HTTP/2 ("prior knowledge", RFC 9113 §3.3).
+// One port for HTTP/1.1, HTTP/2 and WebSocket. With TLS, ALPN selects the protocol. Without TLS, a connection that
+// begins with the HTTP/2 preface uses HTTP/2 ("prior knowledge", RFC 9113 §3.3).
 import { createServer as createHttp1Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import {
   createServer as createHttp2Server,
@@ -26,13 +26,13 @@ export interface ListenerOptions {
 
 export interface Listener {
   readonly port: number;
-  /** Stops listening. Connections end when their requests are answered, or after `graceMs`. */
+  /** Stops listening. Each connection ends when its requests are answered, or after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
 const keepAliveTimeoutMs = 60_000;
 
-/** Ignores an offer of `h2c`, which Java's client makes by default (RFC 9110 §7.8). */
+/** Ignores the offer of `h2c` that Java's client makes by default (RFC 9110 §7.8). */
 const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
 
@@ -48,7 +48,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     if (connection !== undefined) connection.session = session;
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    // the WebSocket ends it
+    // the WebSocket closes the connection
     connections.get(peerOf(request.socket))?.begin(0);
     options.onUpgrade(request, socket, head);
   };
@@ -77,7 +77,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     const peer = peerOf(socket);
     connections.set(peer, new Connection(socket));
     socket.once('close', () => connections.delete(peer));
-    socket.on('error', () => socket.destroy()); // a peer may reset at any time
+    socket.on('error', () => socket.destroy()); // the peer may reset at any time
     socket.setNoDelay();
     accept(socket);
   });
@@ -109,7 +109,7 @@ function readBeginning(socket: Socket, done: (isHttp2: boolean) => void): void {
     const beginning = Buffer.concat(chunks);
     if (beginning.length === 0) return;
     const start = beginning.toString('latin1', 0, preface.length);
-    if (start.length < preface.length && preface.startsWith(start)) return; // may become either
+    if (start.length < preface.length && preface.startsWith(start)) return; // too short to decide: it may still become either
     socket.off('readable', onReadable);
     socket.unshift(beginning);
     done(start === preface);
@@ -143,7 +143,7 @@ export class Connection {
     this.socket = socket;
   }
 
-  /** Returns false for a stream after the last one of a GOAWAY, which must not be processed. */
+  /** Returns false for a stream above a GOAWAY's last stream, which must not be processed. */
   begin(streamId: number): boolean {
     if (streamId > this.#lastStreamId) return false;
     this.requests += 1;
@@ -156,7 +156,10 @@ export class Connection {
     if (this.#isDraining) this.drain();
   }
 
-  /** HTTP/2: names the last stream that is processed, and ends when all up to it are answered (RFC 9113 §6.8). */
+  /**
+   * HTTP/2: announces the last stream that will be processed, and ends when all up to it are answered (RFC 9113
+   * §6.8).
+   */
   goAway(lastStreamId: number, code: number): void {
     if (this.session === undefined || this.#isDraining) return;
     this.#lastStreamId = lastStreamId;
@@ -172,7 +175,7 @@ export class Connection {
   }
 
   reset(): void {
-    // Node never closes a socket that is reset while it is ending, and then spins at process exit
+    // if a socket is reset while it is ending, Node never closes it, and then spins at process exit
     if (this.socket.writableEnded) this.socket.destroy();
     else this.socket.resetAndDestroy();
   }

@@ -1,4 +1,4 @@
-// Subscriptions without a user agent, for load tests: they count their messages. A million take 4 MB.
+// Sinks, for load tests: subscriptions without a user agent that count their messages. A million take 4 MB.
 import { createECDH, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Addresses } from '../addresses.ts';
@@ -7,7 +7,7 @@ import type { Limits } from '../limits.ts';
 import type { ContentHeaders, PushMessage, RecipientLookup, Urgency } from '../push-message.ts';
 import type { VapidVerifier } from './vapid-verification.ts';
 
-/** A subscription as a page sends it to its application server. */
+/** A subscription in the form that a page sends to its application server. */
 export interface PushSubscriptionJson {
   readonly endpoint: string;
   /** 65-byte P-256 point, base64url. */
@@ -16,12 +16,12 @@ export interface PushSubscriptionJson {
   readonly auth: string;
 }
 
-/** What a batch of sinks has counted. */
+/** What the sinks of a batch have counted. */
 export interface SinkTally {
   readonly batch: string;
   readonly sinks: number;
   readonly messages: number;
-  /** Sinks by number of accepted messages: `{"0": 3, "1": 997}` means that 3 got none. */
+  /** Number of sinks by number of accepted messages: `{"0": 3, "1": 997}` means that 3 sinks got none. */
   readonly sinksByMessages: Readonly<Record<number, number>>;
 }
 
@@ -52,10 +52,10 @@ export function createSinkBatches({ maxSinks }: Limits, addresses: Addresses) {
     },
 
     /**
-     * Makes a batch of sinks. Each gets its own key pair when it is read; the private key is not kept, so nobody can
-     * decrypt its messages.
+     * Makes a batch of sinks. Each gets its own key pair when it is read. The private key is not kept, so nobody can
+     * decrypt the messages.
      *
-     * @throws {RangeError} `count` is not a positive integer, or too many sinks
+     * @throws {RangeError} if `count` is not a positive integer, or there would be too many sinks
      */
     create(count: number, applicationServerKey: string | undefined): Iterable<PushSubscriptionJson> {
       const capacity = maxSinks - size;
@@ -82,7 +82,7 @@ export function createSinkBatches({ maxSinks }: Limits, addresses: Addresses) {
       };
     },
 
-    /** From now on this sink is gone (410). */
+    /** Ends a sink: from now on it answers 410. */
     expire(token: string): boolean {
       const sink = find(token);
       if (sink === undefined || sink.count === goneMark) return false;
@@ -123,8 +123,8 @@ function* subscriptionsOf(
   }
 }
 
-// Requests of application servers (RFC 8030 §5): POST to a push resource, DELETE of a message resource. Receipts (§5.1,
-// `Prefer: respond-async`) are left out, as browsers' push services leave them out.
+// The application servers' API (RFC 8030 §5): POST to a push resource, DELETE of a message resource. Delivery
+// receipts (§5.1, `Prefer: respond-async`) are left out, because browsers' push services have none.
 
 export interface SenderApiOptions {
   readonly limits: Limits;
@@ -231,7 +231,9 @@ function readUrgency(value: string | string[] | undefined): Urgency | undefined 
   return ['very-low', 'low', 'normal', 'high'].includes(urgency) ? (urgency as Urgency) : undefined;
 }
 
-/** Returns what the user agent needs to decrypt, or what is wrong. The VAPID key is not passed on (RFC 8292 §4.2). */
+/**
+ * Returns what the user agent needs for decryption, or what is wrong. Does not pass on the VAPID key (RFC 8292 §4.2).
+ */
 function readContentHeaders(
   headers: IncomingHttpHeaders,
   body: Uint8Array,
@@ -252,7 +254,7 @@ function readContentHeaders(
   return `Content-Encoding must be aes128gcm, not ${encoding ?? 'missing'}`;
 }
 
-/** What keeps a user agent from decrypting, as far as is visible without the keys (RFC 8291 §4). */
+/** Returns why no user agent can decrypt the body, as far as that is visible without the keys (RFC 8291 §4). */
 function findBodyFault(body: Uint8Array): string | undefined {
   const headerBytes = 16 + 4 + 1 + 65; // salt, rs, idlen, keyid
   const minRecordBytes = 1 + 16; // padding delimiter, tag

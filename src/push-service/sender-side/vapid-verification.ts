@@ -1,11 +1,11 @@
-// Verifies senders (RFC 8292), with only node:crypto. Reads `vapid t=…, k=…`, and the older `WebPush <jwt>` with
-// `Crypto-Key: p256ecdsa=…` that some libraries still send with `aesgcm`.
+// Verifies senders (RFC 8292) with only node:crypto. Reads `vapid t=…, k=…` and the older `WebPush <jwt>` with
+// `Crypto-Key: p256ecdsa=…`, which some libraries still send with `aesgcm`.
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { readParameters } from '../http/exchange.ts';
 
 interface ApplicationServerKey {
-  /** Unpadded base64url, 87 characters, so that equal keys have equal texts. */
+  /** Unpadded base64url, 87 characters, so that equal keys have equal text. */
   readonly text: string;
   readonly key: KeyObject;
 }
@@ -23,11 +23,11 @@ export function parseApplicationServerKey(text: string): ApplicationServerKey | 
   }
 }
 
-/** Decodes base64url, unpadded or padded as Firefox sends its keys. Returns `undefined` for any other text. */
+/** Decodes base64url, with or without padding; Firefox pads its keys. Returns `undefined` for any other text. */
 function decodeBase64url(text: string): Buffer | undefined {
   const unpadded = text.replace(/={1,2}$/, '');
   const bytes = Buffer.from(unpadded, 'base64url');
-  // Buffer.from skips unknown characters, so compare the result
+  // Buffer.from skips invalid characters, so encode the result again and compare
   return bytes.toString('base64url') === unpadded ? bytes : undefined;
 }
 
@@ -42,10 +42,10 @@ const maxLifetimeSeconds = 24 * 60 * 60; // RFC 8292 §2
 const maxRememberedTokens = 1000;
 
 /**
- * Makes a verifier for push resources of one origin. It remembers valid tokens until they expire, since senders reuse
- * them.
+ * Makes a verifier for the push resources of one origin. It remembers valid tokens until they expire, because senders
+ * reuse them.
  *
- * @param origin scheme, host and port as in the endpoints, which `aud` must equal
+ * @param origin scheme, host and port as in the endpoints; must equal `aud`
  */
 export function createVapidVerifier(origin: string, now: () => number): VapidVerifier {
   const remembered = new Map<string, { publicKey: string; expiresAtSeconds: number }>();
