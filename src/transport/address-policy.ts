@@ -1,12 +1,13 @@
-// Which addresses a push service may have. An endpoint is text from a stranger: without a policy it could point a push request
-// at the machine itself or at its private network (SSRF). It depends on who has named the push service:
+// Decides which addresses a push service may have. An endpoint is text from a stranger: without this policy, it could
+// direct a push request to this machine or its private network (SSRF). The rules depend on who named the push
+// service:
 //
-//   unlisted  a stranger, if any public host is admitted: public addresses only
-//   listed    Deskbell knows it, or the operator lists its domain: public addresses, and ranges that the operator allows, for a
-//             network whose proxy answers with addresses of its own. Never loopback or link-local
-//   named     the operator names its origin exactly: any address, and this policy is not asked
+//   unlisted  a stranger named it, and any public host is allowed: only public addresses
+//   listed    Deskbell knows it, or the operator lists its domain: public addresses, and ranges that the operator allows (for a
+//             network whose proxy answers with its own addresses), but never loopback or link-local ones
+//   named     the operator names exactly this origin: any address; this policy is not asked
 //
-// An address of NAT64 (RFC 6052) is judged by the IPv4 address inside, for everybody.
+// A NAT64 address (RFC 6052) is judged by the IPv4 address inside it, in every case.
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -15,11 +16,11 @@ import { type AddressRange, readAddressSettings } from './address-settings.ts';
 import { codeOf } from './connection-errors.ts';
 import type { ResolvedAddress } from './transport.ts';
 
-/** Whose addresses are checked. */
+/** The push services whose addresses are checked. */
 export type Subject = 'unlisted' | 'listed';
 
 export interface AddressPolicy {
-  /** @throws {DeskbellError} ERR_ADDRESS_BLOCKED, with the remedy */
+  /** @throws {DeskbellError} ERR_ADDRESS_BLOCKED, saying what to do */
   check(hostname: string, address: string, subject: Subject): void;
 }
 
@@ -39,25 +40,25 @@ export function createAddressPolicy(settings: Parameters<typeof readAddressSetti
   };
 }
 
-// RFC 4291 §2.4, IANA: the only block of IPv6 with public addresses. Addresses that embed an IPv4 address are outside it (mapped,
-// compatible) or in a range of their own (6to4, Teredo).
+// RFC 4291 §2.4, IANA: the only IPv6 block with public addresses. Addresses that embed an IPv4 address are outside it
+// (mapped, compatible) or have a range of their own (6to4, Teredo).
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**
- * True for an address that is reachable on the public Internet: global unicast, and in none of the special-purpose
- * registries (RFC 6890). False for everything else, text that is no address included.
+ * True for an address that is reachable on the public Internet: it is global unicast and in none of the
+ * special-purpose registries (RFC 6890). False for everything else, including text that is not an address.
  */
 export function isPublicAddress(address: string): boolean {
-  // `ipaddr.parse` also accepts 0x7f.1 and the like; a resolver returns the normal form
+  // `ipaddr.parse` also accepts forms like 0x7f.1, which no resolver returns
   if (isIP(address) === 0) return false;
   const parsed = ipaddr.parse(address);
   return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(globalUnicast));
 }
 
-/** Bits 64 to 71, which are zero. */
+/** Bits 64 to 71 must be zero. */
 const reservedOctet = 8;
 
-/** The IPv4 address inside a NAT64 address (RFC 6052 §2.2); any other address unchanged. */
+/** Returns the IPv4 address inside a NAT64 address (RFC 6052 §2.2), or any other address unchanged. */
 function embeddedIpv4(address: string, prefixes: readonly AddressRange[]): string {
   const prefix = prefixes.find((range) => range.contains(address));
   if (prefix === undefined) return address;
@@ -70,7 +71,10 @@ function embeddedIpv4(address: string, prefixes: readonly AddressRange[]): strin
 
 const ownRemedy = 'If this push service is yours, add its origin to "pushServices".';
 
-/** A listed push service has such an address because of the local network: one of three cases. */
+/**
+ * Says what to do. If a listed push service has such an address, the cause is the local network, in one of three
+ * ways.
+ */
 function remedyFor(address: string): string {
   const kind = isIP(address) === 0 ? 'invalid' : ipaddr.parse(address).range();
   const isOfMachine = ['loopback', 'linkLocal', 'unspecified', 'ipv4Mapped'].includes(kind);
@@ -83,24 +87,23 @@ function remedyFor(address: string): string {
   );
 }
 
-// Looks up the addresses of a push service's host and lets only permitted ones pass. Which host names are admitted is up to the endpoint
-// policy.
+// Resolves a push service's host and checks its addresses. The endpoint policy decides which host names are allowed.
 
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
-/** Every address that the system's resolver has for a name, including the hosts file. */
+/** Returns every address that the system's resolver finds, including the hosts file. */
 export const resolveWithSystem: Resolve = async (hostname) => {
   const addresses = await lookup(hostname, { all: true });
   return addresses.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
 
 /**
- * The addresses that DNS has for a public name, IPv4 first. The system's resolver blocks a thread for each name until it is answered, and
- * the process has few of them: hosts with silent DNS servers could stop every look-up. This one uses a socket, and closes it when nobody
- * waits for it any more. It does not read the hosts file.
+ * Returns the addresses that DNS has for a public name, IPv4 first. The system's resolver blocks one of a few threads
+ * until it has an answer, so hosts with silent DNS servers could stop every look-up. This resolver uses a socket,
+ * which is closed when nobody waits any longer. It does not read the hosts file.
  *
- * @param signal ends it
- * @throws {Error} with DNS's code, such as ENOTFOUND or ETIMEOUT, if neither family has an address
+ * @param signal ends the look-up
+ * @throws {Error} with DNS's code, such as ENOTFOUND or ETIMEOUT, if there is neither an IPv4 nor an IPv6 address
  */
 export async function resolveWithDns(
   hostname: string,
@@ -123,11 +126,11 @@ const ofFamily =
     addresses.map((address) => ({ address, family }));
 
 /**
- * The addresses of a host that may be connected to. One address that is not public refuses the whole host: a name that leads inside even
- * sometimes is an attack or a mistake.
+ * Returns the addresses of a host that may be connected to. A single disallowed address rules out the whole host: a
+ * name that sometimes leads into the private network is an attack or a mistake.
  *
- * @param hostname as `URL.hostname` gives it (IPv6 in brackets)
- * @param check throws for an address that may not be connected to; absent if all may
+ * @param hostname as `URL.hostname` returns it (IPv6 in brackets)
+ * @param check throws if an address may not be connected to; absent if all may
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED; ERR_CONNECTION if the name has no address
  */
 export async function resolveHost(
@@ -142,9 +145,9 @@ export async function resolveHost(
 }
 
 /**
- * A look-up that returns the addresses that were checked: nothing is resolved a second time (DNS rebinding). It answers asynchronously,
- * like any look-up: a connection that fails at once, for example without a route, would otherwise fail while `tls.connect` is still setting
- * it up, and make it throw a TypeError.
+ * Makes a look-up function that returns the checked addresses, so that nothing is resolved a second time (DNS
+ * rebinding). It must answer asynchronously: otherwise a connection that fails at once, for example without a route,
+ * fails while `tls.connect` is still setting it up, which makes it throw a TypeError.
  */
 export const pinTo =
   (addresses: readonly ResolvedAddress[]): LookupFunction =>
@@ -157,12 +160,12 @@ export const pinTo =
 
 const loopbackAddress = '127.0.0.1';
 
-/** True for names of the machine itself (RFC 6761 §6.3) and its loopback addresses. */
+/** True for names of this machine (RFC 6761 §6.3) and its loopback addresses. */
 export function isLoopbackName(hostname: string): boolean {
   return /^(?:.*\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }
 
-/** If the host name is an address: that address, as a list like a resolver's. */
+/** If the host name is an address, returns it as a list, like a resolver. */
 export function literalAddress(hostname: string): readonly ResolvedAddress[] | undefined {
   const address = hostname.replace(/^\[(.*)\]$/, '$1');
   const family = isIP(address);

@@ -1,4 +1,5 @@
-// The operator's settings for addresses of push services: permitted ranges that are not public, and the prefix of the network's NAT64.
+// The operator's settings for addresses of push services: allowed ranges that are not public, and the network's NAT64
+// prefix.
 import { BlockList, isIP } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -6,11 +7,11 @@ import type { PushServices } from '../protocol/endpoint-policy.ts';
 
 export interface AddressSettings {
   /**
-   * Ranges of addresses that are not public, such as `198.18.0.0/15`, at which known push services, or those listed by their domain, may be
-   * reached: for a network whose proxy answers with its own addresses. Not together with `public`.
+   * Ranges such as `198.18.0.0/15` that are not public but allowed, for a network whose proxy answers with its own
+   * addresses. They apply to known push services and those listed by domain. Cannot be combined with `public`.
    */
   readonly pushServiceAddresses?: readonly string[] | undefined;
-  /** Prefix of the network's NAT64 (RFC 6052), besides `64:ff9b::/96`: such as `2001:db8:64::/96`. */
+  /** NAT64 prefix of the network (RFC 6052), such as `2001:db8:64::/96`, besides `64:ff9b::/96`. */
   readonly nat64Prefix?: string | undefined;
 }
 
@@ -53,7 +54,7 @@ function readPrefix(text: string): AddressRange {
   );
 }
 
-/** This host, loopback, link-local, multicast and broadcast, and IPv6 that embeds IPv4. */
+/** This host, loopback, link-local, multicast, broadcast, and IPv6 addresses that embed IPv4. */
 const neverAllowed = [
   '0.0.0.0/8',
   '127.0.0.0/8',

@@ -1,7 +1,10 @@
-// May a request be sent to this push service now, and how many may be in flight? One object per origin answers both: the circuit breaker
-// decides whether, pacing how many. Both adapt to the results of earlier requests. `Retry-After` is obeyed at once: nothing is written
-// after the answer. If a request written with it or later is accepted, the answer concerned its subscription alone, and the hold ends;
-// otherwise the breaker opens for the requested time. A lone 429 concerns its subscription; a second in a row, and any 503, concern all.
+// Decides whether a request may be sent to a push service now, and how many may be in flight. Each origin has one
+// such object: its circuit breaker decides whether, pacing decides how many. Both adapt to earlier results.
+//
+// `Retry-After` is obeyed at once: nothing more is written (a *hold*). The push service may have meant a single
+// subscription: if it accepts a request that was written at the same time or later, the hold ends. Otherwise the
+// breaker opens for the requested time. A single 429 counts for its subscription; a second in a row and any 503 count
+// for all.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { failureReason, type FailureReason, type Outcome } from '../protocol/outcome.ts';
 import { answersRunMs, Breaker } from './breaker.ts';
@@ -11,22 +14,22 @@ import { Pacing } from './pacing.ts';
 import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
-  /** False: nothing is deferred, however often the push service fails. Default: true. */
+  /** If false, nothing is deferred, however often the push service fails. Default: true. */
   readonly hasBreaker?: boolean;
 }
 
-/** What a worker encrypts at once. */
+/** The number of messages that a worker encrypts at once. */
 const maxHeadroom = 64;
-/** Callers with more to send ask again within this time. */
+/** Callers that have more to send ask again within this time. */
 const askedEveryMs = 140;
 
-/** If all attempts over this time fail, it is not an accident. */
+/** If all attempts fail for this long, it is not an accident. */
 const unreachableAfterMs = 15_000;
 
-/** Latency is averaged over about this many answers. */
+/** The average latency covers about this many answers. */
 const averageOver = 100;
 
-/** How long to wait for an answer to what was written later. */
+/** How many round trips a hold waits for answers to requests that were written later. */
 const holdRoundTrips = 2;
 const minHoldMs = 50;
 
@@ -52,9 +55,9 @@ export class Admission {
   #throttled = 0;
   #latencyMs = 0;
   #connectFault: DeskbellError | undefined;
-  /** The first and the last failure since the last answer. */
+  /** The times of the first and the last failure since the last answer. */
   #failures: { readonly firstMs: number; readonly lastMs: number } | undefined;
-  /** An answer asked to wait, and it is not yet known whether that concerns all. */
+  /** Set while the push service has asked to wait, and it is not yet clear whether that concerns all subscriptions. */
   #hold: { reason: string; writtenAtMs: number; untilMs: number } | undefined;
   #wasThrottled = false;
   #lastError: DeskbellError | undefined;
@@ -64,18 +67,19 @@ export class Admission {
     this.#settings = settings;
   }
 
-  /** How many requests may be written now. */
+  /** Returns how many requests may be written now. */
   free(inFlight: number): number {
     return this.#hold === undefined ? this.#pacing.free(inFlight, this.#settings.monotonicNow()) : 0;
   }
 
-  /** This many were written. */
+  /** Records that this many requests were written. */
   spend(count: number): void {
     this.#pacing.spend(count);
   }
 
   /**
-   * Call it if there is something to send. A few requests wait behind those in flight, so that there is one whenever one may be written.
+   * Call this if there is something to send. A few requests may queue behind those in flight, so that one is ready
+   * whenever one may be written.
    */
   pace(inFlight: number, queued: number): Pace {
     const { limit, perMs } = this.#pacing;
@@ -85,17 +89,17 @@ export class Admission {
     return { room, perMs };
   }
 
-  /** How long until another may be written, if only the pace prevents it; otherwise `undefined`. */
+  /** How long until the next request may be written, if only pacing delays it; otherwise `undefined`. */
   get paceMs(): number | undefined {
     return this.#hold === undefined ? this.#pacing.waitMs : undefined;
   }
 
-  /** How long to wait for an answer that ends a hold; `undefined` if there is none. */
+  /** How long to wait for an answer that ends the hold; `undefined` if there is no hold. */
   get holdMs(): number | undefined {
     return this.#hold && Math.max(minHoldMs, holdRoundTrips * this.#latencyMs);
   }
 
-  /** No answer has ended the hold. @returns true if nothing may be sent any more */
+  /** Call this if no answer has ended the hold. @returns true if sending must stop now */
   endHold(): boolean {
     const hold = this.#hold;
     this.#hold = undefined;
@@ -103,12 +107,12 @@ export class Admission {
     return hold !== undefined && this.#breaker.obey(hold.reason, nowMs, hold.untilMs - nowMs);
   }
 
-  /** How many may be in flight by the time a connection is open. */
+  /** How many requests may be in flight by the time a new connection is open. */
   get maxInFlightAhead(): number {
     return this.#pacing.limitAhead;
   }
 
-  /** Why the last connection could not be made, until one can. */
+  /** Why the last connection attempt failed; reset when one succeeds. */
   get connectFault(): DeskbellError | undefined {
     return this.#connectFault;
   }
@@ -129,7 +133,7 @@ export class Admission {
     };
   }
 
-  /** @returns why the request may not be sent; `undefined` if it may, and then it counts as admitted */
+  /** @returns why the request may not be sent; `undefined` if it may, and is then counted as admitted */
   admit(exchange: object): Deferral | undefined {
     if (this.#breaker.isClosed) return undefined;
     const deferral = this.deferral();
@@ -137,12 +141,12 @@ export class Admission {
     return deferral;
   }
 
-  /** An admitted request has ended before it was sent. */
+  /** Records that an admitted request ended before it was sent. */
   recordUnsent(exchange: object): void {
     this.#breaker.recordUnsent(exchange);
   }
 
-  /** @returns why nothing may be sent; `undefined` if something may */
+  /** @returns why nothing may be sent; `undefined` if a request may be sent */
   deferral(): Deferral | undefined {
     if (this.#settings.hasBreaker === false || this.#breaker.isClosed) return undefined;
     const nowMs = this.#settings.monotonicNow();
@@ -151,23 +155,23 @@ export class Admission {
     return { waitMs, reason: this.#breaker.reason, obstacle: this.#obstacle(nowMs) };
   }
 
-  /** How long the push service has asked to wait, from now; 0 if that was taken already. */
+  /** Returns how long the push service has asked to wait, from now; 0 if the caller already knows. */
   takeWait(): number {
     return this.#breaker.isClosed ? 0 : this.#breaker.takeWait(this.#settings.monotonicNow());
   }
 
-  /** Another sender was asked to wait this long. */
+  /** Pauses because another sender was asked to wait this long. */
   pause(waitMs: number): void {
     const reason = `${this.#origin.host} has asked another sender to wait.`;
     this.#breaker.pause(reason, this.#settings.monotonicNow() + waitMs);
   }
 
-  /** Requests wait because of `maxInFlight`, although there are connections for them. */
+  /** Records that requests wait because of `maxInFlight`, although connections have capacity for them. */
   recordLimitReached(): void {
     this.#pacing.recordLimitReached();
   }
 
-  /** @returns true if nothing may be sent any more */
+  /** @returns true if sending must stop now */
   recordAnswer(exchange: object, { response, outcome }: Answer, latencyMs: number): boolean {
     const nowMs = this.#settings.monotonicNow();
     this.#failures = this.#connectFault = undefined;
@@ -206,7 +210,11 @@ export class Admission {
     this.#hold = { reason, writtenAtMs: Math.max(this.#hold?.writtenAtMs ?? 0, writtenAtMs), untilMs };
   }
 
-  /** The push service refused it without an answer, and it may be sent again. @returns as `recordAnswer` */
+  /**
+   * Records that the push service refused a request without an answer, so that it may be sent again.
+   *
+   * @returns true if sending must stop now
+   */
   recordRefusedStream(
     exchange: Pick<Exchange, 'writtenAtMs' | 'timesRefused'>,
     error: DeskbellError,
@@ -218,9 +226,9 @@ export class Admission {
     return this.#breaker.recordFailure(exchange, error.message, nowMs, answersRunMs);
   }
 
-  /** No answer came. @returns true if nothing may be sent any more */
+  /** Records that no answer came. @returns true if sending must stop now */
   recordFailure(exchange: object, error: DeskbellError): boolean {
-    // a lost connection ends a hundred requests with one error
+    // a lost connection ends up to a hundred requests with the same error
     if (error === this.#lastError) return false;
     this.#lastError = error;
     this.#recordNoAnswer();
@@ -228,14 +236,17 @@ export class Admission {
     return this.recordHttpFault(error) || isStopped;
   }
 
-  /** A connection ended. @returns true if nothing may be sent any more, because this was one HTTP fault too many */
+  /**
+   * Records the error that ended a connection. @returns true if sending must stop now, because of too many HTTP
+   * faults
+   */
   recordHttpFault(error: DeskbellError): boolean {
     const nowMs = this.#settings.monotonicNow();
     const pauseMs = this.#httpFaults.record(error, nowMs);
     return pauseMs > 0 && this.#breaker.open(error.message, nowMs, pauseMs);
   }
 
-  /** No connection could be made, and there is no other one. */
+  /** Records that no connection could be made while no other was open. */
   recordConnectFailure(error: DeskbellError): void {
     this.#connectFault = error;
     this.#recordNoAnswer();
@@ -246,7 +257,10 @@ export class Admission {
     this.#connectFault = undefined;
   }
 
-  /** A failure to connect is reported only if it lasts; other obstacles do not pass by themselves. */
+  /**
+   * Returns an obstacle that operators should know. Failures to connect count only if they last, because they often
+   * pass.
+   */
   #obstacle(nowMs: number): FailureReason | undefined {
     if (this.#httpFaults.areTooMany(nowMs)) return 'protocol-error';
     const reason = this.#connectFault && failureReason(this.#connectFault);
@@ -264,15 +278,15 @@ export class Admission {
   }
 }
 
-/** Only a problem of the whole push service counts as a failure; a rejected message or a subscription that has to wait does not. */
+/** True if the result is a problem of the whole push service, and not of one message or subscription. */
 function concernsOrigin(outcome: Outcome): outcome is Extract<Outcome, { kind: 'retry' }> {
   if (outcome.kind !== 'retry' || outcome.reason === 'not-handled' || outcome.isGoneAtLast) return false;
   return outcome.reason !== 'throttled' || outcome.slowsOrigin;
 }
 
-// Pauses for a push service that breaks HTTP too often. It may still answer many requests, so successes between the faults do not clear
-// them. From the third fault on, sending pauses, each time twice as long. After many answers or a long time without a fault, the count
-// starts again.
+// Pauses sending to a push service that violates HTTP too often. Such a service may still answer many requests, so
+// successes in between do not reset the count. From the third fault on, sending pauses, twice as long each time. The
+// count restarts after many answers or a long time without a fault.
 
 const toleratedFaults = 2;
 const firstPauseMs = 60_000;
@@ -280,7 +294,7 @@ const maxPauseMs = 3_600_000;
 const answersToForget = 10_000;
 const forgetAfterMs = 2 * maxPauseMs;
 
-/** Pauses of one push service. Each fault counts once, however many requests it ended. */
+/** The pauses of one push service. Each fault counts once, even if it ended several requests. */
 class ProtocolErrorPauses {
   #count = 0;
   #last: DeskbellError | undefined;
@@ -291,7 +305,7 @@ class ProtocolErrorPauses {
     this.#answersSince += 1;
   }
 
-  /** Takes any error that ended a connection or a request. @returns how long to pause; 0 for no pause */
+  /** Records any error that ended a connection or a request. @returns how long to pause; 0 for no pause */
   record(error: DeskbellError, nowMs: number): number {
     if (error.code !== 'ERR_PROTOCOL' || error === this.#last) return 0;
     this.#count = this.#isForgotten(nowMs) ? 1 : this.#count + 1;
@@ -306,7 +320,7 @@ class ProtocolErrorPauses {
     return this.#count > toleratedFaults && !this.#isForgotten(nowMs);
   }
 
-  /** The last one is too old to count. */
+  /** True if the last fault is too old to count. */
   #isForgotten(nowMs: number): boolean {
     return this.#answersSince >= answersToForget || nowMs - this.#lastMs >= forgetAfterMs;
   }

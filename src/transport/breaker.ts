@@ -1,24 +1,24 @@
 // A circuit breaker per origin: a push service that is down or overloaded gets no requests for a while.
 //
-//   CLOSED     admits every request. Ten failures in a row (if they are answers, over half a second), a connection that cannot be made, or an answer
-//              that asks to wait, → OPEN
+//   CLOSED     admits every request. Opens after ten failures in a row (answers count only if the run lasts half a second), after
+//              a failed connection attempt, or when an answer asks to wait
 //   OPEN       admits nothing until its time is over. Then → HALF_OPEN
-//   HALF_OPEN  admits one request, the probe. Its success → CLOSED; its failure → OPEN, twice as long.
-//              One that ends before it is sent leaves its place to the next. What comes of other requests, which were
-//              sent before, changes nothing
+//   HALF_OPEN  admits one request, the probe. If it succeeds → CLOSED; if it fails → OPEN, for twice as long. If it ends before
+//              it was sent, the next request becomes the probe. Results of requests that were sent earlier change nothing
 //
-// A failure is a problem of the origin and not of one request: no answer in time, a lost connection, 429, 500, 502, 503,
-// 504. OPEN lasts from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour; at most 5 s where no connection
-// can be made, so that sending continues soon after a network is back. What another sender was asked opens it too.
+// A failure is a problem of the origin, not of one request: no answer in time, a lost connection, 429, 500, 502, 503,
+// 504. OPEN lasts 1 s at first and doubles up to 60 s, or as long as `Retry-After` asks, at most an hour. If no
+// connection can be made, it lasts at most 5 s, so that sending continues soon after the network is back. The breaker
+// also opens if another sender was asked to wait.
 
 const maxFailuresInRow = 10;
-/** If the failures are answers: a push service may refuse many at once and accept the next ones. */
+/** Minimum length of a run of failed answers: a push service may refuse many at once and accept the next ones. */
 export const answersRunMs = 500;
 const firstOpenMs = 1000;
 const maxOpenMs = 60_000;
 const maxUnconnectedMs = 5000;
 const maxRetryAfterMs = 3_600_000;
-/** A wait that ends this much later than the one before is news. */
+/** A wait is reported again only if it ends this much later than the one reported before. */
 const laterByMs = 1000;
 
 export class Breaker {
@@ -38,7 +38,7 @@ export class Breaker {
     return this.#state === 'CLOSED';
   }
 
-  /** Why nothing is admitted, as a sentence. */
+  /** One sentence that says why nothing is admitted. */
   get reason(): string {
     return this.#reason;
   }
@@ -47,7 +47,7 @@ export class Breaker {
     return this.#state === 'OPEN' && nowMs < this.#openUntilMs;
   }
 
-  /** How long nothing is admitted; 0 if the next request is. */
+  /** How long nothing will be admitted; 0 if the next request is. */
   waitMs(nowMs: number): number {
     if (this.#state === 'OPEN' && nowMs >= this.#openUntilMs) {
       this.#state = 'HALF_OPEN';
@@ -57,26 +57,28 @@ export class Breaker {
     return this.#state === 'HALF_OPEN' && this.#probe !== undefined ? firstOpenMs : 0;
   }
 
-  /** How long the push service has asked to wait with `Retry-After`, from now; 0 if that was taken already. */
+  /**
+   * Returns how long the push service has asked to wait with `Retry-After`, from now; 0 if the caller already knows.
+   */
   takeWait(nowMs: number): number {
     if (this.#askedUntilMs < this.#takenUntilMs + laterByMs) return 0;
     this.#takenUntilMs = this.#askedUntilMs;
     return Math.max(0, Math.ceil(this.#askedUntilMs - nowMs));
   }
 
-  /** Opens because another sender was asked to wait, which says nothing about failures of this one. */
+  /** Opens because another sender was asked to wait. Does not count as a failure. */
   pause(reason: string, untilMs: number): void {
     this.#openUntilMs = this.#state === 'OPEN' ? Math.max(this.#openUntilMs, untilMs) : untilMs;
     if (this.#state !== 'OPEN') this.#reason = reason;
     this.#state = 'OPEN';
   }
 
-  /** Records a request, only if `waitMs` is 0: in HALF_OPEN it is the probe. */
+  /** Records an admitted request. Call it only if `waitMs` is 0: in HALF_OPEN, the request becomes the probe. */
   admitProbe(request: object): void {
     this.#probe = request;
   }
 
-  /** An admitted request ended before it was sent, so no result will come. */
+  /** Records that an admitted request ended before it was sent, so it will have no result. */
   recordUnsent(request: object): void {
     if (request === this.#probe) this.#probe = undefined;
   }
@@ -84,15 +86,15 @@ export class Breaker {
   recordSuccess(request: object): void {
     this.#failuresInRow = 0;
     this.#retryAfterMs = 0;
-    // answers to requests from before the breaker opened do not close it
+    // an answer to a request that was sent before the breaker opened does not close it
     if (this.#state !== 'CLOSED' && !this.#isProbe(request)) return;
     this.#state = 'CLOSED';
     this.#openMs = firstOpenMs;
   }
 
   /**
-   * @param minRunMs how long there must have been only failures
-   * @param retryAfterMs what the push service asked for, 0 for nothing
+   * @param minRunMs how long the run of failures must have lasted
+   * @param retryAfterMs how long the push service asks to wait; 0 if it does not
    * @returns true if the breaker has just opened
    */
   recordFailure(request: object, reason: string, nowMs: number, minRunMs = 0, retryAfterMs = 0): boolean {
@@ -108,20 +110,20 @@ export class Breaker {
     return this.#state === 'HALF_OPEN' && request === this.#probe;
   }
 
-  /** Opens at once: the origin cannot be connected to. */
+  /** Opens at once, because no connection to the origin can be made. */
   openForConnection(reason: string, nowMs: number): void {
     this.#openMs = Math.min(this.#openMs, maxUnconnectedMs);
     this.open(reason, nowMs);
   }
 
-  /** Opens because the push service asked all to wait. @returns true if the breaker has just opened */
+  /** Opens because the push service asked all senders to wait. @returns true if the breaker has just opened */
   obey(reason: string, nowMs: number, retryAfterMs: number): boolean {
     this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
     return this.open(reason, nowMs);
   }
 
   /**
-   * Opens at once: the origin breaks HTTP.
+   * Opens at once, because the origin violates HTTP.
    *
    * @param minMs minimum time
    */

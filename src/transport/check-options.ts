@@ -1,5 +1,5 @@
-// The options of the transport, with the defaults of its time limits, and the paths and header fields that may be written. Both are checked
-// early: options when the transport is made, requests before anything is written.
+// Checks the transport's options and fills in default time limits, when the transport is made. Also checks paths and
+// header fields of requests, before anything is written.
 import { X509Certificate } from 'node:crypto';
 import {
   isArrayOf,
@@ -25,10 +25,10 @@ export const defaultTimeouts = {
 /** How long `close` waits for requests in flight. */
 export const defaultCloseGraceMs = 10_000;
 
-/** The longest time that `setTimeout` accepts; with a longer one it fires at once. */
+/** The maximum delay of `setTimeout`; beyond it, the timer fires at once. */
 export const maxTimeoutMs = 2 ** 31 - 1;
 
-/** @param verb such as `answer` */
+/** @param verb what the host did not do, such as `answer` */
 export function timeoutError(host: string, verb: string, timeoutMs: number): DeskbellError {
   return new DeskbellError('ERR_TIMEOUT', `${host} did not ${verb} within ${timeoutMs / 1000} s.`);
 }
@@ -77,13 +77,13 @@ function isCertificate(...[pem, name]: Parameters<OptionCheck>): void {
   }
 }
 
-/** Header objects that passed the check; many messages share one. */
+/** Header objects that passed the check. Many messages share one. */
 const legalHeaders = new WeakSet<PushHeaders>();
-/** Fields that HTTP itself writes (RFC 9113 §8.2.2, and the length), and those that the transport leaves out. */
+/** Fields that HTTP itself writes (RFC 9113 §8.2.2, and the length), and those that the transport never sends. */
 const ownFields =
   /^(?:host|content-length|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te|expect|trailer)$/;
 
-/** @returns what is wrong with a request */
+/** @returns what is wrong with a request, or `undefined` */
 export function checkRequest({ path, headers }: PushRequest): DeskbellError | undefined {
   if (!/^\/[\x21-\x7e]*$/.test(path)) {
     return new DeskbellError(
@@ -94,7 +94,7 @@ export function checkRequest({ path, headers }: PushRequest): DeskbellError | un
   return checkHeaders(headers);
 }
 
-/** @returns what is wrong with header fields */
+/** @returns what is wrong with header fields, or `undefined` */
 export function checkHeaders(headers: PushHeaders): DeskbellError | undefined {
   if (legalHeaders.has(headers)) return undefined;
   for (const [name, value] of Object.entries(headers)) {

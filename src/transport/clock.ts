@@ -1,16 +1,16 @@
-// The transport's time, as a parameter so that tests can move it.
+// The transport's clock and timers. They are parameters, so that tests control time.
 
 export interface Timer {
   cancel(): void;
 }
 
 export interface Clock {
-  /** Milliseconds from an arbitrary start, monotonic. */
+  /** Monotonic milliseconds from an arbitrary start. */
   readonly monotonicNow: () => number;
   /**
-   * Calls `done` once, `ms` from now.
+   * Calls `done` once after `ms`.
    *
-   * @param keepsProcess false if the process may end earlier
+   * @param keepsProcess if false, the process may exit earlier
    */
   readonly startTimer: (done: () => void, ms: number, keepsProcess: boolean) => Timer;
 }

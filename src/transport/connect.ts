@@ -1,8 +1,8 @@
-// Where the connection to an origin goes: which addresses, and whether through a proxy. Without a proxy, the guard checks every address of
-// the origin's name, and only those are connected to. Names given by the operator and those of known push services are resolved by the
-// system, all others by DNS alone. Behind a proxy the guard cannot see the address, because the proxy resolves the name. It refuses what it
-// can see (IP literals that are not public); protecting the rest of an inner network is up to the proxy, and the endpoint policy's list of
-// hosts applies in any case.
+// Finds the route to an origin: which addresses to connect to, and whether through a proxy. Without a proxy, the
+// address guard checks every address of the origin's name, and connections are made only to those. The system
+// resolves names from the operator and names of known push services; DNS alone resolves all others. A proxy resolves
+// names itself, so the guard cannot see these addresses and only refuses IP literals that are not public. The proxy
+// must then protect the rest of a private network. The endpoint policy's list of hosts applies in any case.
 import { once } from 'node:events';
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket, type TcpNetConnectOpts } from 'node:net';
 import {
@@ -33,25 +33,25 @@ import { openTunnel, type Proxy } from './proxy.ts';
 import type { ResolvedAddress } from './transport.ts';
 
 interface Route {
-  /** The origin's, IPv6 without brackets: for the certificate, and for the proxy. */
+  /** The origin's host, IPv6 without brackets, for the certificate and the proxy. */
   readonly host: string;
   readonly port: number;
-  /** The only addresses to connect to: the origin's, or the proxy's. */
+  /** The only addresses to connect to: those of the origin or of the proxy. */
   readonly addresses: readonly ResolvedAddress[];
-  /** The port at those addresses. */
+  /** The port to connect to at these addresses. */
   readonly addressPort: number;
   readonly proxy?: Proxy;
-  /** Throws if the real address of the connection is not permitted; absent if any is. */
+  /** Throws if the connection's actual address is not allowed; absent if any is. */
   readonly check?: ((address: string) => void) | undefined;
 }
 
 interface RouteSettings {
-  /** Default: the system's resolver, and DNS for unlisted push services. */
+  /** Default: the system's resolver, and plain DNS for unlisted push services. */
   readonly resolve: Resolve | undefined;
-  /** True for origins that the operator named: any address will do. */
+  /** True for origins that the operator named, which may have any address. */
   readonly isNamedOrigin: (origin: string) => boolean;
   readonly addressPolicy: AddressPolicy;
-  /** True for origins that a stranger named, if any public host is admitted. */
+  /** True for origins that a stranger named, if any public host is allowed. */
   readonly isUnlisted: (origin: string) => boolean;
   readonly proxy?: Proxy | undefined;
   readonly noProxy?: readonly string[] | undefined;
@@ -90,10 +90,10 @@ export async function findRoute(origin: URL, settings: RouteSettings, signal: Ab
 }
 
 /**
- * True for a host that is reached without the proxy: loopback always (a proxy's loopback is not ours), and what `noProxy` names: a host, a
- * domain with all hosts under it (with or without a leading dot), or `*`.
+ * True if a host is reached without the proxy. This is the case for loopback, because a proxy's loopback is not ours,
+ * and for the entries of `noProxy`: a host, a domain with all its hosts (with or without a leading dot), or `*`.
  *
- * @param hostname as `URL.hostname` gives it
+ * @param hostname as `URL.hostname` returns it
  */
 export function isProxyBypassed(hostname: string, noProxy: readonly string[] = []): boolean {
   if (isLoopbackName(hostname)) return true;
@@ -103,21 +103,21 @@ export function isProxyBypassed(hostname: string, noProxy: readonly string[] = [
   });
 }
 
-// Opens one connection: TCP to exactly the addresses that were checked, a tunnel if there is a proxy, TLS with ALPN for https, all within
-// one time limit.
+// Opens one connection within one time limit: TCP to exactly the addresses that were checked, a tunnel if there is a
+// proxy, and TLS with ALPN for https.
 
-/** The protocol that ALPN selected (RFC 7301); `http/1.1` without TLS. */
+/** The protocol that ALPN selected (RFC 7301). Without TLS: `http/1.1`. */
 export type Protocol = 'h2' | 'http/1.1';
 
 export interface Connection {
   readonly socket: Socket;
-  /** Reads the socket; its `data` event must not be used. */
+  /** Reads the socket. Do not use its `data` event. */
   readonly reader: SocketReader;
   readonly protocol: Protocol;
 }
 
 export interface ConnectSettings extends RouteSettings, Pick<Clock, 'startTimer'> {
-  /** The authorities that TLS trusts. */
+  /** Returns the authorities that TLS trusts. */
   readonly trust: () => SecureContext;
   readonly connectTimeoutMs: number;
 }
@@ -133,7 +133,7 @@ export async function connect(
   settings: ConnectSettings,
   aborted: AbortSignal,
 ): Promise<Connection> {
-  // ends every socket that the attempt has opened; never fired after it has succeeded
+  // ends every socket of this attempt; never fires after success
   const attempt = new AbortController();
   const timeOut = (): void => {
     attempt.abort(timeoutError(origin.host, 'accept a connection', settings.connectTimeoutMs));
@@ -200,7 +200,7 @@ async function openProxyTunnel(
 
 function tcpOptions({ addresses, addressPort }: Route, signal: AbortSignal): TcpNetConnectOpts {
   return {
-    // no resolver knows this name, so `lookup` is asked
+    // no resolver knows this name, so Node calls `lookup`
     host: 'push-service.invalid',
     port: addressPort,
     lookup: pinTo(addresses),
@@ -213,7 +213,7 @@ function tcpOptions({ addresses, addressPort }: Route, signal: AbortSignal): Tcp
 
 function tlsOptions(host: string, secureContext: SecureContext, alpnProtocols: string[]): ConnectionOptions {
   return {
-    // RFC 6066 §3: no address in SNI; the certificate is checked against `host` in either case.
+    // RFC 6066 §3: SNI must not contain an address; the certificate is checked against `host` in either case
     servername: isIP(host) === 0 ? host : '',
     checkServerIdentity: (_host, certificate) => checkServerIdentity(host, certificate),
     ALPNProtocols: alpnProtocols,
@@ -221,7 +221,7 @@ function tlsOptions(host: string, secureContext: SecureContext, alpnProtocols: s
   };
 }
 
-/** A socket may fail while nothing waits for it; its next user finds it destroyed. */
+/** Ignores errors while nothing waits for the socket. Its next user sees that it is destroyed. */
 function guardErrors<Kind extends Socket>(socket: Kind): Kind {
   return socket.on('error', () => {});
 }
@@ -233,13 +233,13 @@ async function finishTcp(socket: Socket, { host, proxy, addressPort, check }: Ro
     const message = `${proxy?.hostname ?? host}:${addressPort} cannot be reached${reasonOf(cause)}.`;
     throw new DeskbellError('ERR_CONNECTION', message, { cause });
   }
-  // the addresses were checked before; this checks the one really connected to
+  // the addresses were checked before connecting; this checks the one that was connected to
   check?.(socket.remoteAddress ?? 'an unknown address');
 }
 
 async function finishTls(socket: Socket, host: string, signal: AbortSignal): Promise<void> {
   try {
-    // an error that came before anybody waited for it
+    // the error may have come before anybody waited for it
     if (socket.errored) throw socket.errored;
     await once(socket, 'secureConnect', { signal });
   } catch (cause) {
@@ -253,8 +253,8 @@ function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-// Reads a socket for one consumer. Push services answer in many small pieces, and for each of them Node's streams take more CPU than
-// parsing the answer does, so the socket reads into our own buffer (`onread`).
+// Reads a socket for one consumer. Push services answer in many small pieces, and Node's streams take more CPU for
+// each than parsing the answer does. So the socket reads into our own buffer (`onread`).
 
 /** The size of one TLS record. */
 const bufferBytes = 16_384;
@@ -263,7 +263,7 @@ export class SocketReader {
   #take: ((chunk: Buffer) => void) | undefined;
   #early: Buffer[] = [];
 
-  /** Option for opening a socket. */
+  /** The option to open a socket with. */
   readonly onread: OnReadOpts = {
     buffer: Buffer.allocUnsafeSlow(bufferBytes),
     callback: (length, buffer) => {
@@ -272,12 +272,12 @@ export class SocketReader {
     },
   };
 
-  /** Used if a socket could not be opened with `onread`, because another one carries it. */
+  /** Reads a socket that could not be opened with `onread`, because another one carries it. */
   readFrom(socket: Socket): void {
     socket.on('data', (chunk: Buffer) => this.#put(chunk));
   }
 
-  /** Passes everything to `take`, including what has already come. A chunk is valid only during the call. */
+  /** Passes everything to `take`, including data that has already arrived. A chunk is valid only during the call. */
   read(take: (chunk: Buffer) => void): void {
     this.#take = take;
     for (const chunk of this.#early.splice(0)) take(chunk);
@@ -289,15 +289,17 @@ export class SocketReader {
   }
 }
 
-// The authorities that TLS trusts.
+// The certificate authorities that TLS trusts.
 
-/** The last context with additional authorities: making one takes thirty milliseconds. */
+/** The last context with additional authorities, cached because making one takes thirty milliseconds. */
 let last: { readonly ca: readonly string[]; readonly context: SecureContext } | undefined;
 
-/** Trust in Node's authorities and the given ones. Made on first use, because it is expensive. */
+/**
+ * Returns a context that trusts Node's authorities and the given ones. It is made on first use, because that is slow.
+ */
 export function createTrust(given: readonly string[] = []): () => SecureContext {
   let context: SecureContext | undefined;
-  // by default, a context of Deno trusts neither NODE_EXTRA_CA_CERTS nor DENO_CERT
+  // Deno's default context trusts neither NODE_EXTRA_CA_CERTS nor DENO_CERT
   const hasAll = given.length === 0 && !('deno' in process.versions);
   return () => (context ??= hasAll ? createSecureContext() : trustAlso(given));
 }

@@ -1,28 +1,28 @@
-// How a connection to a push service fails, in words.
+// Describes how a connection to a push service failed.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
-/** @param what such as `closed the connection` */
+/** @param what the host did, such as `closed the connection` */
 export function connectionError(host: string, what: string, cause?: Error): DeskbellError {
   return new DeskbellError('ERR_CONNECTION', `${host} ${what}${codeOf(cause)}.`, { cause });
 }
 
-/** ` (ECONNRESET)`; empty if the system gave no code. */
+/** Returns ` (ECONNRESET)`; empty if the system gave no code. */
 export function codeOf(cause: unknown): string {
   return Error.isError(cause) && 'code' in cause ? ` (${String(cause.code)})` : '';
 }
 
-/** ` (ECONNRESET)`; the message of an error without a code; empty if there is neither. */
+/** Returns ` (ECONNRESET)`, or the message of an error without a code; empty if there is neither. */
 export function reasonOf(cause: unknown): string {
   return codeOf(cause) || (Error.isError(cause) ? ` (${cause.message})` : '');
 }
 
 /**
- * Turns anything thrown into a fault of this side: a resolver, a hook or Node itself may throw anything, and that says nothing about a
- * message.
+ * Turns anything that was thrown into a fault of this side. A resolver, a hook or Node itself may throw, which says
+ * nothing about the message.
  */
 export function toFault(host: string, thrown: unknown): DeskbellError {
   if (thrown instanceof DeskbellError) return thrown;
-  // not its text: converting it may throw, too
+  // do not convert it to text: that may throw too
   const words = Error.isError(thrown) ? reasonOf(thrown) : ` (${typeof thrown} was thrown, not an error)`;
   if (codeOf(thrown) !== '')
     return new DeskbellError('ERR_CONNECTION', `${host} cannot be reached${words}.`, { cause: thrown });

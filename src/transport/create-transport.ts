@@ -1,4 +1,4 @@
-// Creates the transport: each origin has its own queue, connections and pacing, so that a slow one delays no other.
+// Creates the transport. Each origin has its own queue, connections and pacing, so a slow one does not delay others.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { systemClock, type Clock } from './clock.ts';
@@ -13,24 +13,24 @@ import { firstPerMs, latencyFloor } from './pacing.ts';
 import { parseProxy } from './proxy.ts';
 import type { Pace, Transport, TransportOptions } from './transport.ts';
 
-/** The pace for a push service about which nothing is known. */
+/** The pace for a push service that has not been used yet. */
 const firstPace: Pace = { room: latencyFloor, perMs: firstPerMs };
 const maxOrigins = 1000;
-/** How many remain after some were forgotten, so that not every new one searches all. */
+/** How many origins remain after idle ones were forgotten. The margin avoids a search for every new origin. */
 const maxOriginsKept = 900;
 
-/** Rules for callers inside the package; applications cannot change them. */
+/** Rules for callers inside the package. Applications cannot change them. */
 export interface TransportRules {
-  /** False if the application is responsible for its endpoints: any address will do. Default: true. */
+  /** If false, any address is allowed, because the application is responsible for its endpoints. Default: true. */
   readonly guardsAddresses?: boolean;
-  /** False: nothing is deferred because of earlier answers and failures. Default: true. */
+  /** If false, earlier answers and failures defer nothing. Default: true. */
   readonly hasBreaker?: boolean;
-  /** Replaces the network. */
+  /** Replaces the network, for tests. */
   readonly open?: OpenSession;
 }
 
 /**
- * Connections are made when there is something to send.
+ * Creates a transport. It connects when there is something to send.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION, naming the option
  */
@@ -132,8 +132,8 @@ export function createTransport(
 }
 
 /**
- * Endpoints come from strangers, who can name any number of hosts under the known domains. Push services that must get nothing for a while
- * are kept; if there are too many, those whose wait ends first are forgotten.
+ * Forgets idle origins, because strangers can name any number of hosts under the known domains. Push services that
+ * have asked to wait are kept; if there are too many, those whose wait ends first are forgotten.
  */
 function forgetIdle(origins: Map<string, Origin>): void {
   const idle = [...origins]

@@ -1,4 +1,4 @@
-// A first-in-first-out queue on an array: `Array.shift` moves every element of a long queue, this does not.
+// A first-in-first-out queue on an array. `Array.shift` would move every element of a long queue.
 
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
@@ -16,7 +16,7 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
-  /** Slow if the queue is long. @returns false if the item is not in it */
+  /** Slow if the queue is long. @returns false if the item is not in the queue */
   remove(item: T): boolean {
     const index = this.#items.indexOf(item, this.#head);
     if (index === -1) return false;
@@ -27,7 +27,7 @@ export class Fifo<T> {
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;
-    // an old array would keep removed items alive for the young generation's collector
+    // an array in the old generation would keep removed items alive in the young one
     this.#items[this.#head] = undefined;
     this.#head += 1;
     if (this.#head === this.#items.length) {

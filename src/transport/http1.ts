@@ -1,12 +1,12 @@
-// One HTTP/1.1 connection (RFC 9112) as a session, for push services without HTTP/2: node:http writes and parses, one
-// request at a time, kept alive between them.
+// One HTTP/1.1 connection (RFC 9112) as a session, for push services without HTTP/2. node:http writes and parses, one
+// request at a time; the connection is kept alive in between.
 //
-//   IDLE     takes one request → BUSY; ends by idle time-out, or when the push service closes
-//   BUSY     the request was written; its answer → IDLE, or CLOSED where the connection carries no further request
-//   CLOSED   whatever was in flight has been reported
+//   IDLE     takes one request → BUSY; ends after the idle time-out, or when the push service closes
+//   BUSY     the request was written; when its answer comes → IDLE, or CLOSED if the connection cannot be reused
+//   CLOSED   the exchange in flight, if any, has been reported
 //
-// An answer whose status is known counts, even if the rest of it is lost. A request whose connection ends before
-// that is in doubt: it may have been processed.
+// If the status of an answer is known, the answer counts even if the rest is lost. A request whose connection ends
+// earlier is in doubt: it may have been processed.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -23,7 +23,7 @@ import {
   type SessionSettings,
 } from './exchange.ts';
 
-// an import would make Node load its WebSocket and undici too: 80 ms
+// with an import, Node would also load its WebSocket and undici: 80 ms
 const { Agent, request: httpRequest } = process.getBuiltinModule('node:http');
 
 const maxHeaderBytes = 16_384;
@@ -38,17 +38,17 @@ export class Http1Session implements Session {
   readonly #events: SessionEvents;
   readonly #settings: SessionSettings;
   #exchange: Exchange | undefined;
-  /** The request in flight, until node:http has returned the connection. */
+  /** The request in flight, until node:http has released the connection. */
   #request: ClientRequest | undefined;
   #response: IncomingMessage | undefined;
   #body = new ResponseBody();
-  /** When the exchange in flight began, or the last one ended. */
+  /** When the exchange in flight began, or when the last one ended. */
   #sinceMs: number;
   #wasUsed = false;
   #isRetired = false;
   readonly #checkEveryMs: number;
   #timer: Timer;
-  /** Why it is closed. */
+  /** Why the session is closed. */
   #reason: DeskbellError | undefined;
 
   /** @param host value of the `host` field */
@@ -130,9 +130,9 @@ export class Http1Session implements Session {
   }
 
   #read(chunk: Buffer): void {
-    // copied: the buffer is reused, and node:http may keep the chunk until the next turn
+    // copy it: the buffer is reused, and node:http may keep the chunk until the next turn
     if (this.#exchange !== undefined) this.#stream.push(Buffer.from(chunk));
-    // data without a request would be taken as the answer to the next one
+    // data without a request would be taken for the answer to the next one
     else this.destroy(connectionError(this.#host, 'sent data without a request'));
   }
 
@@ -144,7 +144,7 @@ export class Http1Session implements Session {
     this.#response = response;
     response.on('data', (chunk: Buffer) => {
       if (this.#body.add(chunk)) return;
-      // The rest is not needed. It would have to be read before the next answer, so the connection ends.
+      // The rest is not needed, but would have to be read before the next answer, so end the connection.
       this.#answer(response);
       this.#stream.destroy();
     });
@@ -160,7 +160,7 @@ export class Http1Session implements Session {
     this.#exchange = this.#response = undefined;
     this.#sinceMs = nowMs;
     this.#socket.unref();
-    // an answer before the request was written completely leaves the connection in an unknown state
+    // if the answer came before the whole request was written, the connection's state is unknown
     if (this.#isRetired || this.#request?.writableFinished !== true) this.#stream.destroy();
     const { statusCode: status = 0 } = response;
     this.#events.answered(
@@ -170,18 +170,18 @@ export class Http1Session implements Session {
     );
   }
 
-  /** node:http has returned the connection, or has ended it. */
+  /** node:http has released or ended the connection. */
   #release(): void {
     this.#request = undefined;
     if (this.#stream.destroyed) this.#retire();
     else this.#events.changed(this);
   }
 
-  /** The connection has ended, or its answer is unreadable: no more of the answer will come. */
+  /** The connection has ended or the answer is unreadable, so no more of it will come. */
   #lose(cause?: Error): void {
     if (this.#response !== undefined) this.#answer(this.#response);
     const isMalformed = codeOf(cause).startsWith(' (HPE_');
-    // a parser's error contains the bytes that it could not read: it is not passed on as the cause
+    // do not pass on a parser's error as the cause: it contains the bytes that it could not parse
     const error = isMalformed
       ? this.#malformed(String(cause?.message))
       : connectionError(this.#host, 'ended the connection before an answer came', cause);
@@ -217,12 +217,12 @@ export class Http1Session implements Session {
     this.#events.closed(this, this.#reason as DeskbellError);
   }
 
-  /** The timer does not keep the process alive; the socket of a request in flight does. */
+  /** Starts a timer that does not keep the process alive. The socket does so while a request is in flight. */
   #startTimer(ms: number): Timer {
     return this.#settings.startTimer(() => this.#checkTime(), ms, false);
   }
 
-  /** Runs at least once per shortest time limit, so that no request needs its own timer. */
+  /** Runs at least once per shortest time limit, so that requests need no timers of their own. */
   #checkTime(): void {
     const { responseTimeoutMs, idleTimeoutMs } = this.#settings;
     const isBusy = this.#exchange !== undefined;
@@ -237,14 +237,15 @@ export class Http1Session implements Session {
   }
 }
 
-/** The result has no prototype, since a field may be called `constructor`. */
+/** The result has no prototype, because a field may be called `constructor`. */
 function joinFields({ headersDistinct }: IncomingMessage): Record<string, string> {
   const headers = Object.create(null) as Record<string, string>;
   for (const [name, values = []] of Object.entries(headersDistinct)) headers[name] = values.join(', ');
   return headers;
 }
 
-// A connection as the stream that node:http works on: SocketReader reads our sockets, so they emit no data.
+// A connection as the stream that node:http needs. The sockets themselves emit no data, because SocketReader reads
+// them.
 
 type Written = { readonly chunk: Buffer };
 
@@ -259,14 +260,14 @@ class ConnectionStream extends Duplex {
     socket.on('close', () => this.destroy());
   }
 
-  /** Nothing to start: the socket's reader pushes what arrives. */
+  /** Does nothing: the socket's reader pushes data when it arrives. */
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.#socket.write(chunk, done);
   }
 
-  /** Head and body of a request in one piece. */
+  /** Writes head and body of a request in one piece. */
   override _writev(written: Written[], done: (error?: Error | null) => void): void {
     this.#socket.write(Buffer.concat(written.map(({ chunk }) => chunk)), done);
   }
@@ -280,13 +281,13 @@ class ConnectionStream extends Duplex {
     this.#socket.ref();
   }
 
-  /** How node:http ends a connection that carries no further request. */
+  /** Called by node:http to end a connection that cannot be reused. */
   destroySoon(): void {
     this.destroy();
   }
 }
 
-/** An agent with one connection, made already. */
+/** An agent with a single connection that already exists. */
 class ConnectionAgent extends Agent {
   readonly #stream: ConnectionStream;
 
@@ -299,7 +300,7 @@ class ConnectionAgent extends Agent {
     return this.#stream;
   }
 
-  /** Sets no TCP keep-alive; the session calls `unref` itself. */
+  /** Does not set TCP keep-alive; the session calls `unref` itself. */
   override keepSocketAlive(): boolean {
     return true;
   }

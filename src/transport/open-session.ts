@@ -1,4 +1,4 @@
-// Connects to an origin and makes the session for the protocol that ALPN selected.
+// Connects to an origin and makes a session for the protocol that ALPN selected.
 import { connectionError } from './connection-errors.ts';
 import { connect, type Connection, type ConnectSettings, type Protocol } from './connect.ts';
 import type { Session, SessionEvents, SessionSettings } from './exchange.ts';
@@ -30,9 +30,10 @@ export const openSession: OpenSession = async (origin, settings, events, aborted
 };
 
 /**
- * Loaded on demand: known push services speak HTTP/2, and `node:http` loads Node's `fetch` with it, 30 ms at the start of every thread.
+ * Loads the HTTP/1.1 session on demand. Known push services use HTTP/2, and `node:http` also loads Node's `fetch`,
+ * which takes 30 ms at the start of every thread.
  *
- * @throws {DeskbellError} ERR_CONNECTION if the connection has ended meanwhile
+ * @throws {DeskbellError} ERR_CONNECTION if the connection ends during the import
  */
 async function loadHttp1({ socket }: Connection, { host }: URL): Promise<typeof Http1Session> {
   const { Http1Session: Session } = await import('./http1.ts');

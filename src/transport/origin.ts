@@ -1,16 +1,18 @@
-// One push service: its queue and its connections. Whether and how much may be sent is decided in admission.ts.
+// One push service: its queue and its connections. admission.ts decides whether and how much may be sent.
 //
 // A request is
-//   QUEUED    waits for a connection with capacity, and until pacing permits one more
-//   IN FLIGHT added to a session → answered | failed | handed back by the push service unprocessed → QUEUED, or deferred;
-//             those that it refused wait for a while
-// and ends as exactly one result:
-//   response  any status
-//   failure   no connection could be made (nothing was sent), or the answer never came (in doubt)
-//   deferred  the breaker is open, the queue is full, or the breaker opened while it was queued: nothing was processed
+//   QUEUED     while it waits for a connection with capacity and for pacing
+//   IN FLIGHT  once it was given to a session. Then it is answered or fails, or the push service hands it back unprocessed
+//              → QUEUED again (after a pause if it was refused), or deferred
 //
-// One connection is opened until ALPN has selected the protocol. Then there are as many as the requests wanted in flight
-// need: HTTP/2 carries a hundred each, or what the push service allows, HTTP/1.1 one; both up to a bound.
+// and ends with exactly one result:
+//   response  any status
+//   failure   no connection could be made (nothing was sent), or no answer came (in doubt)
+//   deferred  the breaker is open or has opened while it was queued, or the queue is full: nothing was processed
+//
+// Only one connection is opened until ALPN has selected the protocol. After that, there are as many as the requests
+// that are wanted in flight need, up to a limit. HTTP/2 carries a hundred each, or fewer if the push service says so;
+// HTTP/1.1 carries one.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isFaultOfMachine, type PushResponse, readResponse } from '../protocol/outcome.ts';
 import { Admission, type AdmissionSettings } from './admission.ts';
@@ -27,25 +29,26 @@ import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export const maxQueued = 4096;
 /**
- * Per thread. In flight ≈ rate × round trip: thirty connections of a hundred streams carry 30,000 requests a second over 100 ms, and a
- * thread makes no more; they are opened as pacing asks for them. The few push services without HTTP/2 get fewer in all.
+ * Maximum per thread. In flight ≈ rate × round trip: thirty connections with a hundred streams each carry 30,000
+ * requests a second at 100 ms, and a thread makes no more. They are opened as pacing needs them. The few push
+ * services without HTTP/2 get fewer in all.
  */
 const maxHttp2Connections = maxLimit / maxStreams;
-/** Until the SETTINGS of the first one: the push service may allow no streams at all. */
+/** Maximum until the SETTINGS of the first connection arrive: the push service may allow no streams at all. */
 const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
-/** A request refused this often fails. One that is handed back without a refusal goes out on another connection. */
+/** A request that is refused this often fails. If it is handed back without a refusal, another connection gets it. */
 const maxTimesRefused = 10;
-/** The pause after the first refusal of a request; it doubles each time. */
+/** The pause after the first refusal of a request. It doubles with each further one. */
 const firstRefusalPauseMs = 20;
-/** After a failed connection attempt while other connections are open. */
+/** The pause after a failed connection attempt, if other connections are open. */
 const reconnectAfterMs = 1000;
 const queueFullRetryMs = 250;
 
 export interface OriginSettings extends ConnectSettings, SessionSettings, AdmissionSettings {
-  /** Returns numbers from 0 to below 1, like `Math.random`. */
+  /** Returns numbers from 0 up to but excluding 1, like `Math.random`. */
   readonly random: () => number;
-  /** Milliseconds since 1970, for a `Retry-After` that is a date. */
+  /** Returns milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly now: () => number;
   readonly open: OpenSession;
 }
@@ -55,9 +58,9 @@ export class Origin implements SessionEvents {
   readonly #settings: OriginSettings;
   readonly #isUnlisted: boolean;
   readonly #queue = new Fifo<Exchange>();
-  /** Handed back by the push service; sent before the queue. */
+  /** Requests that the push service handed back. They are sent before the queue. */
   readonly #handedBack = new Fifo<Exchange>();
-  /** Refused; handed back after a pause. */
+  /** Requests that the push service refused. They join `#handedBack` after a pause. */
   readonly #refused = new Fifo<Exchange>();
   readonly #sessions = new Set<Session>();
   readonly #admission: Admission;
@@ -66,13 +69,16 @@ export class Origin implements SessionEvents {
   #protocol: Protocol | undefined;
   #inFlight = 0;
   #connecting = 0;
-  /** Runs while no further connection is opened after a failed attempt. */
+  /** Runs after a failed connection attempt. No further connection is opened meanwhile. */
   #connectPause: Timer | undefined;
-  /** Runs while refused requests are not sent again. */
+  /** Runs until refused requests may be sent again. */
   #refusalPause: Timer | undefined;
   /** Runs until the next request may be written, if writes are spread. */
   #pace: Timer | undefined;
-  /** Runs after an answer asked to wait, while one to a later request may show that it concerned its subscription alone. */
+  /**
+   * Runs during a hold: after an answer asked to wait, while answers to later requests may show that it meant only
+   * one subscription.
+   */
   #hold: Timer | undefined;
   #isPumpDue = false;
   #lastAccepted: Answer | undefined;
@@ -92,7 +98,7 @@ export class Origin implements SessionEvents {
     return this.#admission.pace(this.#inFlight, this.#queued);
   }
 
-  /** It has no requests and no connections: it may be dropped. */
+  /** True if there are no requests and no connections, so that the origin may be forgotten. */
   get isIdle(): boolean {
     return this.#queued + this.#inFlight + this.#connecting + this.#sessions.size === 0;
   }
@@ -101,7 +107,7 @@ export class Origin implements SessionEvents {
     return this.#sessions.size > 0;
   }
 
-  /** The last connection could not be made, and no push service can be the cause. */
+  /** True if the last connection attempt failed for a reason that no push service can cause. */
   get isCutOff(): boolean {
     const fault = this.#admission.connectFault;
     return fault !== undefined && isFaultOfMachine(fault);
@@ -111,7 +117,7 @@ export class Origin implements SessionEvents {
     return this.#admission.deferral();
   }
 
-  /** Sessions that accept requests or soon will. */
+  /** Number of sessions that accept requests or soon will. */
   get #openSessions(): number {
     let open = 0;
     for (const session of this.#sessions) open += session.isOpen ? 1 : 0;
@@ -142,14 +148,14 @@ export class Origin implements SessionEvents {
     };
   }
 
-  /** Ends a request whose time is over: a queued one is not sent, one in flight may have arrived. */
+  /** Ends a request whose time is over. If it was queued, it was not sent; in flight, it may have arrived. */
   expire(exchange: Exchange, error: DeskbellError): void {
     const wasQueued = [this.#queue, this.#handedBack, this.#refused].some((queue) => queue.remove(exchange));
     if (wasQueued) this.#admission.recordUnsent(exchange);
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
 
-  /** How long it has asked to wait, from now; 0 if that was taken already. */
+  /** Returns how long the push service has asked to wait, from now; 0 if the caller already knows. */
   takeWait(): number {
     return this.#admission.takeWait();
   }
@@ -159,7 +165,7 @@ export class Origin implements SessionEvents {
     this.#deferQueued();
   }
 
-  /** Hands back what is queued: nothing of it was sent. */
+  /** Hands back queued requests, which were not sent. */
   withdraw(): void {
     const deferral = { waitMs: 0, reason: 'Sending was stopped.', obstacle: undefined };
     this.#endQueued((exchange) => this.#defer(exchange, deferral));
@@ -171,7 +177,7 @@ export class Origin implements SessionEvents {
     await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** Ends everything at once: queued requests fail as not sent, those in flight in doubt. */
+  /** Ends everything at once. Queued requests fail as not sent, requests in flight as in doubt. */
   destroy(error: DeskbellError): void {
     this.#aborted.abort(error);
     this.#connectPause?.cancel();
@@ -216,23 +222,23 @@ export class Origin implements SessionEvents {
   closed(session: Session, reason: DeskbellError): void {
     this.#sessions.delete(session);
     if (this.#admission.recordHttpFault(reason)) this.#deferQueued();
-    // it was opened for waiting requests and never accepted one: opening another would not help
+    // the session was opened for waiting requests but accepted none, so opening another would not help
     if (!session.wasUsed && this.#queued > 0) this.#connectionFailed(reason);
     this.#pumpSoon();
   }
 
-  /** Sessions return the same object for equal answers. */
+  /** Reuses the last accepted answer, because sessions return the same object for equal answers. */
   #readAnswer(response: PushResponse): Answer {
     if (this.#lastAccepted?.response === response) return this.#lastAccepted;
     const context = { nowMs: this.#settings.now(), isUnlisted: this.#isUnlisted };
     const outcome = readResponse(this.#url.origin, response, context);
     const answer: Answer = { kind: 'response', response, outcome };
-    // the meaning of others may depend on the time
+    // the meaning of other answers may depend on the time
     if (outcome.kind === 'accepted') this.#lastAccepted = answer;
     return answer;
   }
 
-  /** Unless nothing may be sent any more. */
+  /** Queues a request again, unless sending must stop. */
   #queueAgain(exchange: Exchange, queue: Fifo<Exchange>): void {
     exchange.writtenAtMs = 0;
     this.#admission.recordUnsent(exchange);
@@ -252,8 +258,8 @@ export class Origin implements SessionEvents {
   }
 
   /**
-   * It has more to do than it can, or accepts fewer streams than were sent before its SETTINGS came. What it refused goes out again after a
-   * pause, unless the breaker opens; the rest does not wait for that.
+   * Handles a refusal: the push service is overloaded, or allows fewer streams than were sent before its SETTINGS
+   * came. The refused requests are sent again after a pause, unless the breaker opens. Other requests do not wait.
    */
   #pauseAfterRefusal(exchange: Exchange, error: DeskbellError): void {
     if (this.#admission.recordRefusedStream(exchange, error)) this.#deferQueued();
@@ -272,7 +278,7 @@ export class Origin implements SessionEvents {
     this.#settle(exchange, { kind: 'failure', error, inDoubt });
   }
 
-  /** After the current tick, so that everything handed in during it is written at once. */
+  /** Pumps after the current tick, so that all requests of the tick are written together. */
   #pumpSoon(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;
@@ -300,7 +306,9 @@ export class Origin implements SessionEvents {
     this.#openConnections();
   }
 
-  /** A session that throws, which none should, is ended; the process continues. */
+  /**
+   * Gives a request to a session. If the session throws, which it should not, it is ended and the process continues.
+   */
   #add(exchange: Exchange, session: Session): void {
     this.#inFlight += 1;
     try {
@@ -323,7 +331,10 @@ export class Origin implements SessionEvents {
     this.#pace ??= this.#settings.startTimer(resume, paceMs, true);
   }
 
-  /** Once everything that could end a hold is answered, or its time is over, all requests wait as the push service asked. */
+  /**
+   * Ends a hold when nothing is in flight that could show it was meant for one subscription, or when its time is
+   * over. All requests then wait as long as the push service asked.
+   */
   #lookAtHold(): void {
     const { holdMs } = this.#admission;
     if (holdMs === undefined) {
@@ -350,7 +361,7 @@ export class Origin implements SessionEvents {
     const wanted = Math.min(this.#inFlight + this.#queued, this.#admission.maxInFlightAhead);
     const [session] = this.#sessions;
     const capacity = session?.capacity ?? (this.#protocol === 'http/1.1' ? 1 : maxStreams);
-    // no further connections to a push service that allows no streams on one
+    // do not open more connections to a push service that allows no streams
     const sessions = capacity === 0 ? 0 : Math.min(Math.ceil(wanted / capacity), this.#maxConnections);
     for (let open = this.#openSessions + this.#connecting; open < sessions; open += 1)
       void this.#openConnection();
@@ -382,7 +393,7 @@ export class Origin implements SessionEvents {
     }
   }
 
-  /** Requests that waited for a connection fail with the reason, unless another connection can serve them. */
+  /** Fails the requests that waited for this connection, unless another connection can serve them. */
   #connectionFailed(error: DeskbellError): void {
     if (this.#openSessions > 0) {
       const resume = (): void => {
@@ -392,7 +403,7 @@ export class Origin implements SessionEvents {
       this.#connectPause ??= this.#settings.startTimer(resume, reconnectAfterMs, true);
       return;
     }
-    // a stranger's host with an inner address says nothing about whether it works
+    // if a stranger's host has a private address, that says nothing about whether it works
     if (error.code !== 'ERR_ADDRESS_BLOCKED' || !this.#isUnlisted)
       this.#admission.recordConnectFailure(error);
     this.#failQueued(error);
@@ -416,7 +427,7 @@ export class Origin implements SessionEvents {
     }
   }
 
-  /** Up to a fifth more at random, so that deferred requests are not retried all at once. */
+  /** Adds up to a fifth at random, so that deferred requests are not all retried at once. */
   #defer(exchange: Exchange, { waitMs, reason, obstacle }: Deferral): void {
     const retryAfterMs = Math.ceil(waitMs * (1 + this.#settings.random() / 5));
     queueMicrotask(() => this.#settle(exchange, { kind: 'deferred', retryAfterMs, reason, obstacle }));

@@ -1,33 +1,36 @@
-// How many requests may be in flight to one push service, and how fast they are written. In flight ≈ rate × round trip, and
-// neither is known, so the window is found by trying, round by round. Pure: the clock is a parameter, and nothing here waits.
+// Decides how many requests may be in flight to one push service (the window), and how fast they are written. In
+// flight ≈ rate × round trip. Neither is known, so the window is adjusted in rounds. The clock is a parameter, and
+// nothing here waits.
 //
-// Inputs    each answer to a request: accepted, refused (503, 429 without a time, a stream that is refused for the first time), or
-//           other, and the time from its write to the answer; that requests wait because of the window
-// Round     the answers to a part of the window that was written since the last decision; or, if few are in flight, three
+// Inputs    each answer (accepted; refused: 503, 429 without a time, a stream's first refusal; or other) with the time since its
+//           request was written; and whether requests waited because of the window
+// Round     answers to a part of the window that was written since the last decision; or, if few are in flight, three
 //           round trips without a refusal
-// State     window; growth, the share by which a round may widen it; threshold, up to which the window was fine before and
-//           doubles again; base, the round trip without a queue; whether writes are spread over the round trip, which they
-//           are from the first overload on: a push service with a limit on its rate refuses bursts
+// State     window; growth: the share by which a round may widen it; threshold: the last window that worked, up to which it
+//           doubles again; base: the round trip without a queue; whether writes are spread over the round trip, which they
+//           are after the first overload, because a push service with a rate limit refuses bursts
 //
-// Law, at the end of a round
-//   OVERLOADED  more of the answers were refused than a healthy push service refuses by chance:
-//               window ← 17/20 of the accepted share of it (half of it the first time, since that share is of a burst);
-//               threshold ← window; growth ← 1/32. If nothing was accepted, this is an outage and no measure of capacity:
+// At the end of a round
+//   OVERLOADED  more answers were refused than a healthy push service refuses by chance:
+//               window ← window × accepted share × 17/20 (the first time, after a burst: × accepted share, at least 1/2);
+//               threshold ← window; growth ← 1/32. If nothing was accepted, this is an outage and does not measure capacity:
 //               window ← window / 4, at least threshold / 64, and the threshold stays
-//   QUEUEING    most accepted answers came later than three round trips of the base: window ← what two base round trips
+//   QUEUEING    most accepted answers took longer than three round trips of the base: window ← what two base round trips
 //               carry, at least half of it and at least `latencyFloor`; threshold ← window; growth ← 1/32. If that does not
-//               shorten the round trip, the push service is farther than before, and there is no queue to avoid: base ← the
-//               round trip, window ← the one before. If the window is too small to be lowered: base ← 2 × base
-//   WIDENING    neither, and requests waited because of the window: window ← twice as much up to the threshold, or 1,
-//               beyond it window × (1 + growth); growth ← 1.5 × growth, at most 1
+//               shorten the round trip, there is no queue, and the push service is farther away than before: base ← the
+//               round trip, window ← its previous value. If the window is too small to be lowered: base ← 2 × base
+//   WIDENING    neither, and requests waited because of the window: window ← twice as much up to the threshold or 1, and
+//               window × (1 + growth) beyond it; growth ← 1.5 × growth, at most 1
 //
-// The share counts, never the single refusal: one in a hundred changes nothing, half of them halve the window in one
-// round trip. From a decrease on, growth of 3, 5, 7, 11, 16, 24 % … keeps refusals at a few per cent if the capacity is what
-// it was, and finds twice the capacity in ten round trips.
+// The decision depends on the share of refusals, never on a single one: one in a hundred changes nothing; half of
+// them halve the window in one round trip. After a decrease, growth of 3, 5, 7, 11, 16, 24 % … keeps refusals at a
+// few per cent if the capacity has not changed, and finds twice the capacity within ten round trips.
 
-/** The initial window; latency alone never lowers it further. It is what one HTTP/2 connection carries. */
+/** The initial window, which one HTTP/2 connection carries. Latency alone never lowers the window below it. */
 export const latencyFloor = 100;
-/** What a thread sends in a tenth of a second. A queue at the push service stops the growth much earlier. */
+/**
+ * How many requests a thread sends in a tenth of a second. A queue at the push service stops the growth much earlier.
+ */
 export const maxLimit = 3000;
 /** Requests per millisecond until the round trip is known. */
 export const firstPerMs = latencyFloor / 500;
@@ -35,38 +38,41 @@ export const firstPerMs = latencyFloor / 500;
 /** The smallest window: some push services accept less than one request per round trip from each thread. */
 const minWindow = 1 / 8;
 
-/** Latency includes our own busy time, so it means nothing until it is well above the base. */
+/** Latency includes the time that this process is busy, so it means nothing until it is well above the base. */
 const maxLatencyRatio = 3;
 const latencySlackMs = 10;
-/** How many base round trips a window is set to if there is a queue. */
+/** If there is a queue, the window is set to this many base round trips. */
 const queueRatio = 2;
-/** If there is a queue, a window smaller by a third or more shortens the round trip by this factor. */
+/** If there is a queue, a window that is smaller by a third or more shortens the round trip by this factor. */
 const shorterBy = 0.85;
-/** How the base grows in a round if the window is too small to be lowered, which would show whether there is a queue. */
+/** Growth of the base in a round if the window is too small to be lowered, so that it cannot be tested for a queue. */
 const fartherBy = 2;
-/** The share of refusals that a push service may answer with at any rate, plus what chance adds. */
+/** The share of refusals that a push service may give at any rate, before adding chance. */
 const toleratedShare = 0.06;
-/** Standard deviations: leaving the first doubling by mistake costs more than a small decrease. */
+/** Standard deviations to add for chance. Leaving the initial doubling by mistake costs more than a small decrease. */
 const chanceAtFirst = 3;
 const chanceLater = 1;
-/** A round is this share of the window, and at least this many answers. */
+/** A round takes this share of the window, and at least this many answers. */
 const roundShare = 1 / 4;
 const roundAnswers = 16;
-/** How many round trips a round takes that ends early because nothing was refused. */
+/** Number of round trips after which a round ends early if nothing was refused. */
 const calmRoundTrips = 3;
 const carefulGrowth = 1 / 32;
-/** Growth factor of the growth in each round. */
+/** Factor by which the growth itself grows in each round. */
 const fasterBy = 1.5;
 const outageFactor = 1 / 4;
-/** A share of the threshold: with less, the end of an outage is noticed late. The circuit breaker stops long outages. */
+/**
+ * Minimum share of the threshold: with a smaller window, the end of an outage would be noticed late. The circuit
+ * breaker stops long outages.
+ */
 const outageFloor = 1 / 64;
-/** What was accepted of a burst says little about spread writes. */
+/** The window keeps at least this share the first time: refusals of a burst say little about spread writes. */
 const firstFactor = 1 / 2;
-/** Below what was accepted, so that the next rounds are not refused again. */
+/** Goes below the rate that was accepted, so that the next rounds are not refused again. */
 const marginFactor = 0.85;
-/** If the rate of writes is limited, latency may vary by this factor. */
+/** If writes are spread, this many times the window may be in flight, because latency varies. */
 const spreadRatio = 1.5;
-/** How much spread writes may catch up. */
+/** The time for which spread writes may catch up. */
 const burstMs = 10;
 
 export class Pacing {
@@ -74,14 +80,14 @@ export class Pacing {
   #growth = 1;
   #threshold = Number.POSITIVE_INFINITY;
   #baseMs = Number.POSITIVE_INFINITY;
-  /** Latency of the last round in which something was accepted. */
+  /** Mean latency in the last round in which something was accepted. */
   #latencyMs = 0;
   /** The window before a queue lowered it, and the round trip when it was lowered for the second time. */
   #trial: { readonly window: number; readonly latencyMs: number | undefined } | undefined;
   #isSpread = false;
   /** All answers of the last round were refusals. */
   #isOutage = false;
-  /** What may be written now if writes are spread. */
+  /** How many requests may be written now, if writes are spread. */
   #permits = 0;
   #permitsAtMs = 0;
   #startedAtMs = Number.NEGATIVE_INFINITY;
@@ -96,13 +102,13 @@ export class Pacing {
     return Math.max(1, Math.floor(this.#window));
   }
 
-  /** The limit that may apply two rounds from now, the time that opening a connection takes. */
+  /** The limit that may apply in two rounds, which is the time that opening a connection takes. */
   get limitAhead(): number {
     const growth = this.#window < this.#threshold ? 1 : this.#growth;
     return Math.min(maxLimit, Math.ceil(this.#window * (1 + growth) ** 2));
   }
 
-  /** How many requests may be written now. */
+  /** Returns how many requests may be written now. */
   free(inFlight: number, nowMs: number): number {
     if (!this.#isSpread) return Math.max(0, this.limit - inFlight);
     const free = Math.ceil(this.#window * spreadRatio) - inFlight;
@@ -114,27 +120,27 @@ export class Pacing {
     return Math.min(free, Math.floor(this.#permits));
   }
 
-  /** This many were written. */
+  /** Records that this many requests were written. */
   spend(count: number): void {
     if (this.#isSpread) this.#permits -= count;
   }
 
-  /** How long until another may be written, if only the spreading of writes prevents it. */
+  /** How long until the next request may be written, if only spreading delays it. */
   get waitMs(): number | undefined {
     return this.#permits < 1 && this.#isSpread ? Math.max(1, (1 - this.#permits) / this.perMs) : undefined;
   }
 
-  /** Requests per millisecond that the window carries. */
+  /** Requests per millisecond that the window allows. */
   get perMs(): number {
     return this.#latencyMs === 0 ? firstPerMs : this.#window / Math.max(1, this.#latencyMs);
   }
 
-  /** Requests wait because of the limit. */
+  /** Records that requests wait because of the limit. */
   recordLimitReached(): void {
     this.#wasReached = true;
   }
 
-  /** @param latencyMs since its write */
+  /** @param latencyMs since the request was written */
   recordAccepted(latencyMs: number, nowMs: number): void {
     if (nowMs - latencyMs < this.#startedAtMs) return;
     this.#accepted += 1;
@@ -143,14 +149,14 @@ export class Pacing {
     this.#count(nowMs);
   }
 
-  /** The push service refused it as one too many (429, 503, a refused stream). */
+  /** Records that the push service refused a request as one too many (429, 503, a refused stream). */
   recordRefused(latencyMs: number, nowMs: number): void {
     if (nowMs - latencyMs < this.#startedAtMs) return;
     this.#refused += 1;
     this.#count(nowMs);
   }
 
-  /** The answer says nothing about the rate. */
+  /** Records an answer that says nothing about the rate. */
   recordOther(latencyMs: number, nowMs: number): void {
     if (nowMs - latencyMs >= this.#startedAtMs) this.#count(nowMs);
   }
@@ -170,7 +176,10 @@ export class Pacing {
     this.#startRound(nowMs);
   }
 
-  /** If few are in flight, enough answers to judge refusals take long to come; without refusals they are not needed. */
+  /**
+   * True if the round may end early. If few requests are in flight, enough answers to judge refusals take long; if
+   * nothing was refused, they are not needed.
+   */
   #isCalm(nowMs: number): boolean {
     const isNothingRefused = this.#refused === 0 && this.#accepted > 0 && this.#latencyMs > 0;
     return isNothingRefused && nowMs - this.#startedAtMs >= calmRoundTrips * this.#latencyMs;
@@ -196,7 +205,7 @@ export class Pacing {
     } else if (this.#isOutage)
       this.#set(Math.max(this.#threshold * outageFloor, this.#window * outageFactor));
     else this.#set(this.#window * accepted * marginFactor);
-    // a round in which an outage ends does not measure capacity either
+    // the round in which an outage ends does not measure capacity either
     if (!this.#isOutage && !wasOutage) this.#threshold = this.#window;
   }
 

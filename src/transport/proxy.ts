@@ -1,5 +1,5 @@
-// The HTTP proxy for connections, and its settings. Not supported: SOCKS, proxy configuration files and proxy authentication other than
-// Basic.
+// The HTTP proxy for connections, and its settings. SOCKS, proxy configuration files and proxy authentication other
+// than Basic are not supported.
 import type { Socket } from 'node:net';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
@@ -8,17 +8,19 @@ import { connectionError } from './connection-errors.ts';
 export interface Proxy {
   readonly hostname: string;
   readonly port: number;
-  /** The connection to the proxy itself is TLS. */
+  /** True if the connection to the proxy uses TLS. */
   readonly isSecure: boolean;
   /** Value of the `proxy-authorization` field. */
   readonly authorization: string | undefined;
 }
 
-/** @throws {DeskbellError} ERR_CONFIGURATION for anything but an http or https URL, and for credentials with a stray "%" */
+/**
+ * @throws {DeskbellError} ERR_CONFIGURATION if it is not an http or https URL, or the credentials contain a stray "%"
+ */
 export function parseProxy(proxyUrl: string): Proxy {
   const url = URL.parse(proxyUrl);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') {
-    // the text itself may contain a password: it is not repeated
+    // do not repeat the text, which may contain a password
     throw new DeskbellError(
       'ERR_CONFIGURATION',
       'The proxy is not an http or https URL. Give it as http://[user:password@]host:port.',
@@ -41,10 +43,10 @@ export function parseProxy(proxyUrl: string): Proxy {
 }
 
 /**
- * The proxy in the environment, as curl reads it: lower case takes precedence over upper case, and a proxy without a scheme is an http one.
- * `http_proxy` is not read, because push services are https.
+ * Reads the proxy from the environment like curl: lower case takes precedence over upper case, and a proxy without a
+ * scheme is an http one. `http_proxy` is ignored, because push services use https.
  *
- * @throws {DeskbellError} ERR_CONFIGURATION, with the variable that is not an http or https URL
+ * @throws {DeskbellError} ERR_CONFIGURATION, naming the variable that is not an http or https URL
  */
 export function proxyFromEnvironment(environment: Readonly<Record<string, string | undefined>>): {
   proxy: string | undefined;
@@ -70,12 +72,12 @@ function readProxyVariable(variable: string, value: string): string {
   return proxyUrl;
 }
 
-// A CONNECT tunnel (RFC 9110 §9.3.6) through an HTTP proxy, for https and http origins alike.
+// Opens a CONNECT tunnel (RFC 9110 §9.3.6) through an HTTP proxy, for both https and http origins.
 
 const maxHeadBytes = 16_384;
 
 /**
- * Asks the proxy at the other end of `socket` for a tunnel. When it resolves, the socket is connected to `authority`.
+ * Asks the proxy at the other end of `socket` for a tunnel. After that, the socket is connected to `authority`.
  *
  * @param authority host and port, as in `push.example.org:443`
  * @throws {DeskbellError} ERR_CONNECTION with the proxy's status if it refuses
@@ -91,7 +93,9 @@ export async function openTunnel(socket: Socket, authority: string, proxy: Proxy
   throw new DeskbellError('ERR_CONNECTION', `The proxy answered CONNECT ${authority} with ${answer}.`);
 }
 
-/** Everything up to the empty line. The server behind the tunnel sends nothing before we do, so nothing may follow. */
+/**
+ * Reads up to the empty line. Nothing may follow it, because the server behind the tunnel sends nothing before we do.
+ */
 function readHead(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let head = '';

@@ -1,4 +1,4 @@
-// The interface of the transport: takes a push request, reports its result.
+// The interface of the transport, which sends push requests and reports their results.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushServices } from '../protocol/endpoint-policy.ts';
 import type { FailureReason, Outcome, PushResponse } from '../protocol/outcome.ts';
@@ -6,7 +6,8 @@ import type { AddressSettings } from './address-settings.ts';
 import type { Clock } from './clock.ts';
 
 /**
- * Header fields of a push request, names in lower case. Messages with equal fields share the object: its encoding is cached by identity.
+ * Header fields of a push request, with names in lower case. Messages with equal fields share one object, whose
+ * encoding is cached.
  */
 export type PushHeaders = Readonly<Record<string, string>>;
 
@@ -14,31 +15,34 @@ export type PushHeaders = Readonly<Record<string, string>>;
 export interface PushRequest {
   /** In the form of `URL.origin`: without the scheme's default port. */
   readonly origin: string;
-  /** Path and query exactly as in the endpoint. */
+  /** Path and query, exactly as in the endpoint. */
   readonly path: string;
   readonly headers: PushHeaders;
-  /** aes128gcm body, or empty for a push without payload. */
+  /** aes128gcm body; empty for a push without payload. */
   readonly body: Uint8Array;
 }
 
-/** The answer of a push service, and its meaning as `outcome`. */
+/** A push service's answer, and its meaning as `outcome`. */
 export interface Answer {
   readonly kind: 'response';
   readonly response: PushResponse;
   readonly outcome: Outcome;
 }
 
-/** The result of one request. Faults are values: nothing throws. */
+/** The result of one request. Faults are values; nothing is thrown. */
 export type TransportResult =
   | Answer
   /** `inDoubt`: the request may have reached the push service, so a repeat may show the message twice. */
   | { readonly kind: 'failure'; readonly error: DeskbellError; readonly inDoubt: boolean }
-  /** The origin must not be contacted now (breaker open, told to wait, queue full) or the request was withdrawn: nothing was sent. */
+  /**
+   * Nothing was sent: the origin must not be contacted now (breaker open, asked to wait, queue full), or the request
+   * was withdrawn.
+   */
   | {
       readonly kind: 'deferred';
       readonly retryAfterMs: number;
       readonly reason: string;
-      /** Set if waiting alone may not fix it: what keeps everything from being sent there. Operators should know. */
+      /** Set if waiting alone may not help: what prevents all sending to this origin. Operators should know it. */
       readonly obstacle: FailureReason | undefined;
     };
 
@@ -61,24 +65,24 @@ export interface OriginSnapshot {
   /** Moving average; absent before the first answer. */
   readonly latencyMs: number | undefined;
   readonly answers: number;
-  /** Answers that asked for fewer requests. */
+  /** Number of answers that asked for fewer requests. */
   readonly throttled: number;
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why the breaker is not closed. */
   readonly breakerReason: string | undefined;
-  /** How long every attempt has failed without an answer, if that is too long for an accident. */
+  /** How long all attempts have failed without an answer, if that is too long to be an accident. */
   readonly unreachableMs: number | undefined;
   readonly obstacle: FailureReason | undefined;
 }
 
 export interface Sending {
-  /** When it was written to a connection, by the monotonic clock; 0 if it was not. */
+  /** When it was written to a connection, by the monotonic clock; 0 if it was not written. */
   readonly writtenAtMs: number;
 }
 
 /** How fast a push service accepts requests. */
 export interface Pace {
-  /** How many more can be given to the transport without waiting there for long. */
+  /** How many more requests can be handed over without a long wait in the transport. */
   readonly room: number;
   /** Requests per millisecond, estimated from the answers. */
   readonly perMs: number;
@@ -86,24 +90,27 @@ export interface Pace {
 
 export interface Transport {
   /**
-   * Sends one request; `done` is called exactly once, never before `send` returns. Requests of one tick are written together.
+   * Sends one request. `done` is called exactly once, never before `send` returns. Requests of one tick are written
+   * together.
    *
-   * @param timeoutMs for everything: waiting, connecting, and the answer. Without it only the single steps are limited
+   * @param timeoutMs total time for waiting, connecting and the answer. Default: only the single steps are limited.
    */
   send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): Sending;
-  /** @param origin as `URL.origin` gives it */
+  /** @param origin as `URL.origin` returns it */
   pace(origin: string): Pace;
-  /** @returns why nothing may be sent to the push service now; `undefined` if something may */
+  /** @returns why nothing may be sent to the push service now; `undefined` if a request may be sent */
   deferral(origin: string): Deferral | undefined;
-  /** The push services that have asked to wait (`Retry-After`) since the last call, and for how long from now. */
+  /**
+   * Returns the push services that have asked to wait (`Retry-After`) since the last call, and for how long from now.
+   */
   takeWaits(): ReadonlyMap<string, number>;
   /** Sends nothing to a push service for this long, because it has asked another sender to wait. */
   pause(origin: string, waitMs: number): void;
-  /** Apparently nothing can be reached from here: this machine has no network, and no push service is connected. */
+  /** True if apparently nothing can be reached: this machine has no network, and no push service is connected. */
   isCutOff(): boolean;
-  /** The state of each push service in use. */
+  /** Returns the state of each push service in use. */
   snapshot(): readonly OriginSnapshot[];
-  /** Hands back what waits for its turn, as deferred; what is in flight is still answered. */
+  /** Hands back requests that wait for their turn, as deferred. Requests in flight are still answered. */
   withdraw(): void;
   /** Waits at most `graceMs` (default 10 000) for requests in flight, then closes every connection. */
   close(graceMs?: number): Promise<void>;
@@ -115,31 +122,31 @@ export interface ResolvedAddress {
   readonly family: 4 | 6;
 }
 
-/** How connections to push services are made: hosts, trust, proxy, time limits. */
+/** How to connect to push services: allowed hosts, trusted authorities, proxy, time limits. */
 export interface TransportOptions extends AddressSettings {
   /**
-   * Origins that the operator added, e.g. `http://127.0.0.1:8090`: admitted over http and on any address. `public`, alone or among them,
-   * admits any public host over https.
+   * Origins that the operator added, such as `http://127.0.0.1:8090`. They may use http and any address. `public`,
+   * alone or in the list, allows any public host over https.
    */
   readonly pushServices?: PushServices;
-  /** Certificates of authorities to trust besides Node's, PEM. */
+  /** PEM certificates of authorities to trust besides Node's own. */
   readonly ca?: readonly string[];
-  /** Proxy URL for https and http origins; `undefined` for none. The environment is not read here. */
+  /** Proxy URL for https and http origins; `undefined` for none. The transport does not read the environment. */
   readonly proxy?: string | undefined;
-  /** Hosts, or domains with all hosts under them, that are reached without the proxy; `*` for all. Loopback always is. */
+  /** Hosts, or domains with all their hosts, that are reached without the proxy; `*` for all. Loopback always is. */
   readonly noProxy?: readonly string[] | undefined;
   readonly connectTimeoutMs?: number;
   readonly responseTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
-  /** A monotonic clock in milliseconds: time limits, pacing and circuit breakers. */
+  /** A monotonic clock in milliseconds, for time limits, pacing and circuit breakers. */
   readonly monotonicNow?: Clock['monotonicNow'];
   readonly startTimer?: Clock['startTimer'];
-  /** Milliseconds since 1970: `Retry-After` dates, tokens. A sender with a store uses the store's time. */
+  /** Milliseconds since 1970, for `Retry-After` dates and tokens. A sender with a store uses the store's time. */
   readonly now?: () => number;
-  /** Returns numbers from 0 to below 1, which spread retries. */
+  /** Returns numbers from 0 up to but excluding 1, to spread retries. */
   readonly random?: () => number;
-  /** Replaces the system's resolver (tests inject DNS answers with it). */
+  /** Replaces the system's resolver. Tests use it to inject DNS answers. */
   readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
-  /** Connects to another address than the origin's own (tests use it for fixed hosts); skips the guard. */
+  /** Connects to another address than the origin's own, without the address guard. Tests use it for fixed hosts. */
   readonly connectOverride?: (origin: string) => { readonly host: string; readonly port: number } | undefined;
 }

@@ -1,6 +1,6 @@
-// Reads frames from socket data (RFC 9113 §4.1) and validates them (§6): lengths, stream ids, order, padding; the session handles their
-// meaning. Most frames are complete within one chunk and are passed on without a copy; only split ones are copied, into one buffer of fixed
-// size.
+// Reads frames from socket data (RFC 9113 §4.1) and validates lengths, stream ids, order and padding (§6). The
+// session interprets them. Most frames are complete within one chunk and passed on without a copy. Only split frames
+// are copied, into one buffer of fixed size.
 import {
   ErrorCode,
   Flag,
@@ -11,7 +11,7 @@ import {
   maxHeaderListBytes,
 } from './protocol.ts';
 
-/** The payload is `bytes` from `start` up to `end`, valid only during the call. */
+/** The payload is `bytes` from `start` to `end` (exclusive), valid only during the call. */
 export type OnFrame = (
   type: number,
   flags: number,
@@ -30,7 +30,7 @@ export class FrameReader {
     this.#onFrame = onFrame;
   }
 
-  /** @throws {Http2Fault} FRAME_SIZE_ERROR, and whatever `onFrame` throws */
+  /** @throws {Http2Fault} FRAME_SIZE_ERROR, and any error of `onFrame` */
   read(chunk: Buffer): void {
     let offset = this.#bufferedBytes === 0 ? 0 : this.#completeBuffered(chunk);
     while (chunk.length - offset >= frameHeaderBytes) {
@@ -42,7 +42,7 @@ export class FrameReader {
     if (offset < chunk.length) this.#append(chunk, offset, chunk.length);
   }
 
-  /** @returns how much of the chunk belonged to the frame that had begun before it */
+  /** @returns how many bytes of the chunk belonged to the frame that had begun earlier */
   #completeBuffered(chunk: Buffer): number {
     const buffer = this.#buffer as Buffer;
     let offset = 0;
@@ -68,7 +68,7 @@ export class FrameReader {
   #dispatch(bytes: Buffer, offset: number, end: number): void {
     const type = bytes[offset + 3] as number;
     const flags = bytes[offset + 4] as number;
-    // byte by byte: `readUInt32BE` would check again what is known here, for every frame
+    // byte by byte, because `readUInt32BE` would repeat bounds checks for every frame
     const streamId =
       (((bytes[offset + 5] as number) & 0x7f) << 24) |
       ((bytes[offset + 6] as number) << 16) |
@@ -90,10 +90,10 @@ function payloadBytes(bytes: Buffer, offset: number): number {
   return length;
 }
 
-// Assembles a header block from HEADERS and CONTINUATION frames (RFC 9113 §4.3, §6.2, §6.10). Nearly always it is one frame, which is
-// passed on without a copy.
+// Assembles a header block from HEADERS and CONTINUATION frames (RFC 9113 §4.3, §6.2, §6.10). It is nearly always one
+// frame, which is passed on without a copy.
 
-/** RFC 9113 does not limit CONTINUATION frames, which attacks have used to exhaust readers. */
+/** RFC 9113 does not limit CONTINUATION frames, so attackers have used them to exhaust readers. */
 const maxContinuations = 16;
 
 interface Block {
@@ -110,13 +110,13 @@ class HeaderAssembler {
   #parts: Buffer[] = [];
   #partBytes = 0;
 
-  /** Only CONTINUATION frames of one stream may come now. */
+  /** True if only CONTINUATION frames of one stream are allowed now. */
   get isWaiting(): boolean {
     return this.#streamId !== 0;
   }
 
   /**
-   * Takes a HEADERS or CONTINUATION frame.
+   * Adds a HEADERS or CONTINUATION frame.
    *
    * @returns the block when it is complete
    * @throws {Http2Fault}
@@ -162,7 +162,7 @@ class HeaderAssembler {
   }
 }
 
-/** A HEADERS payload without padding and priority. */
+/** Returns the payload of HEADERS without padding and priority. */
 function fragment(flags: number, bytes: Buffer, start: number, end: number): [start: number, end: number] {
   const [from, to] = unpad(flags, bytes, start, end);
   const block = (flags & Flag.priority) === 0 ? from : from + 5;
@@ -171,9 +171,9 @@ function fragment(flags: number, bytes: Buffer, start: number, end: number): [st
 }
 
 /**
- * The part of a payload that is not padding (RFC 9113 §6.1).
+ * Returns the part of a payload that is not padding (RFC 9113 §6.1).
  *
- * @throws {Http2Fault} for more padding than payload
+ * @throws {Http2Fault} if there is more padding than payload
  */
 function unpad(flags: number, bytes: Buffer, start: number, end: number): [start: number, end: number] {
   if ((flags & Flag.padded) === 0) return [start, end];
@@ -183,14 +183,14 @@ function unpad(flags: number, bytes: Buffer, start: number, end: number): [start
   return [start + 1, to];
 }
 
-/** Frames in a row that end no request; more count as an attack. */
+/** More than this many frames in a row that end no request count as an attack. */
 const maxIdleFrames = 1000;
 
-/** Called for each well-formed frame. Bytes are valid only during the call. */
+/** Receives each well-formed frame. Bytes are valid only during the call. */
 export interface FrameEvents {
   /** False for a stream that we never opened. */
   isOurs(streamId: number): boolean;
-  /** @param flowBytes what counts against the window: `bytes` and their padding */
+  /** @param flowBytes bytes that count against the window: `bytes` and padding */
   data(
     streamId: number,
     endsStream: boolean,
@@ -227,7 +227,7 @@ export class FrameValidator {
     this.#reader.read(chunk);
   }
 
-  /** A request has ended. We send as many as we like, so the frames before it were worth reading. */
+  /** Records that a request has ended, so the frames before it were legitimate. */
   progressed(): void {
     this.#idleFrames = 0;
   }
@@ -276,7 +276,7 @@ export class FrameValidator {
         this.#events.windowUpdate(streamId, readUint31(bytes, start));
         break;
       default:
-      // PRIORITY, and what must be ignored (RFC 9113 §5.5)
+      // PRIORITY, and frames that must be ignored (RFC 9113 §5.5)
     }
   }
 
@@ -310,7 +310,7 @@ function checkLength(frame: string, length: number, expected: number): void {
   throw new Http2Fault(ErrorCode.frameSizeError, `${frame} of ${length} bytes, not ${expected}`);
 }
 
-/** The highest bit is reserved. */
+/** Ignores the highest bit, which is reserved. */
 function readUint31(bytes: Buffer, at: number): number {
   return bytes.readUInt32BE(at) & 0x7fff_ffff;
 }

@@ -1,5 +1,5 @@
-// Collects frames in one buffer, so that many go to the socket in one write: with TLS and the system call, a write costs more than the
-// message in it.
+// Collects frames in one buffer, so that many are written to the socket at once: with TLS and the system call, a
+// write costs more than the message in it.
 import type { PushRequest } from '../transport.ts';
 import { contentLengthField, HpackEncoder, pathPrefix } from './hpack-encoder.ts';
 import {
@@ -18,17 +18,17 @@ export class FrameWriter {
   #slab: Buffer = Buffer.allocUnsafeSlow(slabBytes);
   #start = 0;
   #end = 0;
-  /** Slices of the slab that were taken and may still be read. */
+  /** Number of slices that `take` has passed on and that may still be read. */
   #unwritten = 0;
 
-  /** How many bytes wait to be taken. */
+  /** Number of bytes that wait for `take`. */
   get length(): number {
     return this.#end - this.#start;
   }
 
   /**
-   * Passes on what was written since the last call. Usually it reaches the socket before there is more, so one slab is enough for a
-   * connection.
+   * Passes on everything since the last call. It usually reaches the socket before more is added, so one slab (a
+   * large buffer) is enough for a connection.
    *
    * @param write calls `done` when it no longer reads the bytes
    */
@@ -44,19 +44,19 @@ export class FrameWriter {
     });
   }
 
-  /** A whole frame. */
+  /** Adds a whole frame. */
   frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
     this.begin(type, flags, streamId, payload.length);
     this.bytes(payload);
   }
 
-  /** A frame whose payload is one number: RST_STREAM, WINDOW_UPDATE. */
+  /** Adds a frame whose payload is one number: RST_STREAM or WINDOW_UPDATE. */
   numberFrame(type: number, streamId: number, value: number): void {
     this.begin(type, 0, streamId, 4);
     this.#end = this.#slab.writeUInt32BE(value, this.#end);
   }
 
-  /** Begins a frame: exactly `length` bytes of payload must follow. */
+  /** Begins a frame. Exactly `length` bytes of payload must follow. */
   begin(type: number, flags: number, streamId: number, length: number): void {
     this.reserve(frameHeaderBytes + length);
     const slab = this.#slab;
@@ -73,18 +73,18 @@ export class FrameWriter {
     this.#end = at + frameHeaderBytes;
   }
 
-  /** Part of what `begin` or `reserve` made room for. */
+  /** Adds bytes. `begin` or `reserve` must have made room for them. */
   bytes(part: Uint8Array): void {
     this.#slab.set(part, this.#end);
     this.#end += part.length;
   }
 
-  /** Part of what `begin` made room for, one byte per character. */
+  /** Adds text, one byte per character. `begin` must have made room for it. */
   latin1(part: string): void {
     this.#end += this.#slab.write(part, this.#end, 'latin1');
   }
 
-  /** Makes room. The socket may still be reading what was taken, so a full slab is replaced and not reused. */
+  /** Makes room. A full slab is replaced and not reused, because the socket may still be reading it. */
   reserve(length: number): void {
     if (this.#end + length <= this.#slab.length) return;
     const waiting = this.#slab.subarray(this.#start, this.#end);
@@ -96,7 +96,7 @@ export class FrameWriter {
   }
 }
 
-// The frames that the client writes, except request bodies (streams.ts).
+// Writes all frames of the client, except request bodies (streams.ts).
 
 const ourSettings: readonly (readonly [setting: number, value: number])[] = [
   [Setting.headerTableSize, 0],
@@ -114,7 +114,7 @@ export class ClientFrames {
     this.#encoder = new HpackEncoder(host);
   }
 
-  /** Preface and SETTINGS (RFC 9113 §3.4). */
+  /** Writes preface and SETTINGS (RFC 9113 §3.4). */
   greet(): void {
     this.#writer.reserve(connectionPreface.length);
     this.#writer.bytes(connectionPreface);
@@ -126,7 +126,7 @@ export class ClientFrames {
     this.#writer.frame(FrameType.settings, 0, 0, payload);
   }
 
-  /** HEADERS, which end the stream if the request has no body. */
+  /** Writes HEADERS, which end the stream if the request has no body. */
   headers(streamId: number, { path, headers, body }: PushRequest): void {
     const { pseudo, fields } = this.#encoder.encode(headers);
     const prefix = pathPrefix(path.length);
@@ -145,7 +145,7 @@ export class ClientFrames {
     this.#writer.numberFrame(FrameType.rstStream, streamId, code);
   }
 
-  /** @param headerTableBytes what the push service now allows */
+  /** @param headerTableBytes the maximum that the push service now allows */
   acknowledgeSettings(headerTableBytes: number): void {
     this.#encoder.resize(headerTableBytes);
     this.#writer.begin(FrameType.settings, Flag.ack, 0, 0);
@@ -155,7 +155,7 @@ export class ClientFrames {
     this.#writer.frame(FrameType.ping, Flag.ack, 0, payload);
   }
 
-  /** Its last-stream-id is 0: the push service may open no streams. */
+  /** Writes GOAWAY. Its last-stream-id is 0, because the push service may open no streams. */
   goaway(code: ErrorCode): void {
     const payload = Buffer.alloc(8);
     payload.writeUInt32BE(code, 4);

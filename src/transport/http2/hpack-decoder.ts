@@ -1,21 +1,20 @@
-// Reads the header blocks of answers (RFC 7541). We announce a header table of size 0, so that a peer's blocks are
-// simple and it keeps no table for us; but a peer may use 4096 bytes until it has seen that, and some never obey
-// (h2o 2.2.5). So the table is kept here, whatever was announced, and every block is read.
+// Reads the header blocks of answers (RFC 7541). We announce a header table of size 0, so that the peer sends simple
+// blocks and keeps no table for us. But a peer may use 4096 bytes until it has seen our setting, and some never obey
+// it (h2o 2.2.5). So we always keep a table of that size and read every block.
 //
-// Answers resemble each other: `server` stays the same, `date` does for a second. So the reader remembers the last
-// block field by field, and a literal that comes again as the same bytes at the same place is not decoded and checked
-// again.
+// Answers resemble each other: `server` stays the same, and `date` does for a second. So the decoder remembers the
+// fields of the last block. A literal with the same bytes at the same position is not decoded and checked again.
 import type { PushResponse } from '../../protocol/outcome.ts';
 import { defaultHeaderTableBytes, ErrorCode, Http2Fault, maxHeaderListBytes } from './protocol.ts';
 import { staticTable } from './hpack-encoder.ts';
 
 export interface HeaderBlock {
-  /** 0 for a block without `:status`: trailers. */
+  /** 0 if the block has no `:status`, as in trailers. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Set if the block is readable but breaks the rules of RFC 9113 §8: a stream error. */
+  /** Set if the block is readable but violates RFC 9113 §8, which is a stream error. */
   readonly fault?: string;
-  /** The answer that consists of this block alone, made on demand. */
+  /** The answer that consists of this block alone. Made when first needed. */
   response?: PushResponse;
 }
 
@@ -35,7 +34,7 @@ const connectionFields = new Set([
   'upgrade',
 ]);
 const legalName = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/;
-// RFC 9113 §8.2.1: no NUL, CR, LF, and no white space at either end.
+// RFC 9113 §8.2.1: no NUL, CR or LF, and no white space at either end.
 const legalValue = /^(?![\t ])[^\0\r\n]*(?<![\t ])$/;
 
 const staticFields: readonly Field[] = staticTable.map(([name, value]) => ({
@@ -54,17 +53,17 @@ export class HpackDecoder {
   #lastFields: Field[] = [];
   #lastBlock: HeaderBlock | undefined;
 
-  /** @param maxTableBytes the size before a peer has seen our SETTINGS, and the largest that it may ever use */
+  /** @param maxTableBytes the size until the peer has seen our SETTINGS, and the maximum that it may ever use */
   constructor(maxTableBytes = defaultHeaderTableBytes) {
     this.#maxTableBytes = maxTableBytes;
     this.#table = new DynamicTable(maxTableBytes);
   }
 
   /**
-   * Reads the block in `bytes` from `start` up to `end`. Every block of a connection must be read, in order, including those of closed
-   * streams, because each may change the table.
+   * Reads the block in `bytes` from `start` to `end` (exclusive). Every block of a connection must be read in order,
+   * even for closed streams, because each may change the table.
    *
-   * @throws {Http2Fault} COMPRESSION_ERROR, or ENHANCE_YOUR_CALM for a list that is too long
+   * @throws {Http2Fault} COMPRESSION_ERROR, or ENHANCE_YOUR_CALM if the list is too long
    */
   decode(bytes: Buffer, start: number, end: number): HeaderBlock {
     this.#bytes = bytes;
@@ -82,7 +81,7 @@ export class HpackDecoder {
         isSame = false;
       }
       listBytes += field.name.length + field.value.length + entryOverheadBytes;
-      // a block of a few bytes can refer to much more
+      // a block of a few bytes can refer to much larger fields
       if (listBytes > maxHeaderListBytes) {
         const message = `a header list of more than ${maxHeaderListBytes} bytes`;
         throw new Http2Fault(ErrorCode.enhanceYourCalm, message);
@@ -94,7 +93,7 @@ export class HpackDecoder {
     return this.#lastBlock;
   }
 
-  /** RFC 7541 §4.2: at the beginning of a block. */
+  /** Reads table size updates, which may begin a block (RFC 7541 §4.2). */
   #readTableSizes(): void {
     while (this.#at < this.#end && ((this.#bytes[this.#at] as number) & 0xe0) === 0x20) {
       const tableBytes = this.#readInteger(5);
@@ -104,9 +103,9 @@ export class HpackDecoder {
   }
 
   /**
-   * RFC 7541 §6.
+   * Reads one field (RFC 7541 §6).
    *
-   * @param last the field at the same position of the last block
+   * @param last the field at the same position in the last block
    */
   #readField(last: Field | undefined): Field {
     const first = this.#bytes[this.#at] as number;
@@ -130,7 +129,7 @@ export class HpackDecoder {
     return { raw, name, value, fault: faultOf(name, value) };
   }
 
-  /** RFC 7541 §2.3.3: the static table, then the dynamic one from its newest entry on. */
+  /** Looks an index up (RFC 7541 §2.3.3): first the static table, then the dynamic one, newest entry first. */
   #entry(index: number): Field {
     const field = staticFields[index - 1] ?? this.#table.get(index - 1 - staticFields.length);
     if (field === undefined) throw compressionFault(`index ${index}, which the header table does not have`);
@@ -154,7 +153,7 @@ export class HpackDecoder {
       const byte = this.#readByte();
       value += (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
-      // nothing that we accept needs more than 28 bits
+      // we accept nothing that needs more than 28 bits
       if (shift === 21) throw compressionFault('an integer that is too large');
     }
   }
@@ -190,11 +189,11 @@ function faultOf(name: string, value: string): string | undefined {
 
 function collect(fields: readonly Field[]): HeaderBlock {
   let status = 0;
-  // without a prototype: a field may be called `constructor`
+  // without a prototype, because a field may be called `constructor`
   const headers = Object.create(null) as Record<string, string>;
   for (const [index, { name, value, fault }] of fields.entries()) {
     if (fault !== undefined) return { status, headers, fault };
-    // RFC 9113 §8.3.2: only `:status`, and before all other fields
+    // RFC 9113 §8.3.2: `:status` is the only pseudo-header and comes first
     if (index > 0 && name === ':status') return { status, headers, fault: 'a :status that is not the first' };
     if (name === ':status') status = Number(value);
     else {
@@ -209,10 +208,10 @@ function compressionFault(what: string): Http2Fault {
   return new Http2Fault(ErrorCode.compressionError, `a header block with ${what}`);
 }
 
-// Decodes HPACK's Huffman code (RFC 7541 appendix B). The code is canonical: code lengths alone define it. There is no encoder: what we
-// write is mostly random text, which the code does not shorten.
+// Decodes HPACK's Huffman code (RFC 7541 appendix B). The code is canonical, so code lengths alone define it. There
+// is no encoder: most of what we write is random text, which the code does not shorten.
 
-/** Bits of the code of each symbol 0…255 and of EOS (256), one base-36 digit each. */
+/** Code length in bits of each symbol 0…255 and of EOS (256), one base-36 digit each. */
 const codeLengths =
   'dnsssssssoussussssssssusssssssss6aacd68baa8b8666555666666678f6ca' +
   'd67777777777777777777777878djde6f56565666577666567655677777fbeds' +
@@ -231,12 +230,12 @@ const symbols = Uint16Array.from({ length: codeLengths.length }, (_, symbol) => 
 const firstIndex: number[] = [];
 const firstCode: number[] = [];
 const nextCode: number[] = [];
-/** The code that 8 bits begin with, as `length << 8 | symbol`; 0 if it is longer. */
+/** The code that begins these 8 bits, as `length << 8 | symbol`; 0 if it is longer than 8 bits. */
 const shortCodes = new Uint16Array(1 << shortCodeBits);
 
 buildTables();
 
-/** Output buffer, as long as the longest text in a header block of ours. */
+/** Output buffer. It grows to the longest text. */
 let scratch = Buffer.allocUnsafeSlow(1024);
 
 /** @returns the text, one character per byte; `undefined` if the bytes are not valid code */
@@ -252,7 +251,8 @@ export function decodeHuffman(bytes: Uint8Array, start: number, end: number): st
     const symbol = entry & 0x1ff;
     const nextBit = bit + (entry >> 9);
     if (nextBit > endBit) {
-      // RFC 7541 §5.2: the last byte is padded with the beginning of EOS, ones; `readBits` continues with ones too
+      // RFC 7541 §5.2: the last byte is padded with the first bits of EOS, which are ones; `readBits` continues with
+      // ones
       if (endBit - bit >= 8 || window !== 2 ** maxCodeBits - 1) return undefined;
       break;
     }
@@ -264,7 +264,7 @@ export function decodeHuffman(bytes: Uint8Array, start: number, end: number): st
   return scratch.toString('latin1', 0, length);
 }
 
-/** 30 bits from `bit` on; ones after the end. */
+/** Reads 30 bits, starting at `bit`. Bits after the end are ones. */
 function readBits(bytes: Uint8Array, bit: number, end: number): number {
   const at = bit >> 3;
   const shift = bit & 7;
@@ -309,9 +309,9 @@ function buildTables(): void {
   }
 }
 
-// HPACK's dynamic table on the reader's side (RFC 7541 §2.3.2, §4): the newest fields that fit into its size.
+// HPACK's dynamic table on the decoder's side (RFC 7541 §2.3.2, §4): the newest fields that fit into its size.
 
-/** RFC 7541 §4.1: an entry's overhead besides name and value. */
+/** RFC 7541 §4.1: what an entry adds to the bytes of name and value. */
 const entryOverheadBytes = 32;
 
 interface Entry {
@@ -319,30 +319,30 @@ interface Entry {
   readonly value: string;
 }
 
-/** @typeParam Kept one character per byte in `name` and `value` */
+/** @typeParam Kept `name` and `value` have one character per byte */
 class DynamicTable<Kept extends Entry> {
   readonly #capacity: number;
-  /** A ring; the newest is at `#next - 1`. */
+  /** A ring buffer. The newest entry is at `#next - 1`. */
   readonly #ring: (Kept | undefined)[];
   #next = 0;
   #count = 0;
   #bytes = 0;
   #maxBytes: number;
 
-  /** @param maxBytes the initial size, and the largest that `resize` may set */
+  /** @param maxBytes the initial size, and the maximum for `resize` */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
     this.#capacity = Math.ceil(maxBytes / entryOverheadBytes) + 1;
     this.#ring = Array.from({ length: this.#capacity }, () => undefined);
   }
 
-  /** @param age 0 for the newest */
+  /** @param age 0 for the newest entry */
   get(age: number): Kept | undefined {
     if (age >= this.#count) return undefined;
     return this.#ring[(this.#next - 1 - age + this.#capacity) % this.#capacity];
   }
 
-  /** RFC 7541 §4.4: evicts the oldest fields; a field larger than the table empties it and is not kept. */
+  /** RFC 7541 §4.4: evicts the oldest fields. A field larger than the table empties it and is not stored. */
   insert(field: Kept): void {
     const bytes = sizeOf(field);
     this.#evict(this.#maxBytes - bytes);

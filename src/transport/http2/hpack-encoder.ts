@@ -1,9 +1,9 @@
-// Writes the header blocks of push requests (RFC 7541). What messages share (authority, VAPID, TTL, …) goes into the peer's dynamic table
-// once and then costs a byte per field; path and length differ and are plain literals.
+// Writes the header blocks of push requests (RFC 7541). Fields that messages share (authority, VAPID, TTL, …) go into
+// the peer's dynamic table once and then cost a byte each. Path and length differ, and are plain literals.
 import type { PushHeaders } from '../transport.ts';
 import { defaultHeaderTableBytes } from './protocol.ts';
 
-/** Name and value; the wire index is one more than the array's. */
+/** Name and value. The index on the wire is one more than the array's. */
 export const staticTable: readonly (readonly [name: string, value: string])[] = [
   [':authority', ''],
   [':method', 'GET'],
@@ -68,7 +68,7 @@ export const staticTable: readonly (readonly [name: string, value: string])[] = 
   ['www-authenticate', ''],
 ];
 
-/** The fields of a block around its path and length. */
+/** The encoded fields of a block, except path and length. */
 export interface EncodedFields {
   /** Table size updates, `:method`, `:scheme`, `:authority`. */
   readonly pseudo: Uint8Array;
@@ -84,27 +84,27 @@ for (const [index, [name]] of staticTable.entries()) {
 }
 const pathIndex = 4;
 const contentLengthIndex = 28;
-/** RFC 8030 §7.2: accepted by every push service. */
+/** RFC 8030 §7.2: every push service accepts this much. */
 const maxUsualBodyBytes = 4096;
 
 export class HpackEncoder {
   readonly #authority: string;
-  /** Size of the peer's table in bytes; the default until the peer has set one. */
+  /** The size of the peer's table in bytes. It is the default until the peer sets another. */
   #tableBytes = defaultHeaderTableBytes;
   #isResized = false;
-  /** The table, oldest first: field to insertion number. */
+  /** The table: maps a field to its insertion number, oldest first. */
   #table = new Map<string, { readonly insertion: number; readonly bytes: number }>();
   #usedBytes = 0;
-  /** How many fields were ever inserted: an index on the wire counts back from it. */
+  /** Number of insertions so far. An index on the wire counts back from it. */
   #insertions = 0;
-  /** Blocks without an insertion, valid until the next one. */
+  /** Blocks that insert nothing. They are valid until the next insertion. */
   readonly #known = new WeakMap<PushHeaders, EncodedFields & { readonly insertions: number }>();
 
   constructor(authority: string) {
     this.#authority = authority;
   }
 
-  /** The peer's SETTINGS_HEADER_TABLE_SIZE: empties the table and says so in the next block (RFC 7541 §4.2). */
+  /** Applies the peer's SETTINGS_HEADER_TABLE_SIZE: empties the table and says so in the next block (RFC 7541 §4.2). */
   resize(peerTableBytes: number): void {
     const tableBytes = Math.min(peerTableBytes, defaultHeaderTableBytes);
     if (tableBytes === this.#tableBytes) return;
@@ -115,7 +115,7 @@ export class HpackEncoder {
     this.#insertions += 1;
   }
 
-  /** The fields of the next block, which must be written in this order before `encode` is called again. */
+  /** Encodes the fields of the next block. Write them in this order before the next call. */
   encode(headers: PushHeaders): EncodedFields {
     const known = this.#known.get(headers);
     if (known !== undefined && known.insertions === this.#insertions && !this.#isResized) return known;
@@ -146,7 +146,7 @@ export class HpackEncoder {
       putInteger(block, 0x80, 7, staticTable.length + this.#insertions - entry.insertion);
       return;
     }
-    // RFC 7541 §4.1. A field that would evict most of the table is not worth it.
+    // RFC 7541 §4.1. Do not insert a field that would evict most of the table.
     const bytes = name.length + value.length + 32;
     const isInserted = bytes <= this.#tableBytes / 2;
     const nameIndex = staticNames.get(name) ?? 0;
@@ -170,7 +170,7 @@ export class HpackEncoder {
 
 const pathPrefixes: Uint8Array[] = [];
 
-/** What precedes the path in a block: a literal without indexing. */
+/** The bytes before the path in a block: a literal without indexing. */
 export function pathPrefix(pathLength: number): Uint8Array {
   return (pathPrefixes[pathLength] ??= encodeBlock((block) => {
     putInteger(block, 0, 4, pathIndex);
@@ -180,7 +180,7 @@ export function pathPrefix(pathLength: number): Uint8Array {
 
 const contentLengthFields: Uint8Array[] = [];
 
-/** `content-length`, whole. */
+/** The whole field `content-length`. */
 export function contentLengthField(bodyBytes: number): Uint8Array {
   const known = contentLengthFields[bodyBytes];
   if (known !== undefined) return known;
@@ -211,7 +211,7 @@ function putInteger(block: number[], pattern: number, prefixBits: number, value:
   block.push(rest);
 }
 
-/** RFC 7541 §5.2, without Huffman code. `text` is ASCII. */
+/** RFC 7541 §5.2, without Huffman code. `text` must be ASCII. */
 function putString(block: number[], text: string): void {
   putInteger(block, 0, 7, text.length);
   for (let index = 0; index < text.length; index += 1) block.push(text.charCodeAt(index));

@@ -1,4 +1,4 @@
-// The numbers of HTTP/2 (RFC 9113 §6, §7) that our client needs, and its faults.
+// The numbers of HTTP/2 (RFC 9113 §6, §7) that our client needs, and its error class.
 
 export const FrameType = {
   data: 0,
@@ -36,23 +36,25 @@ export const ErrorCode = {
 
 export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
-/** The limit on a header block and its fields, each counted with 32 more (RFC 9113 §6.5.2): we announce it and read no more. */
+/**
+ * The maximum size of a header list, with 32 bytes added per field (RFC 9113 §6.5.2). We announce it and enforce it.
+ */
 export const maxHeaderListBytes = 32_768;
 /** RFC 9113 §6.5.2: the size of a header table until its owner sets another. */
 export const defaultHeaderTableBytes = 4096;
 export const frameHeaderBytes = 9;
-/** The largest frame that may be sent to us: the smallest permitted limit (RFC 9113 §4.2), enough for any answer. */
+/** The largest frame that a peer may send: the smallest limit that RFC 9113 §4.2 permits, enough for any answer. */
 export const maxFrameBytes = 16_384;
 export const defaultWindowBytes = 65_535;
 export const maxWindowBytes = 2 ** 31 - 1;
 export const maxStreamId = 2 ** 31 - 1;
-/** Concurrent requests of one connection, if the push service allows as many. */
+/** Maximum concurrent requests on one connection. The push service may allow fewer. */
 export const maxStreams = 100;
 
 /** `PRI * HTTP/2.0…`, RFC 9113 §3.4. */
 export const connectionPreface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
-/** A connection error (RFC 9113 §5.4.1). Thrown by the readers, caught by the session, which sends GOAWAY. */
+/** A connection error (RFC 9113 §5.4.1). The readers throw it; the session catches it and sends GOAWAY. */
 export class Http2Fault extends Error {
   override readonly name = 'Http2Fault';
   readonly code: ErrorCode;
@@ -63,7 +65,7 @@ export class Http2Fault extends Error {
   }
 }
 
-// The push service's settings (RFC 9113 §6.5.2), initially the defaults.
+// The push service's settings (RFC 9113 §6.5.2), which start with the defaults.
 
 const settingBytes = 6;
 
@@ -76,7 +78,7 @@ export class PeerSettings {
   /**
    * Applies the payload of a SETTINGS frame.
    *
-   * @throws {Http2Fault} for values that are not allowed
+   * @throws {Http2Fault} if a value is not allowed
    */
   apply(bytes: Buffer, start: number, end: number): void {
     if ((end - start) % settingBytes !== 0) {

@@ -1,16 +1,16 @@
-// One HTTP/2 connection (RFC 9113) as a session: the client's part of the protocol that POST requests with short
-// answers need, written for many requests per system call. It is our own because `node:http2` took 7 to 8 times its
-// CPU per message, measured against nginx on loopback (`npm run bench -- transport`). Left out: server push (refused), priorities, CONNECT,
-// request trailers, `expect: 100-continue`, HTTP/2 without TLS.
+// One HTTP/2 connection (RFC 9113) as a session. It implements the client's side as far as POST requests with short
+// answers need it, and is built to write many requests per system call. We use our own client because `node:http2`
+// took 7 to 8 times its CPU per message, measured against nginx on loopback (`npm run bench -- transport`). Left out:
+// server push (refused), priorities, CONNECT, request trailers, `expect: 100-continue`, HTTP/2 without TLS.
 //
-//   GREETING  preface and SETTINGS are written; the push service's SETTINGS → OPEN
-//   OPEN      takes requests, up to a hundred or what the push service allows at a time
-//   RETIRED   takes none: GOAWAY, drained, out of stream ids, or silent; its last answer → CLOSED
+//   GREETING  preface and SETTINGS are written; when the push service's SETTINGS arrive → OPEN
+//   OPEN      takes requests: up to a hundred at a time, or fewer if the push service says so
+//   RETIRED   takes none: GOAWAY, drained, out of stream ids, or silent; after its last answer → CLOSED
 //   CLOSED    every request has been reported
 //
-// What becomes of a request when its answer does not come:
-//   its stream is above GOAWAY's last-stream-id, or reset with REFUSED_STREAM → handed back: it was not processed. Refused
-//                                                                              where no request can be sent at once
+// If the answer to a request does not come:
+//   its stream is above GOAWAY's last-stream-id, or reset with REFUSED_STREAM → handed back: it was not processed. Reported as
+//                                                                              refused if no request can be sent at once
 //   its status is known, and only the rest of the answer is lost             → answered
 //   everything else                                                          → failed, in doubt
 import type { Socket } from 'node:net';
@@ -27,7 +27,7 @@ import { HpackDecoder, type HeaderBlock } from './hpack-decoder.ts';
 import { type FrameEvents, FrameValidator } from './frame-reader.ts';
 import { ErrorCode, Http2Fault, maxStreamId, maxStreams, PeerSettings } from './protocol.ts';
 
-/** Beyond this much unsent data, requests wait: the push service reads too slowly. */
+/** If more data than this is unsent, the push service reads too slowly, and requests wait. */
 const maxUnwrittenBytes = 262_144;
 
 export class Http2Session implements Session {
@@ -143,7 +143,7 @@ export class Http2Session implements Session {
 
   #frameEvents(): FrameEvents {
     return {
-      // RFC 9113 §5.1.1: ours are odd and below the next one
+      // RFC 9113 §5.1.1: our stream ids are odd and below the next one
       isOurs: (streamId) => streamId % 2 === 1 && streamId < this.#nextStreamId,
       data: (streamId, endsStream, flowBytes, bytes, start, end) => {
         this.#flow.receive(flowBytes);
@@ -151,7 +151,7 @@ export class Http2Session implements Session {
         if (stream !== undefined) this.#takeBody(stream, endsStream, bytes, start, end);
       },
       headers: ({ streamId, endsStream, bytes, start, end }) => {
-        // even for a closed stream: the block may change the header table
+        // even if the stream is closed, because the block may change the header table
         const header = this.#decoder.decode(bytes, start, end);
         const stream = this.#streams.get(streamId);
         if (stream !== undefined) this.#takeHeader(stream, header, endsStream);
@@ -178,7 +178,7 @@ export class Http2Session implements Session {
     } else if (endsStream) this.#answer(stream, stream.answer);
   }
 
-  /** RFC 9113 §8.1: any number of interim headers, one final header, and perhaps a trailer. */
+  /** RFC 9113 §8.1: any number of interim headers, one final header, and possibly a trailer. */
   #takeHeader(stream: Stream, header: HeaderBlock, endsStream: boolean): void {
     const { status } = header;
     if (header.fault !== undefined) {
@@ -187,7 +187,7 @@ export class Http2Session implements Session {
       if (status === 0 && endsStream) this.#answer(stream, stream.answer);
       else this.#failStream(stream, 'a second header');
     } else if (status < 200) {
-      // 0 has no status, 101 would be another protocol
+      // 0 means no status; 101 would switch to another protocol
       const isInterim = status >= 100 && status !== 101 && !endsStream;
       if (!isInterim) this.#failStream(stream, 'an answer without a final status');
     } else {
@@ -208,14 +208,14 @@ export class Http2Session implements Session {
     this.#flow.continue();
     if (this.#state !== 'GREETING') return;
     this.#state = 'OPEN';
-    // An idle connection does not keep the process alive.
+    // An idle connection must not keep the process alive.
     this.#socket.unref();
   }
 
-  /** RFC 9113 §6.8: streams above `lastStreamId` were not and will not be processed. */
+  /** RFC 9113 §6.8: streams above `lastStreamId` were not processed and will not be. */
   #takeGoaway(lastStreamId: number): void {
     this.#retire();
-    // if it has processed others, the next connection will process these
+    // if the push service has processed earlier streams, the next connection will probably process these
     const refusal = lastStreamId === 0 ? 'HTTP/2 GOAWAY before the first one' : undefined;
     for (const stream of this.#streams.values()) {
       if (stream.id > lastStreamId) this.#handBack(stream, refusal);
@@ -229,7 +229,7 @@ export class Http2Session implements Session {
   }
 
   #answer(stream: Stream, header: NonNullable<Stream['answer']>): void {
-    // the answer is complete before the request: the rest of the request is not needed
+    // the answer is complete before the request, so the rest of the request is not needed
     if (!stream.isWhollySent) this.#sent.reset(stream.id, ErrorCode.cancel);
     this.#forget(stream);
     this.#events.answered(stream.exchange, stream.response(header), this.#readAtMs - stream.sentAtMs);
@@ -245,7 +245,7 @@ export class Http2Session implements Session {
     this.#events.failed(stream.exchange, error, true);
   }
 
-  /** A stream error (RFC 9113 §5.4.2): the connection stays open. */
+  /** Handles a stream error (RFC 9113 §5.4.2). The connection stays open. */
   #failStream(stream: Stream, what: string, code: ErrorCode = ErrorCode.protocolError): void {
     this.#sent.reset(stream.id, code);
     this.#fail(stream, protocolError(this.#host, what));
@@ -273,7 +273,7 @@ export class Http2Session implements Session {
     this.#socket.destroySoon();
   }
 
-  /** The push service has broken the protocol. */
+  /** The push service has violated the protocol. */
   #breakOff(fault: Http2Fault): void {
     this.#sendGoaway(fault.code);
     this.#failAll(protocolError(this.#host, fault.message, fault));
@@ -307,12 +307,12 @@ export class Http2Session implements Session {
     this.#events.closed(this, this.#reason as DeskbellError);
   }
 
-  /** The timer does not keep the process alive; the socket of a request in flight does. */
+  /** Starts a timer that does not keep the process alive. The socket does so while a request is in flight. */
   #startTimer(ms: number): Timer {
     return this.#settings.startTimer(() => this.#checkTime(), ms, false);
   }
 
-  /** Runs at least once per shortest time limit, so that no request needs its own timer. */
+  /** Runs at least once per shortest time limit, so that requests need no timers of their own. */
   #checkTime(): void {
     const nowMs = this.#settings.monotonicNow();
     const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = this.#settings;
@@ -329,13 +329,13 @@ export class Http2Session implements Session {
     }
     this.flush();
     this.#closeWhenDone();
-    // overdue work is done; a closed socket gets time to write its last frames
+    // nothing is overdue any more; a closed socket gets time to write its last frames
     const delayMs = dueMs > nowMs ? Math.min(dueMs - nowMs + 1, this.#checkEveryMs) : this.#checkEveryMs;
     if (!this.#socket.destroyed) this.#timer = this.#startTimer(delayMs);
   }
 
   #timeOut(stream: Stream): void {
-    // not a byte came since, or the body could not even be written: others would fare no better
+    // nothing was received since, or the body could not even be written: other requests would fail too
     if (this.#readAtMs < stream.sentAtMs || !stream.isWhollySent) this.#retire();
     this.#sent.reset(stream.id, ErrorCode.cancel);
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);
