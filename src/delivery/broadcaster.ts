@@ -1,4 +1,4 @@
-// Creates broadcasts in a store, and works on one of them or on all that come.
+// Creates broadcasts in a store, and delivers one of them or all.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { guardCallback, mustBe } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -12,7 +12,7 @@ import type { BroadcastRun, Sender } from './sender-interface.ts';
 import { groupSenderOptions, type GuardedOptions } from './settings/sender-options.ts';
 import { createRunWorkers, restartAfterFaults } from './worker/run-workers.ts';
 
-/** How long a caller that creates a broadcast waits for its audience. */
+/** How long a caller that creates a broadcast waits for its audience to be complete. */
 const maxCreationMs = 2000;
 
 const isBroadcastId = mustBe('the ID of a broadcast', Number.isSafeInteger);
@@ -21,7 +21,7 @@ const isSignal = mustBe('an AbortSignal', (value) => value instanceof AbortSigna
 export type Broadcaster = Omit<Sender, 'send' | 'sendPayload'>;
 
 /**
- * @param options that `createSender` has checked
+ * @param options checked by `createSender`
  * @throws {DeskbellError} ERR_CONFIGURATION (no store)
  */
 export function openBroadcaster(options: GuardedOptions): Broadcaster {
@@ -43,7 +43,7 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
       await runWorkers({ broadcastId: id, rows: prepared.counts.pending }, signal);
     });
     const finished = ended.then(() => broadcasts.get(id));
-    // callers that do not await it learn of a fault from `progress` ending early or from the store
+    // callers that do not await it still notice a fault: `progress` ends early, and the store shows it
     finished.catch(() => {});
     return { broadcast, isNew, finished, stop, progress: () => watchProgress(broadcasts, id, finished) };
   };
@@ -63,10 +63,10 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
     return { ...made, broadcast: await prepare(made.broadcast.id) };
   };
 
-  /** Continues in the background. @returns the broadcast, after at most two seconds */
+  /** Prepares a broadcast in the background. @returns the broadcast, after at most two seconds */
   const prepare = async (id: number): Promise<Broadcast> => {
     const { ended } = jobs.start(async (signal) => void (await prepareBroadcast(broadcasts, id, signal)));
-    // if it fails, a worker continues it
+    // if this fails, a worker continues the preparation
     await Promise.race([ended.catch(() => {}), sleep(maxCreationMs, undefined, { ref: false })]);
     return broadcasts.get(id);
   };
@@ -110,14 +110,14 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
 
 export interface Job {
   readonly ended: Promise<void>;
-  /** Resolves when it has ended, for whatever reason. */
+  /** Resolves when the job has ended, for whatever reason. */
   stop(): Promise<void>;
 }
 
 export class Jobs {
   readonly #running = new Set<Job>();
 
-  /** @param work ends soon after its signal is aborted */
+  /** @param work must end soon after its signal is aborted */
   start(work: (signal: AbortSignal) => Promise<void>): Job {
     const controller = new AbortController();
     const ended = work(controller.signal);

@@ -1,5 +1,6 @@
-// The sender for applications: single messages and broadcasts with one configuration. `createSender` checks its options; the rest
-// (transport, encryption, workers) is loaded with the first message or broadcast, so that importing the sender is cheap.
+// The sender for applications: single messages and broadcasts with one configuration. `createSender` checks the
+// options. Transport, encryption and workers are loaded with the first message or broadcast, so importing the sender
+// is cheap.
 import { encryptionMethods } from '../accelerator/encryption-methods.ts';
 import {
   checkOptions,
@@ -39,7 +40,7 @@ export type { SenderVapid } from './settings/settings.ts';
 export type { SubscriptionInput } from './message-path/subscription-input.ts';
 
 /**
- * Makes a sender. It opens connections when there is something to send and keeps them; one is enough for a process.
+ * Makes a sender. It opens connections when there is something to send and keeps them. One is enough for a process.
  *
  * @example
  * const { store, vapidKeys } = await openDataDirectory('deskbell-data');
@@ -70,11 +71,11 @@ export function createSender(options: SenderOptions): Sender {
   );
   const broadcaster = lazily(async () => (await import('./broadcaster.ts')).openBroadcaster(guarded));
   const { store, onGone, onWarning } = guarded;
-  // From now on, even if nothing is sent.
+  // Starts now, even if nothing is sent.
   const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning);
 
   const close = async (): Promise<void> => {
-    // includes what was given to the sender while it was loaded
+    // includes everything that was passed to the sender while it was loading
     const [messages, broadcasts] = await Promise.all([single.opened(), broadcaster.opened()]);
     await Promise.all([messages?.close(), broadcasts?.close()]);
     await goneReports?.close();
@@ -92,30 +93,31 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** Loaded on first use: making broadcasts need not load what sends single messages. */
+/** A part of the sender that is loaded on first use. Creating broadcasts does not load the part for single messages. */
 interface Lazy<Part> {
   /** @throws {DeskbellError} ERR_CLOSED */
   open(): Promise<Part>;
-  /** `undefined` if it was not used; resolves to undefined if it could not be loaded. */
+  /** `undefined` if the part was not used. Resolves to undefined if it could not be loaded. */
   opened(): Promise<Part | undefined> | undefined;
 }
 
-/** Finds faults that would otherwise surface later. */
+/** Finds faults that would otherwise show later. */
 function assertUsable(options: SenderOptions): void {
   checkSenderOptions(options);
   readAddressSettings(options);
   const { vapid, store, threads } = options;
   const { subject, lifetimeSeconds, previousKeys = [] } = vapid;
   for (const keys of [vapid, ...previousKeys]) createVapidAuthorizer({ keys, subject, lifetimeSeconds });
-  // These are called in this thread, whoever delivers.
+  // These are called in this thread, even if others deliver.
   const forThreads = { ...options, onWarning: undefined, onGone: undefined, onFigures: undefined };
   if (store !== undefined) resolveThreadCount(threads, forThreads);
 }
 
-// Checks the options of a sender, so that a wrong one fails when the sender is made. The transport checks its own.
+// Checks the options of a sender, so that a wrong one fails when the sender is made. The transport checks its own
+// options.
 
 const vapidChecks: OptionChecks<SenderVapid> = {
-  // `createVapidAuthorizer` says what is wrong with these
+  // `createVapidAuthorizer` reports what is wrong with these
   publicKey: isCheckedElsewhere,
   privateKey: isCheckedElsewhere,
   subject: isCheckedElsewhere,
@@ -126,10 +128,10 @@ const vapidChecks: OptionChecks<SenderVapid> = {
 
 const isPositive = isNumber(1, Number.MAX_SAFE_INTEGER);
 
-/** An object with some of the numbers of `defaults`. */
+/** Checks for an object that has some of the numbers of `defaults`. */
 function isPartOf(defaults: object): OptionCheck {
   const checks = Object.fromEntries(Object.keys(defaults).map((name) => [name, isPositive]));
-  // every member that is given must have a value
+  // a given member must have a value
   return (value, name) => checkOptions(value, checks, { name, required: Object.keys(Object(value)) });
 }
 
@@ -157,7 +159,7 @@ const senderChecks: OptionChecks<SenderOptions> = {
   worker: isPartOf(defaultWorkerSettings),
 };
 
-/** @throws {DeskbellError} ERR_CONFIGURATION, with the option, what is wrong with it and what to give instead */
+/** @throws {DeskbellError} ERR_CONFIGURATION, saying which option is wrong, why, and what to give instead */
 function checkSenderOptions(options: SenderOptions): void {
   checkOptions(options, senderChecks, { required: ['vapid'] });
   if (options.onGone !== undefined && options.store === undefined) {

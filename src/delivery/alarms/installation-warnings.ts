@@ -1,4 +1,4 @@
-// Warnings about the installation as a whole, whichever broadcast is sent: for logs, the console and /readyz.
+// Warnings about the whole installation, independent of single broadcasts, for logs, the console and /readyz.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import {
   describeMissingKeys,
@@ -18,14 +18,14 @@ export interface InstallationWarning {
 
 export type ReadWarnings = () => Promise<readonly InstallationWarning[]>;
 
-/** Every page asks for them, and they seldom change. */
+/** The warnings are cached, because every page needs them and they seldom change. */
 const cacheMs = 5000;
 
 type WarnedStore = Pick<Store, 'sending' | 'vapidKeys' | 'senders' | 'check'>;
 
 /**
- * @param keyDirectory the directory whose key files are compared with what the store needs; without it they are not compared
- * @returns reads the warnings, anew after some seconds
+ * @param keyDirectory key files to compare with the keys that the store needs; without it, nothing is compared
+ * @returns a function that reads the warnings, and caches them for some seconds
  */
 export function createWarningReader(store: WarnedStore, keyDirectory?: string): ReadWarnings {
   let cached: ReturnType<ReadWarnings> | undefined;
@@ -48,7 +48,7 @@ async function readAll(store: WarnedStore, keyDirectory: string | undefined): Re
     (error: unknown) => error,
   );
   if (fault !== undefined) {
-    // of what is no fault of the store, nothing is known
+    // an error that is not the store's own is a bug
     if (!(fault instanceof DeskbellError)) throw fault;
     warnings.push({ code: 'store-failed', detail: fault.message, remedy: storeRemedy });
   }
@@ -68,7 +68,7 @@ async function readAll(store: WarnedStore, keyDirectory: string | undefined): Re
   return warnings;
 }
 
-/** @returns what is missing, in words */
+/** @returns which keys are missing, in words */
 async function lookForKeys(vapidKeys: Store['vapidKeys'], directory: string): Promise<string | undefined> {
   const [known, counts] = await Promise.all([vapidKeys.list(), vapidKeys.countSubscriptions()]);
   try {
@@ -92,7 +92,7 @@ export const describePause = ({ sinceMs, reason }: Omit<SendingPause, 'broadcast
   `Sending has been paused since ${new Date(sinceMs).toISOString()} (${reasons[reason]}): schedules and webhook events wait, and ` +
   'earlier broadcasts are paused. Bells still ring.';
 
-/** The same, for places that show its time beside it. */
+/** The explanation without the time, for places that show the time beside it. */
 export const explainPause = ({ reason }: Pick<SendingPause, 'reason'>): string =>
   `Reason: ${reasons[reason]}. Schedules and webhook events wait, and earlier broadcasts are paused.`;
 

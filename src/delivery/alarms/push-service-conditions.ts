@@ -1,5 +1,5 @@
-// What is wrong at push services: they cannot be reached, refuse our token, accept nothing, report nearly all subscriptions as gone, or
-// have deletions that are held.
+// Finds alarms about push services: one cannot be reached, refuses our token or key, accepts nothing, reports nearly
+// all subscriptions as gone, or has deletions that are held.
 import { deletionGuardPolicy } from '../../store/deletion-guard.ts';
 import { heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions.ts';
 import type { TokenAnswers } from '../../store/alarms.ts';
@@ -14,15 +14,15 @@ import { pushServiceName } from '../../protocol/known-push-services.ts';
 const link = '/console/push-services';
 export const vapidRefusedReason = 'vapid-refused';
 
-/** An alarm for each push service that cannot be reached. */
+/** Returns an alarm for each push service that cannot be reached. */
 export const unreachableAlarms = (senders: readonly StoredSenderReport[]): readonly FoundAlarm[] =>
   findUnreachable(senders).map(toUnreachable);
 
 /**
- * The hosts of one push service share one alarm of each kind, and so do all push services that strangers have named: there may be any number
- * of them.
+ * Joins alarms of the same kind: those of the hosts of one push service, and those of all push services that
+ * strangers named, because there may be any number of them.
  *
- * @param unlisted hosts that strangers have named
+ * @param unlisted hosts that strangers named
  */
 export function shareAlarms(
   all: readonly FoundAlarm[],
@@ -85,7 +85,7 @@ function remedyFor(obstacle: string | undefined, machines: readonly string[]): s
   return `Check name resolution, firewall and proxy of ${machines.join(', ')}.`;
 }
 
-/** @param broadcastsOf the broadcasts that have met it */
+/** @param broadcastsOf returns the broadcasts affected by a held deletion */
 export const heldAlarms = (
   held: readonly HeldOrigin[],
   broadcastsOf: (origin: string) => readonly number[],
@@ -102,7 +102,7 @@ export const heldAlarms = (
     link,
   }));
 
-/** Push services that refuse our token or key for everything, whatever the age of the broadcasts. */
+/** Finds push services that refuse our token or key for every message, whatever the age of the broadcasts. */
 export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<string, number> => {
   const since = new Map<string, number>();
   for (const { origin, suspendedSinceMs } of answers) {
@@ -112,10 +112,10 @@ export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<st
   return since;
 };
 
-/** How far back answers count. */
+/** Only answers of this period count. */
 export const judgedMs = 24 * 60 * 60 * 1000;
 
-/** This many answers are enough to judge by. */
+/** This many answers are enough to judge. */
 const judgedAnswers = 100;
 
 /** At most one answer in this many may differ, which is 5 %. */
@@ -125,7 +125,7 @@ type Answers = Pick<OutcomeInterval, 'accepted' | 'gone' | 'rejected'>;
 
 const sum = ({ accepted, gone, rejected }: Answers): number => accepted + gone + rejected;
 
-/** What nearly all answers say, the narrower kind first. */
+/** What nearly all answers may say, the narrower kind first. */
 const unanimous = {
   'all-gone': {
     isSaidBy: (answers: Answers) => (answers.accepted + answers.rejected) * share <= sum(answers),
@@ -143,10 +143,10 @@ const unanimous = {
 } as const satisfies Partial<Record<AlarmKind, object>>;
 
 /**
- * What the newest answers of push services say, and since when.
+ * Finds push services whose latest answers nearly all say the same, and since when.
  *
- * @param intervals in order
- * @param isNamed whether another alarm already reports the push service
+ * @param intervals in chronological order
+ * @param isNamed true if another alarm already reports the push service
  */
 export function findUnanimous(
   intervals: readonly OutcomeInterval[],
@@ -158,7 +158,7 @@ export function findUnanimous(
     .flatMap(([pushService, its]) => judge(pushService, its.toReversed()));
 }
 
-/** @param newestFirst the intervals of the push service */
+/** @param newestFirst the intervals of this push service */
 function judge(pushService: string, newestFirst: readonly OutcomeInterval[]): readonly FoundAlarm[] {
   let judged = noAnswers;
   let count = 0;
@@ -190,14 +190,17 @@ function judge(pushService: string, newestFirst: readonly OutcomeInterval[]): re
   return [];
 }
 
-/** At least one answer in this many calls the subscription ended, and this many times the share that it is elsewhere. */
+/**
+ * At least one answer in `answersPerEnd` says that the subscription has ended, and their share is at least
+ * `timesElsewhere` times the share elsewhere.
+ */
 const manyEnded = { answersPerEnd: 20, timesElsewhere: 3 } as const;
 
 const apple = 'push.apple.com';
 
 /**
- * Apple ends a subscription whose messages show no notification, without a word: more of its subscriptions end than others. That all end, and
- * too few answers to judge by, are not this.
+ * Finds out whether unusually many of Apple's subscriptions end. Apple silently ends a subscription whose messages
+ * show no notification. Does not apply if all end, or if there are too few answers to judge.
  *
  * @param intervals of one day
  */

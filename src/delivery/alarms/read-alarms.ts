@@ -1,5 +1,5 @@
-// What is wrong now: every condition is looked at, and an alarm stands as long as its condition does. Console, API, command and
-// metrics say what this says.
+// Reads all alarms that are active now. An alarm is active as long as its condition lasts. Console, API, commands and
+// metrics all use this.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import {
@@ -34,7 +34,7 @@ import {
 } from './standing-alarm.ts';
 
 export interface Alarms {
-  /** Unacknowledged alarms first, and higher ranks before lower ones. */
+  /** Unacknowledged alarms come first, then higher ranks before lower ones. */
   readonly standing: readonly StandingAlarm[];
   readonly lateness: Lateness;
 }
@@ -44,7 +44,7 @@ export type AlarmSources = Pick<
   'alarms' | 'heldDeletions' | 'senders' | 'sending' | 'statistics' | 'unlisted' | 'now'
 >;
 
-/** Reads all conditions, and ends acknowledgements whose condition has ended or got worse. */
+/** Checks all conditions. Ends acknowledgements whose condition has ended or become worse. */
 export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings): Promise<Alarms> {
   const nowMs = store.now();
   const [warnings, due, senders, held, raised, tokenAnswers, intervals, acknowledgements] = await Promise.all(
@@ -96,7 +96,7 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
   };
 }
 
-/** While nothing can be written, they end later. */
+/** If nothing can be written, they end later. */
 async function endAcknowledgements(
   { alarms }: AlarmSources,
   ended: readonly Acknowledgement[],
@@ -111,7 +111,7 @@ async function endAcknowledgements(
 const placeOf = ({ acknowledgement, rank }: StandingAlarm): number =>
   alarmRanks.indexOf(rank) + (acknowledgement === undefined ? 0 : alarmRanks.length);
 
-/** @throws {DeskbellError} ERR_ALARM_NOT_FOUND if none with this id stands */
+/** @throws {DeskbellError} ERR_ALARM_NOT_FOUND if no active alarm has this id */
 export async function findAlarm(
   store: AlarmSources,
   readWarnings: ReadWarnings,
@@ -127,7 +127,7 @@ export async function findAlarm(
  * Records that an operator knows about an alarm.
  *
  * @param acknowledgement `note`: up to `maxNoteLength` characters
- * @throws {DeskbellError} ERR_ALARM_NOT_FOUND if none with this id stands
+ * @throws {DeskbellError} ERR_ALARM_NOT_FOUND if no active alarm has this id
  */
 export async function acknowledgeAlarm(
   store: AlarmSources,
@@ -171,7 +171,7 @@ const fromWarning = (
   };
 };
 
-/** Alarms for refused tokens, with details from the broadcasts that met them. */
+/** Makes alarms for refused tokens, with details from the affected broadcasts. */
 const refusedTokens = (
   suspended: ReadonlyMap<string, number>,
   raised: readonly RaisedAlarm[],
@@ -182,9 +182,12 @@ const refusedTokens = (
     return fromRaised({ origin, reason: vapidRefusedReason, detail, sinceMs, rows, broadcastIds });
   });
 
-/** Whether an alarm raised by broadcasts still stands: no condition covers it, and nothing shows that it is over. */
+/**
+ * True if an alarm that broadcasts raised is still active: no condition covers it, and no answer shows that it is
+ * over.
+ */
 function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly TokenAnswers[]): boolean {
-  // covered by a condition of its own as long as it lasts
+  // these reasons have conditions of their own
   if (reason === heldDeletionsReason || reason === 'connection') return false;
   if (reason !== vapidRefusedReason) return true;
   return !answers.some(
@@ -204,7 +207,7 @@ function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: Rai
     pushService,
     what: pushService === '' ? what : `${pushService}: ${what}`,
     remedy,
-    // the detail of a broadcast repeats the rest
+    // a broadcast's detail would repeat the rest of the alarm
     detail: origin === '' ? '' : detail,
     sinceMs,
     count: rows,
@@ -214,12 +217,12 @@ function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: Rai
   };
 }
 
-// Work whose time has passed: nobody delivers it, or it is late.
+// Finds overdue work, which nobody delivers or which is late.
 
-/** Work normally begins within seconds; after this time it is late. */
+/** Work normally begins within seconds. After this time it is late. */
 export const lateAfterMs = 60_000;
 
-/** How long the oldest has been due, in milliseconds; 0 if nothing is late. */
+/** How long the oldest work has been due, in milliseconds; 0 if nothing is late. */
 interface Lateness {
   readonly broadcastMs: number;
   readonly scheduleMs: number;
@@ -227,7 +230,7 @@ interface Lateness {
 
 /**
  * @param senders the senders that could deliver
- * @param nowMs by the clock of the store
+ * @param nowMs by the store's clock
  */
 export function findLateWork(
   { broadcasts, schedules, lastSentAtMs }: DueWork,
@@ -235,7 +238,7 @@ export function findLateWork(
   nowMs: number,
 ): { readonly alarms: readonly FoundAlarm[]; readonly lateness: Lateness } {
   const hasWorker = senders.some(({ kind }) => kind === 'worker');
-  // with a worker, what has begun continues; without one, nothing was sent since the last message
+  // a worker continues broadcasts that have begun; without one, nothing has been sent since the last message
   const waiting = broadcasts
     .filter(({ hasBegun }) => !hasWorker || !hasBegun)
     .map((due) => (hasWorker ? due : { ...due, sinceMs: Math.max(due.sinceMs, lastSentAtMs) }));

@@ -1,9 +1,13 @@
-// An alarm that stands: what is wrong, since when, about how many, where to fix it, and who has acknowledged it.
+// An active (*standing*) alarm: what is wrong, since when, how much is affected, where to fix it, and who
+// acknowledged it.
 import { countOf } from '../../errors/format-count.ts';
 import type { Acknowledgement } from '../../store/alarms.ts';
 import type { InstallationWarning } from './installation-warnings.ts';
 
-/** Conditions of the installation, its work and its push services. For alarms raised by broadcasts, the reason is the kind. */
+/**
+ * Conditions of the installation, its work and its push services. An alarm that broadcasts raised has its reason as
+ * kind.
+ */
 export const alarmKinds = [
   'store-failed',
   'sending-paused',
@@ -24,7 +28,7 @@ export const alarmKinds = [
 
 export type AlarmKind = (typeof alarmKinds)[number];
 
-/** They concern every broadcast that is not over. */
+/** These conditions affect every broadcast that is not over. */
 export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
   'store-failed',
   'keys-missing',
@@ -32,12 +36,12 @@ export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
   'no-worker',
 ]);
 
-/** `InstallationWarning` has kinds of these. */
+/** The kinds that `InstallationWarning` can have. */
 export type WarningKind = InstallationWarning['code'] & AlarmKind;
 
 /**
- * `urgent`: nothing of something is sent or stored until somebody acts; only these page. `soon`: somebody must decide, on the same day.
- * `note`: messages that nobody can mend now.
+ * `urgent`: something is not sent or stored until somebody acts; only these should page people. `soon`: somebody must
+ * decide on the same day. `note`: affects messages that nobody can help now.
  */
 export const alarmRanks = ['urgent', 'soon', 'note'] as const;
 
@@ -63,31 +67,31 @@ const ranks: Readonly<Record<AlarmKind, AlarmRank>> = {
 
 const isAlarmKind = (kind: string): kind is AlarmKind => Object.hasOwn(ranks, kind);
 
-/** The rank of an alarm, or of a reason for which a broadcast raised one. */
+/** Returns the rank of an alarm's kind, or of the reason for which a broadcast raised it. */
 export const rankOf = (kind: string): AlarmRank => (isAlarmKind(kind) ? ranks[kind] : 'note');
 
 export interface StandingAlarm {
-  /** Kind and push service; constant as long as the alarm stands. */
+  /** Made of kind and push service; stays the same while the alarm is active. */
   readonly id: string;
   /** One of `alarmKinds`, or the reason of an alarm that broadcasts raised. */
   readonly kind: string;
   readonly rank: AlarmRank;
-  /** Host or domain; empty if it is about no push service. */
+  /** Host or domain; empty if the alarm is not about a push service. */
   readonly pushService: string;
   /** One sentence. */
   readonly what: string;
   /** What to do; may be empty. */
   readonly remedy: string;
-  /** A push service's or a resolver's own words; may be empty. */
+  /** The explanation of the push service or the resolver; may be empty. */
   readonly detail: string;
-  /** Absent if no time was recorded. */
+  /** Absent if the time is unknown. */
   readonly sinceMs: number | undefined;
-  /** An estimate: if several broadcasts have the same alarm, the largest number. */
+  /** An estimate. If several broadcasts raised the alarm, the largest of their numbers. */
   readonly count: number;
   readonly unit: 'message' | 'subscription' | 'broadcast' | 'schedule' | 'installation' | 'machine';
-  /** The real number may be larger than `count`. */
+  /** True if the real number may be larger than `count`. */
   readonly isAtLeast: boolean;
-  /** Ascending. */
+  /** In ascending order. */
   readonly broadcastIds: readonly number[];
   /** Path of the console page where it can be fixed. */
   readonly link: string;
@@ -130,7 +134,7 @@ export function isAcknowledged(
 
 const isTwice = (now: number, then: number): boolean => now > then && now >= 2 * then;
 
-/** `1,665 messages`, `50 broadcasts or more`; empty if nothing is counted */
+/** Formats the count, such as `1,665 messages` or `50 broadcasts or more`; empty if nothing is counted. */
 export function formatAlarmCount({ count, unit, isAtLeast }: StandingAlarm): string {
   if (unit === 'installation' || count === 0) return '';
   return countOf(count, unit) + (isAtLeast ? ' or more' : '');

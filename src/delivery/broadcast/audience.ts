@@ -1,6 +1,7 @@
-// The audience of a broadcast. Subscriptions are written to the store as they stream in, so there may be any number; ids are gathered
-// first, eight bytes each; an expression is evaluated when the broadcast is stored (`create-broadcast.ts`). The hash of list or
-// expression shows whether two broadcasts with one idempotency key have the same audience.
+// The audience of a broadcast. Subscriptions are written to the store as they stream in, so there may be any number.
+// Ids are gathered in memory first, eight bytes each. An expression is evaluated when the broadcast is stored
+// (`create-broadcast.ts`). The hash of a list or an expression shows whether two broadcasts with the same idempotency
+// key have the same audience.
 import { createHash, type Hash } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, wrong, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
@@ -21,8 +22,9 @@ import { readSubscription, type SubscriptionInput } from '../message-path/subscr
 type Several<Member> = Iterable<Member> | AsyncIterable<Member>;
 
 /**
- * All subscriptions of the store, some of them by id, those of a user or with tags, those with an outcome in an earlier broadcast, or
- * subscriptions that need not be stored. Users, tags and outcomes are read once, when the broadcast is created.
+ * All subscriptions in the store, some of them by id, those of a user or with tags, those with an outcome in an
+ * earlier broadcast, or subscriptions that need not be stored. Users, tags and outcomes are read once, when the
+ * broadcast is created.
  */
 export type Audience =
   | 'all'
@@ -47,7 +49,7 @@ const audienceChecks: OptionChecks<
   outcome: isCheckedElsewhere,
 };
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE if a member is unknown or the members are of two kinds of audience */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if a member is unknown, or members belong to two kinds of audience */
 export function checkAudience(audience: Audience): void {
   if (audience === 'all') return;
   const code = 'ERR_FIELD_VALUE';
@@ -67,10 +69,10 @@ export function checkAudience(audience: Audience): void {
     throw fieldError(code, '/outcome', `The outcome must be one of ${outcomeGroups.join(', ')}.`);
 }
 
-/** Ids per read: a few milliseconds of work. */
+/** Number of ids per read, which takes a few milliseconds. */
 const idsAtOnce = 5000;
 
-/** The ids of those with an outcome in a broadcast, ascending, read in batches. */
+/** Yields the ids of subscriptions with an outcome in a broadcast, in ascending order. Reads them in batches. */
 export async function* readIds(
   audience: OutcomeAudience,
   attempts: Pick<AttemptStore, 'idsAfter'>,
@@ -83,14 +85,14 @@ export async function* readIds(
 }
 
 export interface WrittenAudience {
-  /** Absent for all. */
+  /** Absent if the audience is all subscriptions. */
   readonly audienceId?: number;
-  /** What the list is still to be filled from. */
+  /** Set while the list still has to be filled from this lookup. */
   readonly matching?: LookedUpAudience | undefined;
   readonly list?: ListKind;
-  /** Set if it is for one person only. */
+  /** Set if the audience is a single person. */
   readonly user?: string | undefined;
-  /** Equal for the same members in the same order, and for what is looked up in the same way. */
+  /** Equal for the same members in the same order, and for equal lookups. */
   readonly hash: Buffer;
 }
 
@@ -99,9 +101,9 @@ const batchSize = 1000;
 /**
  * Writes an audience to the store.
  *
- * @param isSplit readers get different texts or times, so members are listed even if they are all
- * @throws {DeskbellError} ERR_FIELD_VALUE for an invalid id, user or tag, or outcomes that are not known; ERR_FIELD_TYPE,
- *   ERR_SUBSCRIPTION_INVALID
+ * @param isSplit readers get different texts or times, so members must be listed even if they are all subscriptions
+ * @throws {DeskbellError} ERR_FIELD_VALUE if an id, user or tag is invalid or the outcomes are not known;
+ *   ERR_FIELD_TYPE, ERR_SUBSCRIPTION_INVALID
  */
 export async function writeAudience(
   audience: Audience,
@@ -116,7 +118,7 @@ export async function writeAudience(
   }
   if (isLookedUp(audience)) {
     const matching = inOneForm(audience);
-    // refuses what is not known
+    // throws if the outcomes are not known
     if ('broadcast' in matching) await attempts.idsAfter(matching, { afterId: 0, ids: 1 });
     const user = 'user' in matching ? matching.user : undefined;
     return { audienceId: await store.openAudience(), matching, user, hash: hashLookedUp(audience) };
@@ -141,7 +143,7 @@ export async function writeAudience(
   return { audienceId, list: 'subscriptions', hash: hash.digest() };
 }
 
-/** @returns in ascending order, each once */
+/** @returns the ids in ascending order, without duplicates */
 async function gatherIds(ids: Several<number>, hash: Hash): Promise<readonly number[]> {
   const given: number[] = [];
   for await (const id of ids) {
@@ -181,7 +183,10 @@ function checkId(id: number): number {
   );
 }
 
-/** Each member begins with its kind and has a length that follows from its kind or text, so no two lists hash alike. */
+/**
+ * Each member begins with its kind, and its length follows from its kind or text, so different lists have different
+ * hashes.
+ */
 function updateHash(hash: Hash, member: number | Subscription): void {
   if (typeof member === 'number') hash.update(`id ${member}\n`);
   else hash.update(`to ${member.endpoint}\n`).update(member.p256dh).update(member.auth);

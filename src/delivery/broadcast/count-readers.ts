@@ -1,5 +1,5 @@
-// Predicts a broadcast that differs by reader: how many get which text, and how many are left out, wait for the end of quiet hours, or get
-// nothing because these end too late.
+// Predicts a broadcast that differs by reader: how many readers get each text, and how many are left out, wait until
+// their quiet hours end, or get nothing because these end too late.
 import { formatCount, formatEstimate } from '../../errors/format-count.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
@@ -18,37 +18,42 @@ import { checkPlaceholders, findChannel, resolveTimes, startOfList, toSplit } fr
 import { lookUp } from '../../errors/look-up.ts';
 
 export interface ReaderCounts {
-  /** Its recipients: everyone who is not left out. */
+  /** The broadcast's recipients: everyone who is not left out. */
   readonly reached: AudienceSize;
   readonly lookedAt: number;
-  /** If true, `lookedAt` is a sample and the other numbers are estimates for the whole audience. */
+  /** If true, `lookedAt` counts a sample, and the other numbers are estimates for the whole audience. */
   readonly isEstimate: boolean;
-  /** How many get the text of a language; `undefined` is the message's own text. */
+  /** How many get the text in each language. `undefined` means the message's own text. */
   readonly byText: ReadonlyMap<string | undefined, number>;
-  /** How many have the channel off. */
+  /** How many have turned the channel off. */
   readonly channelOff: number;
-  /** How many are left out because they clicked on none of the last broadcasts shown there. Absent if not requested. */
+  /**
+   * How many are left out because they clicked on none of the last broadcasts shown to them. Absent if not requested.
+   */
   readonly inactive?: number;
-  /** How many are left out because their local time has passed. */
+  /** How many are left out because the local time of the broadcast has passed in their time zone. */
   readonly timePassed: number;
-  /** How many of them get it the next day, since their local time is over. */
+  /** How many of those reached get it on the next day, because the local time has passed in their time zone. */
   readonly nextDay: number;
-  /** How many of them get it when it starts; the others get it later. */
+  /** How many of those reached get it when the broadcast starts. The others get it later. */
   readonly atOnce: number;
-  /** How many of them get it later, when their quiet hours end. */
+  /** How many of those reached get it later, when their quiet hours end. */
   readonly heldByQuietHours: number;
   /** How many get nothing because their quiet hours end after the TTL. */
   readonly expired: number;
-  /** The first and the last time at which somebody gets it. */
+  /** The first and the last time at which a reader gets it. */
   readonly fromMs: number | undefined;
   readonly throughMs: number | undefined;
 }
 
-/** `1,234`, or `about 1,200` if it is an estimate. */
+/** Formats a count, such as `1,234`, or `about 1,200` for an estimate. */
 export const formatReaderCount = (count: number, { isEstimate }: ReaderCounts): string =>
   isEstimate && count > 0 ? `about ${formatEstimate(count)}` : formatCount(count);
 
-/** The counts that are not 0, besides those of texts, with their meanings; inactive readers are included even if there are none. */
+/**
+ * Returns the counts that are not 0, with their meanings, except those of texts. Inactive readers are included even
+ * if there are none.
+ */
 export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [number, string])[] => {
   const described = (
     [
@@ -64,7 +69,7 @@ export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [
   return counts.inactive === 0 ? [...described, nobodyInactive] : described;
 };
 
-/** Who gets it at once, and who later, if readers get it at different times. */
+/** Says how many get it at once and how many later, if readers get it at different times. */
 function timesOf({ atOnce, byText, throughMs }: ReaderCounts): readonly (readonly [number, string])[] {
   if (throughMs === undefined) return [];
   const all = [...byText.values()].reduce((sum, count) => sum + count, 0);
@@ -82,12 +87,12 @@ const nobodyInactive = [
 const pageRows = 1000;
 
 /**
- * Counts the readers of a broadcast before it is made.
+ * Counts the readers of a broadcast before it is created.
  *
  * @param size of the audience
  * @param maxRows a larger audience is estimated from a sample of about this many subscriptions
- * @returns undefined if all get the same at the same time, as subscriptions that are not stored do
- * @throws {DeskbellError} what making it would throw
+ * @returns undefined if all get the same at the same time, or the subscriptions are not stored
+ * @throws {DeskbellError} the errors that creating it would throw
  */
 export async function countReadersOf(
   given: Audience,
@@ -168,7 +173,7 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
       }
     },
 
-    /** @param estimated if the rows are a sample */
+    /** @param estimated set if the rows are a sample */
     counts(estimated?: { readonly reached: AudienceSize; readonly scale: number }): ReaderCounts {
       const { reached: size = { kind: 'exact' as const, count: reached.size }, scale = 1 } = estimated ?? {};
       const scaled = (count: number): number => Math.round(count * scale);
@@ -210,7 +215,7 @@ async function estimateReaders(
   return counter.counts({ reached, scale: scaleOf(sample) });
 }
 
-/** One id from each of that many equal parts of the list. */
+/** Takes one id from each of `count` equal parts of the list. */
 async function sampleIds(
   ids: Iterable<number> | AsyncIterable<number>,
   subscriptions: Store['subscriptions'],
@@ -228,7 +233,7 @@ async function sampleIds(
   return { subscriptions: windows.length * step, isWhole: false, windows };
 }
 
-/** @returns whether quiet hours delay the message for readers in a time zone */
+/** @returns a function that says whether quiet hours delay the message for readers in a time zone */
 function createHolds(times: AudienceSplit['times']): (timeZone: string | undefined) => boolean {
   if (times?.quietHours === undefined) return () => false;
   const withQuietHours = createReaderTimes(times);

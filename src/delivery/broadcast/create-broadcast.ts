@@ -1,4 +1,5 @@
-// Keys that callers give to requests so that a repeated one sends nothing twice. Each operator's keys are separate.
+// Idempotency keys, which callers add to requests so that repeating one sends nothing twice. Each operator has
+// separate keys.
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
@@ -45,7 +46,7 @@ export const maxKeyCharacters = 200;
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID */
 export function checkIdempotencyKey(key: unknown): asserts key is string {
   const isShort = typeof key === 'string' && key.length > 0 && key.length <= maxKeyCharacters;
-  // both databases can store it
+  // otherwise one of the databases could not store it
   if (isShort && key.isWellFormed() && !key.includes('\0')) return;
   throw new DeskbellError(
     'ERR_MESSAGE_INVALID',
@@ -53,26 +54,26 @@ export function checkIdempotencyKey(key: unknown): asserts key is string {
   );
 }
 
-/** An operator's key as it is stored; names contain no line break. */
+/** Returns an operator's key in its stored form. Names contain no line break. */
 export const operatorKey = (operator: string, key: string): string => `operator ${operator}\n${key}`;
 
 const operatorPrefix = /^operator [^\n]*\n/;
 
-/** The key as its operator gave it. */
+/** Returns the key in the form that the operator gave it. */
 export const givenKey = (stored: string): string => stored.replace(operatorPrefix, '');
 
-/** True for a key that would be mistaken for an operator's. */
+/** True if the key could be mistaken for an operator's. */
 const isLikeOperatorKey = (key: string): boolean => operatorPrefix.test(key);
 
-// Writes a broadcast to the store; any worker of any process may deliver it from then on.
+// Writes a broadcast to the store. After that, any worker of any process may deliver it.
 
-/** How a broadcast is made and delivered. */
+/** How to create and deliver a broadcast. */
 export interface BroadcastOptions extends DeliveryOptions {
   /** A repeated call with the same key, message and audience returns the same broadcast and sends nothing twice. */
   readonly idempotencyKey?: string | undefined;
-  /** Nothing is sent before it; by default now. */
+  /** Nothing is sent before this time. Default: now. */
   readonly startAt?: Date | undefined;
-  /** Who makes it, shown to operators. Default: the application, by the name of its machine. */
+  /** The creator, shown to operators. Default: the application, by the name of its machine. */
   readonly createdBy?: BroadcastCreator | undefined;
 }
 
@@ -84,7 +85,7 @@ const broadcastChecks: OptionChecks<BroadcastOptions> = {
 };
 
 /**
- * Checks the options of a broadcast that is to be made now.
+ * Checks the options of a broadcast that is to be created now.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
@@ -97,7 +98,7 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
   throw fieldError('ERR_MESSAGE_INVALID', '/startAt', detail);
 }
 
-/** Tolerates a start that was just now when it was typed, or that comes from another clock. */
+/** Accepts a start that was still in the future when it was typed, or that comes from another clock. */
 export const maxLateMs = 60_000;
 const occurrencePrefix = 'schedule/';
 
@@ -107,11 +108,11 @@ export interface Occurrence {
 }
 
 /**
- * Checks message and options, and writes the audience and then the broadcast.
+ * Checks message and options, then writes the audience and the broadcast.
  *
- * @param occurrence the occurrence of a schedule: it is the idempotency key, so that the broadcast is made once
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE,
- *   ERR_IDEMPOTENCY_KEY
+ * @param occurrence of a schedule; used as the idempotency key, so that its broadcast is created only once
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE,
+ *   ERR_FIELD_TYPE, ERR_IDEMPOTENCY_KEY
  */
 export async function createBroadcast(
   store: Pick<Store, 'attempts' | 'broadcasts' | 'channels' | 'readers' | 'now'>,
@@ -146,7 +147,7 @@ export async function createBroadcast(
       .update(audienceHash)
       .digest();
 
-  // found before a million members are written again, whenever it started
+  // check this first, so that a repeated call does not write a million members again
   const known = idempotencyKey === undefined ? undefined : await broadcasts.findByKey(idempotencyKey);
   if (known !== undefined && isLookedUp(audience)) {
     return repeatBroadcast(known, hashContent(hashLookedUp(audience)));
@@ -225,17 +226,17 @@ function checkKey(key: unknown): void {
   );
 }
 
-// Looks up the audiences of broadcasts to expressions, range by range. Any process may do it and continues where another has stopped.
-// Broadcasts are sent once their audience is complete.
+// Prepares broadcasts: looks up the audience of an expression, range by range. Any process may do this, and continues
+// where another has stopped. A broadcast is sent once its audience is complete.
 
-/** How often to check whether another process has prepared it. */
+/** How often to check whether another process has finished preparing it. */
 const lookEveryMs = 250;
 const lookForWorkEveryMs = 1000;
 
 /**
- * Prepares a broadcast, or waits until another process has.
+ * Prepares a broadcast, or waits until another process has done so.
  *
- * @returns the broadcast; still `preparing` only if `signal` was aborted
+ * @returns the broadcast; it is still `preparing` only if `signal` was aborted
  */
 export async function prepareBroadcast(
   broadcasts: BroadcastStore,
@@ -251,7 +252,7 @@ export async function prepareBroadcast(
   }
 }
 
-/** Prepares what others have left, until `signal` is aborted. */
+/** Prepares broadcasts that other processes left unprepared, until `signal` is aborted. */
 export async function runPreparations(
   { broadcasts }: Pick<Store, 'broadcasts'>,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
-// The size of an audience, quickly for any number of subscriptions: counted if that is cheap, otherwise estimated from a sample of the
-// subscriptions and their tags.
+// Finds the size of an audience quickly, whatever the number of subscriptions: counts it if that is cheap, otherwise
+// estimates it from a sample of subscriptions and their tags.
 import {
   type AudienceExpression,
   checkExpression,
@@ -16,17 +16,17 @@ import type { SubscriptionInput } from '../message-path/subscription-input.ts';
 import { type Audience, isExpression, isOfBroadcast, readIds } from './audience.ts';
 import { totalReceipts } from './format-broadcast.ts';
 
-/** `count` is an exact integer if it is exact, and rounded only for display. */
+/** `count` is an integer if it is exact. Estimates are rounded only for display. */
 export type AudienceSize =
   | {
-      /** `below`: the sample has too few to say more. `most`: some of the ids may not be stored. */
+      /** `below`: an upper bound, because the sample has too few hits. `most`: some of the ids may not be stored. */
       readonly kind: 'exact' | 'below' | 'most';
       readonly count: number;
     }
   | {
       readonly kind: 'about';
       readonly count: number;
-      /** The standard error of `count`, in subscriptions. */
+      /** Standard error of `count`, in subscriptions. */
       readonly error: number;
     };
 
@@ -38,10 +38,10 @@ export interface TagCount {
 export interface AudienceEstimator {
   /**
    * @param maxCandidates how many subscriptions may be read for an exact count
-   * @throws {DeskbellError} as `countAudience` does
+   * @throws {DeskbellError} the errors of `countAudience`
    */
   estimate(audience: Audience, maxCandidates?: number): Promise<AudienceSize>;
-  /** The most frequent tags; `isSample` if not all subscriptions were read. */
+  /** Returns the most frequent tags. `isSample`: not all subscriptions were read. */
   topTags(limit: number): Promise<{ readonly tags: readonly TagCount[]; readonly isSample: boolean }>;
   sample(): Promise<SubscriptionSample>;
 }
@@ -53,13 +53,16 @@ interface EstimatorOptions {
 }
 
 const defaultMaxCandidates = 20_000;
-/** Looking up an id costs about as much as reading this many. */
+/** Looking up one id costs about as much as reading this many. */
 const lookupCost = 40;
-/** An older sample is read anew: of all subscriptions at once, of a part of them for the next caller. */
+/**
+ * A sample older than this is read again. If it has all subscriptions, the caller waits; otherwise the next caller
+ * gets it.
+ */
 const freshMs = 10_000;
-/** A caller never gets an older one. */
+/** No caller gets a sample older than this. */
 const maxAgeMs = 60_000;
-/** With a larger relative standard error, only an upper bound is given. */
+/** If the relative standard error is larger, only an upper bound is given. */
 const maxRelativeError = 0.25;
 
 export function createAudienceEstimator(
@@ -86,7 +89,7 @@ export function createAudienceEstimator(
     if (latest !== undefined && ageMs <= freshMs) return latest.sample;
     reading ??= read();
     if (latest === undefined || ageMs > maxAgeMs || latest.sample.isWhole) return reading;
-    // whoever waits for the next one gets the error
+    // the caller that waits for the next sample gets the error
     reading.catch(() => {});
     return latest.sample;
   };
@@ -103,10 +106,10 @@ export function createAudienceEstimator(
         return ids.size * lookupCost > maxCandidates ? { count: ids.size, kind: 'most' } : count({ ids });
       }
       if (isOfBroadcast(audience)) {
-        // refuses what is not known
+        // throws if the outcomes are not known
         await store.attempts.idsAfter(audience, { afterId: 0, ids: 1 });
         const broadcast = await store.broadcasts.get(audience.broadcast);
-        // all of them are looked at
+        // few enough to read them all
         if (broadcast.recipients <= maxCandidates) return count(audience);
         const leftOut = await store.broadcasts.leftOut(broadcast.id);
         return { kind: 'most', count: countGroup(audience.outcome, broadcast, leftOut) };
@@ -130,7 +133,7 @@ export function createAudienceEstimator(
   };
 }
 
-/** How many there were, stored or not. */
+/** Counts the group at the time of the broadcast, whether its subscriptions are still stored or not. */
 function countGroup(
   group: OutcomeGroup,
   broadcast: Broadcast,
@@ -150,7 +153,7 @@ function countGroup(
   return { inactive: 0, channelOff: 0, timePassed: 0, ...leftOut, ...counts, ...groups }[group];
 }
 
-/** Most frequent first. */
+/** Ranks tags by frequency, highest first. */
 function rankTags(sample: SubscriptionSample): readonly TagCount[] {
   const weights = new Map<string, number>();
   for (const { tags, weight } of sample.windows.flat()) {
@@ -162,7 +165,10 @@ function rankTags(sample: SubscriptionSample): readonly TagCount[] {
     .map(([tag, weight]) => ({ tag, subscriptions: Math.round(weight * scale) }));
 }
 
-/** The number of rows that the store reads to count them: those of the rarest tag of `all`, those of `any`, or all. */
+/**
+ * Number of rows that the store reads for an exact count: those with the rarest tag of `all`, those of `any`, or all
+ * rows.
+ */
 function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: TagExpression): number {
   const rows = sample.windows.flat();
   const scale = scaleOf(sample);
@@ -182,7 +188,7 @@ export const meets = (
   (any.length === 0 || any.some((tag) => row.tags.includes(tag))) &&
   !none.some((tag) => row.tags.includes(tag));
 
-/** How many subscriptions a row of weight 1 stands for. */
+/** Number of subscriptions that a row of weight 1 represents. */
 export function scaleOf({
   windows,
   subscriptions,
@@ -192,9 +198,11 @@ export function scaleOf({
 }
 
 /**
- * Estimates how many subscriptions are of a kind: a ratio estimate over the windows of a sample, because rows of one window may be alike.
+ * Estimates how many subscriptions have a property. It is a ratio estimate over the windows of a sample, because rows
+ * within a window may be similar.
  *
- * @see W. G. Cochran, Sampling Techniques, 3rd edition, chapter 6 (ratio estimates) and 9A (clusters of unequal sizes)
+ * @see W. G. Cochran, Sampling Techniques, 3rd edition, chapter 6 (ratio estimates) and 9A (clusters of unequal
+ *   sizes)
  */
 export function estimateRows<Row extends { readonly weight: number }>(
   {
@@ -216,11 +224,11 @@ export function estimateRows<Row extends { readonly weight: number }>(
   const error = Math.sqrt(squares) / all;
   if (share > 0 && error <= maxRelativeError * share)
     return { kind: 'about', count: share * subscriptions, error: error * subscriptions };
-  // the number of windows of equal weight that would be as informative
+  // the number of windows of equal weight that would be equally informative
   const effective = all ** 2 / sums.reduce((sum, window) => sum + window.all ** 2, 0);
   const hits = sums.filter((window) => window.found > 0);
   const ofHits = hits.reduce((sum, window) => sum + window.found / window.all, 0);
-  // about the upper end of a 99.9 % interval of the Poisson distribution; 7 for none
+  // approximately the upper end of a 99.9 % interval of the Poisson distribution; 7 if there are no hits
   const mostHits = hits.length + 7 + 3.5 * Math.sqrt(hits.length);
   const partOfHit = (ofHits + 1) / (hits.length + 1);
   const most = Math.min(1, Math.max((mostHits * partOfHit) / effective, share + 4 * error));
@@ -229,18 +237,18 @@ export function estimateRows<Row extends { readonly weight: number }>(
 
 const kindWords = { exact: '', about: 'about ', below: 'fewer than ', most: 'at most ' } as const;
 
-/** `5 subscriptions`, `about 12,000 subscriptions`, `fewer than 1,500 subscriptions` */
+/** Formats a size, such as `5 subscriptions`, `about 12,000 subscriptions` or `fewer than 1,500 subscriptions`. */
 export const nameAudienceSize = ({ count, kind }: AudienceSize): string =>
   kindWords[kind] +
   (kind === 'about' || kind === 'below'
     ? countOfEstimate(count, 'subscription', kind === 'below' ? 'ceil' : 'halfExpand')
     : countOf(count, 'subscription'));
 
-/** The same, with the words `an estimate` if it is one. */
+/** Like `nameAudienceSize`, but adds `an estimate` if it is one. */
 export const formatAudienceSize = (size: AudienceSize): string =>
   size.kind === 'exact' ? nameAudienceSize(size) : `${nameAudienceSize(size)}, an estimate`;
 
-/** How many different subscriptions are in it now. */
+/** Counts the different subscriptions that are in the audience now. */
 export async function countAudience(
   audience: Audience,
   { subscriptions, attempts }: Pick<Store, 'subscriptions' | 'attempts'>,
@@ -265,7 +273,7 @@ async function countStored(
   return found.size;
 }
 
-/** Stores digests, because a file may have millions of endpoints of some hundred characters. */
+/** Keeps digests, because a file may contain millions of endpoints of some hundred characters. */
 async function countEndpoints(
   list: Iterable<SubscriptionInput> | AsyncIterable<SubscriptionInput>,
 ): Promise<number> {

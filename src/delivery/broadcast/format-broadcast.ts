@@ -1,4 +1,4 @@
-// A broadcast, its requested audience and its creator as text, the same in command line, logs and console.
+// Formats a broadcast, its requested audience and its creator as text, for the command line, logs and the console.
 import { hostname } from 'node:os';
 import { checkOptions, isText, isWholeNumber, type OptionChecks, wrong } from '../../errors/check-options.ts';
 import { countOf, formatCount } from '../../errors/format-count.ts';
@@ -17,30 +17,36 @@ import { chromeLimitReason } from '../limits/rate-limits.ts';
 import { type CountName, countNames, groupMeanings } from './meanings.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 
-/** The counts that are not 0, in display order. */
+/** Returns the counts that are not 0, in display order. */
 export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountName, number])[] {
   return countNames.map((name) => [name, counts[name]] as const).filter(([, count]) => count !== 0);
 }
 
-/** Rows with a final outcome or whose subscription was removed; not those left out by a cancellation. */
+/**
+ * Number of rows that have a final outcome or whose subscription was removed, without those left out by a
+ * cancellation.
+ */
 export const settledRows = ({ recipients, counts }: Pick<Broadcast, 'recipients' | 'counts'>): number =>
   recipients - counts.pending - counts.cancelled;
 
-/** The share of the recipients whose push service accepted the message, from 0 to 1; `undefined` if there is no recipient. */
+/** The share of recipients whose push service accepted the message, 0 to 1; `undefined` if there are no recipients. */
 export const reachedShare = ({
   recipients,
   counts,
 }: Pick<Broadcast, 'recipients' | 'counts'>): number | undefined =>
   recipients === 0 ? undefined : counts.accepted / recipients;
 
-/** `48 %` of the recipients are reached; whole only if all are, and 0 only if nobody is. `–` without recipients. */
+/**
+ * Formats that share as a percentage, such as `48 %`. Shows 100 % only if all are reached, 0 % only if nobody is, and
+ * `–` if there are no recipients.
+ */
 export function formatReached(broadcast: Pick<Broadcast, 'recipients' | 'counts'>): string {
   const share = reachedShare(broadcast);
   if (share === undefined) return '–';
   return share > 0 && share < 0.01 ? 'below 1 %' : `${Math.floor(share * 100)} %`;
 }
 
-/** What all push services together have brought about; `undefined` if the broadcast asks for no receipts. */
+/** Adds up the receipts of all push services; `undefined` if the broadcast does not request receipts. */
 export function totalReceipts({
   receipts,
 }: Pick<Broadcast, 'receipts'>): Omit<ReceiptCounts, 'origin'> | undefined {
@@ -59,19 +65,21 @@ export function totalReceipts({
   };
 }
 
-/** The share, 0 to 1, of the accepted messages that browsers report as shown or clicked; `undefined` if none is accepted. */
+/**
+ * The share of accepted messages that browsers report as shown or clicked, 0 to 1; `undefined` if none was accepted.
+ */
 export const shareOfAccepted = (
   reported: number,
   { counts }: Pick<Broadcast, 'counts'>,
 ): number | undefined => (counts.accepted === 0 ? undefined : reported / counts.accepted);
 
-/** `81.2 %`; never `0.0 %` for some, nor `100.0 %` for fewer than all */
+/** Formats a share, such as `81.2 %`. Shows `0.0 %` only for none and `100.0 %` only for all. */
 export const formatShare = (share: number): string => {
   const percent = share > 0 && share < 1 ? Math.min(99.9, Math.max(0.1, share * 100)) : share * 100;
   return `${percent.toFixed(1)} %`;
 };
 
-/** `scheduled` is a running broadcast whose start is still to come. */
+/** Returns the state to show: `scheduled` is a running broadcast that has not started yet. */
 export function stateOf({
   state,
   isScheduled,
@@ -79,28 +87,28 @@ export function stateOf({
   return isScheduled ? 'scheduled' : state;
 }
 
-/** `Broadcast 7 is paused` */
+/** For example `Broadcast 7 is paused`. */
 export const describeState = (broadcast: Broadcast): string =>
   `Broadcast ${broadcast.id} is ${stateOf(broadcast)}`;
 
-/** `Broadcast 7 to 1,000 subscriptions` */
+/** For example `Broadcast 7 to 1,000 subscriptions`. */
 export const nameBroadcast = ({ id, recipients }: Pick<Broadcast, 'id' | 'recipients'>): string =>
   `Broadcast ${id} to ${countOf(recipients, 'subscription')}`;
 
-/** `Broadcast 7 to 1,000 subscriptions is done: 990 accepted, 10 rejected.` */
+/** For example `Broadcast 7 to 1,000 subscriptions is done: 990 accepted, 10 rejected.` */
 export function formatState(broadcast: Broadcast): string {
   const counts = nonZeroCounts(broadcast).map(([name, count]) => `${formatCount(count)} ${name}`);
   const details = counts.length === 0 ? '' : `: ${counts.join(', ')}`;
   return `${nameBroadcast(broadcast)} is ${stateOf(broadcast)}${details}.`;
 }
 
-/** The details of these alarms are sentences already. */
+/** Alarms whose details are already full sentences. */
 const sentences: ReadonlySet<string> = new Set([heldDeletionsReason, chromeLimitReason, notListedReason]);
 
-/** Reasons that keep messages from being sent; their details name the host. */
+/** Reasons that prevent messages from being sent. Their details name the host. */
 const obstacles: ReadonlySet<string> = new Set(['connection', 'sender-fault']);
 
-/** `fcm.googleapis.com refuses our token or key: vapid-refused (BadJwtToken)` */
+/** For example `fcm.googleapis.com refuses our token or key: vapid-refused (BadJwtToken)`. */
 export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | 'reason' | 'detail'>): string {
   if (origin === '') return `${detail} (${reason})`;
   if (reason === 'address-blocked') return detail;
@@ -110,7 +118,7 @@ export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | '
   return `${pushServiceName(origin)} ${verb}: ${reason}${detail === '' ? '' : ` (${detail})`}`;
 }
 
-/** `1:05:09`, `0:32` */
+/** Formats a duration, such as `1:05:09` or `0:32`. */
 export function formatDuration(seconds: number): string {
   const whole = Math.ceil(seconds);
   const hours = Math.floor(whole / 3600);
@@ -120,7 +128,7 @@ export function formatDuration(seconds: number): string {
     : `${minutes}:${twoDigits(whole % 60)}`;
 }
 
-/** Sums up what is counted by origin, the hosts of one push service together. @returns its name as `origin` */
+/** Adds up counts by push service, joining its hosts. @returns the push service's name as `origin` */
 export function byPushService<Counts extends { readonly origin: string }>(
   all: readonly Counts[],
 ): readonly Counts[] {
@@ -147,7 +155,10 @@ const listTexts: Readonly<Record<ListKind, string>> = {
   subscriptions: 'a list of given subscriptions',
 };
 
-/** `every subscription`, `the user "42", with all of the tags news, de`, `those who clicked on broadcast 7` */
+/**
+ * For example `every subscription`, `the user "42", with all of the tags news, de` or
+ * `those who clicked on broadcast 7`.
+ */
 export function formatAskedAudience(audience: AskedAudience | undefined): string {
   if (audience === undefined) return notRecorded;
   if (audience === 'all') return 'every subscription';
@@ -166,7 +177,7 @@ export function formatAskedAudience(audience: AskedAudience | undefined): string
   return tagTexts.length === 0 ? whose : `${whose} with ${tagTexts.join(' and ')}`;
 }
 
-/** `the operator ada`, `the command line on push-1`, `schedule 3`, `the bell alerts` */
+/** For example `the operator ada`, `the command line on push-1`, `schedule 3` or `the bell alerts`. */
 export function formatCreator(creator: BroadcastCreator | undefined): string {
   if (creator === undefined) return notRecorded;
   if ('operator' in creator) return `the operator ${creator.operator}`;
@@ -190,7 +201,7 @@ const creatorChecks: OptionChecks<
   application: isText,
 };
 
-/** The longest name, in characters. */
+/** In characters. */
 const maxNameLength = 200;
 
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID */

@@ -1,4 +1,4 @@
-// What reasons, counts and receipts mean, in the same words wherever they are shown, and what to do about reasons.
+// Explains reasons, counts and receipts in the same words wherever they are shown, and says what to do about reasons.
 import type { RetryReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 import { type Broadcast, countsDifferReason, type OutcomeGroup } from '../../store/broadcasts.ts';
@@ -125,13 +125,13 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   },
 };
 
-/** @param reason as in `Outcome` and `Alarm`; one from a later version has no meaning here */
+/** @param reason as in `Outcome` and `Alarm`; a reason that only a later version knows has no meaning here */
 export const meaningOf = (reason: string): ReasonMeaning =>
   Object.hasOwn(meanings, reason) ? meanings[reason as KnownReason] : { meaning: '', remedy: '' };
 
 export type CountName = keyof Broadcast['counts'];
 
-/** What each count means, in display order; the counts add up to the audience. */
+/** Meanings of the counts, in display order. The counts add up to the audience. */
 export const countMeanings: Readonly<Record<CountName, string>> = {
   accepted: 'the push service took the message',
   gone: 'the push service says that the subscription has ended',
@@ -148,17 +148,17 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
   pending: 'still to be delivered',
 };
 
-/** What the count of those left out means, next to the others. */
+/** Explains the count of inactive readers, who are left out. */
 export const inactiveMeaning = (skipInactive = 0): string =>
   `inactive: no click on ${lastBroadcasts(skipInactive)} shown to them`;
 
-/** What else left people out. */
+/** Other reasons for which readers were left out. */
 export const leftOutMeanings = {
   channelOff: 'have the channel off',
   timePassed: 'their local time was over',
 } as const satisfies Partial<Record<LeftOut, string>>;
 
-/** Names groups of recipients; the broadcast follows. */
+/** Names groups of recipients. The name of the broadcast follows. */
 export const groupMeanings: Readonly<Record<OutcomeGroup, string>> = {
   accepted: 'those who got',
   missed: 'those who did not get',
@@ -180,13 +180,13 @@ export const groupMeanings: Readonly<Record<OutcomeGroup, string>> = {
   timePassed: 'those left out, whose local time was over, of',
 };
 
-/** `the last broadcast`, `the last 10 broadcasts` */
+/** For example `the last broadcast` or `the last 10 broadcasts`. */
 export const lastBroadcasts = (count: number): string =>
   count === 1 ? 'the last broadcast' : `the last ${count} broadcasts`;
 
 export const countNames = Object.keys(countMeanings) as readonly CountName[];
 
-/** What each receipt means, in display order. */
+/** Meanings of receipts, in display order. */
 export const receiptMeanings: Readonly<Record<ReceiptEvent, string>> = {
   shown: 'reported: the browser showed the notification',
   clicked: 'reported: the user clicked on it',

@@ -1,4 +1,4 @@
-// The progress of a broadcast, read from the store, so that it covers all processes.
+// The progress of a broadcast. It is read from the store, so it covers all processes.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Broadcast, type BroadcastStore, isOver, settlements } from '../../store/broadcasts.ts';
 import { hasReaderTimes } from '../../store/reader-times.ts';
@@ -7,20 +7,23 @@ import type { Store } from '../../store/store.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import { byPushService, settledRows, stateOf } from './format-broadcast.ts';
 
-/** Progress over all processes that deliver it. */
+/** Progress of all processes that deliver the broadcast. */
 export interface Progress {
   readonly broadcast: Broadcast;
-  /** Rows of the audience with a final outcome. */
+  /** Number of rows of the audience that have a final outcome. */
   readonly settled: number;
-  /** Rows settled per second, over the last seconds. */
+  /** Rows settled per second, measured over the last seconds. */
   readonly ratePerSecond: number;
-  /** Until the rows that can be sent now are settled at this rate; absent if nothing moves, and if the rate is that of the first moments of a large broadcast. */
+  /**
+   * Seconds until the rows that can be sent now are settled at this rate. Absent if nothing moves, and during the
+   * first moments of a large broadcast.
+   */
   readonly etaSeconds?: number;
-  /** When the next rows can be sent, if none can now; absent if that is not known. */
+  /** When the next rows can be sent, if none can be sent now. Absent if that is unknown. */
   readonly nextPartAtMs?: number;
 }
 
-/** What a broadcast waits for: its rows without an outcome by cause. `now`: nothing keeps them from being sent. */
+/** Why rows have no outcome yet, and how many wait for this reason. `now`: nothing prevents them from being sent. */
 export interface Wait {
   readonly for: 'now' | 'localTime' | 'retry' | 'turn' | 'pushService';
   readonly rows: number;
@@ -28,7 +31,7 @@ export interface Wait {
   readonly origin?: string;
 }
 
-/** Words to put after a number. */
+/** Words that follow a number. */
 export const waitMeanings: Readonly<Record<Wait['for'], string>> = {
   now: 'can be sent now',
   localTime: 'wait for the time of their readers',
@@ -37,15 +40,15 @@ export const waitMeanings: Readonly<Record<Wait['for'], string>> = {
   pushService: 'held back',
 };
 
-/** `12,000 held back by fcm.googleapis.com` */
+/** For example `12,000 held back by fcm.googleapis.com`. */
 export const formatWait = ({ for: cause, rows, origin }: Wait): string =>
   `${formatCount(rows)} ${waitMeanings[cause]}${origin === undefined ? '' : ` by ${origin}`}`;
 
-/** As `waitsOf`, for display: with the name of the push service as `origin`, its hosts together. */
+/** Like `waitsOf`, for display: `origin` is the name of the push service, and its hosts are joined. */
 export const waitsByService = (broadcast: Broadcast): readonly Wait[] =>
   waitsOf({ ...broadcast, heldBack: byPushService(broadcast.heldBack) });
 
-/** The reasons for waiting, with their rows; they add up to the pending rows. */
+/** Returns the reasons for waiting and their rows, which add up to the pending rows. */
 export function waitsOf({ counts, waiting, toRetry, heldBack, later }: Broadcast): readonly Wait[] {
   const held = heldBack.reduce((sum, { rows }) => sum + rows, 0);
   const waits: readonly Wait[] = [
@@ -58,7 +61,7 @@ export function waitsOf({ counts, waiting, toRetry, heldBack, later }: Broadcast
   return waits.filter(({ rows }) => rows > 0);
 }
 
-/** How long it takes, if rows can be sent now; else when the next can. */
+/** Returns how long the broadcast takes if rows can be sent now, otherwise when the next rows can be sent. */
 export function outlookOf(
   broadcast: Broadcast,
   ratePerSecond: number,
@@ -76,7 +79,7 @@ export function outlookOf(
   return nextPartAtMs < Infinity ? { nextPartAtMs } : {};
 }
 
-/** Rows settled per second over the last ten seconds. */
+/** Rows settled per second during the last ten seconds. */
 export function rateOf(intervals: readonly OutcomeInterval[], nowMs: number): number {
   const recent = intervals.filter(({ startMs }) => startMs > nowMs - 10_000);
   const sinceMs = Math.min(nowMs - 1000, ...recent.map(({ startMs }) => startMs));
@@ -88,14 +91,14 @@ const settledIn = (interval: OutcomeInterval): number =>
 
 const averageOverMs = 5000;
 
-/** Before this, a rate is used for an estimate only if the rest takes at most twenty times as long. */
+/** Earlier than this, a rate gives an estimate only if the rest takes at most `estimatedShare` times as long. */
 const estimatedAfterMs = 2000;
 const estimatedShare = 20;
 
 /**
- * Yields the progress again and again, the last time when the broadcast is over or `finished` has settled.
+ * Yields the progress repeatedly, the last time when the broadcast is over or `finished` has settled.
  *
- * @param finished settles when those that deliver here have ended
+ * @param finished settles when delivery in this process has ended
  */
 export async function* watchProgress(
   store: BroadcastStore,
@@ -137,26 +140,26 @@ function measure(
   };
 }
 
-// How long a broadcast took until 50, 95 and 99 % of its recipients were reached. The times come from the intervals in which
-// outcomes are counted, so no row is read, and a time is only as precise as its interval is short.
+// Measures how long a broadcast took to reach 50, 95 and 99 % of its recipients. The times come from the intervals in
+// which outcomes are counted. No row is read, and a time is only as precise as its interval is short.
 
 const percents = [50, 95, 99] as const;
 
-/** When push services had accepted the message for a share of the recipients. */
+/** When push services had accepted the message for this share of the recipients. */
 export interface ReachTime {
   readonly percent: (typeof percents)[number];
   /** Seconds from the start of the broadcast, as an upper bound; `undefined` if this share was not reached. */
   readonly seconds?: number;
-  /** It was at most this much earlier. */
+  /** The real time is at most this much earlier. */
   readonly precisionSeconds?: number;
 }
 
-/** @param intervals of the broadcast, in order */
+/** @param intervals of the broadcast, in chronological order */
 export function measureReach(
   { recipients, counts, startAtMs }: Pick<Broadcast, 'recipients' | 'counts' | 'startAtMs'>,
   intervals: readonly OutcomeInterval[],
 ): readonly ReachTime[] {
-  // subscriptions removed before their turn are not recipients
+  // subscriptions that were removed before their turn do not count as recipients
   const rows = recipients - counts.removed;
   return percents.map((percent) => {
     const wanted = Math.ceil((rows * percent) / 100);
@@ -174,9 +177,9 @@ export function measureReach(
   });
 }
 
-// How fast the last broadcasts went, which tells before one is made how long it will take.
+// Measures how fast the last broadcasts were, to predict how long a new one will take.
 
-/** Messages settled per second by the last broadcasts, and how many of them that was measured on. */
+/** Messages settled per second, and the number of broadcasts that this was measured on. */
 export interface UsualRate {
   readonly perSecond: number;
   readonly broadcasts: number;
@@ -184,15 +187,15 @@ export interface UsualRate {
 
 const newestBroadcasts = 20;
 const measuredBroadcasts = 3;
-/** A rate of fewer recipients says nothing of more. */
+/** The rate of a smaller broadcast does not predict that of a larger one. */
 const tellingRecipients = 1000;
 
 /**
- * Measures the newest of the last broadcasts that went at once to as many, or to a thousand: from the first outcome until 95 %, else
- * half, of the recipients were reached.
+ * Measures the newest broadcasts that started at once and had at least as many recipients, or a thousand. The time
+ * runs from the first outcome until 95 % of the recipients were reached, or else half of them.
  *
- * @param recipients of the broadcast to come
- * @returns undefined if none of them tells
+ * @param recipients of the planned broadcast
+ * @returns undefined if no such broadcast exists
  */
 export async function readUsualRate(
   { broadcasts, statistics }: Pick<Store, 'broadcasts' | 'statistics'>,
@@ -219,6 +222,6 @@ export async function readUsualRate(
   return sum.broadcasts === 0 ? undefined : { perSecond: sum.rows / sum.seconds, broadcasts: sum.broadcasts };
 }
 
-/** `as the last 3 broadcasts went: 4,300 a second` */
+/** For example `as the last 3 broadcasts went: 4,300 a second`. */
 export const formatUsualRate = ({ perSecond, broadcasts }: UsualRate): string =>
   `as the last ${broadcasts === 1 ? 'broadcast' : `${broadcasts} broadcasts`} went: ${perSecond < 1 ? 'less than 1' : formatCount(Math.floor(perSecond))} a second`;

@@ -1,5 +1,5 @@
-// Options that make a broadcast differ by reader: channel, texts by language, placeholders, local times and quiet hours. Checks them and
-// brings them into their stored form.
+// Options that make a broadcast differ by reader: channel, texts by language, placeholders, local times and quiet
+// hours. Checks them and converts them to their stored form.
 import { checkKnown } from '../../audience/channels.ts';
 import { formatWallTime, nextTimeOfDay, parseTimeOfDay, parseWallTime } from '../../audience/zone-time.ts';
 import { wrong } from '../../errors/check-options.ts';
@@ -13,13 +13,13 @@ import type { AudienceSplit } from '../../store/split-audience.ts';
 import type { Store } from '../../store/store.ts';
 
 const code = 'ERR_MESSAGE_INVALID';
-/** How long after UTC the last zone reaches a time. */
+/** The last time zone reaches a time this long after UTC. */
 const lastZoneMs = 12 * 60 * 60 * 1000;
 
 /**
  * Checks options that depend on each other.
  *
- * @param isRecurring each occurrence finds its own day
+ * @param isRecurring each occurrence determines its own day
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
 export function checkReaderOptions(
@@ -44,7 +44,7 @@ export function checkReaderOptions(
     throw fieldError(code, '/localTime', '"localTime" is over in all time zones; give a time to come.');
 }
 
-/** @returns the options with the full local time, and with the broadcast's own time zone if it matters */
+/** @returns the options with the full local time, and with the broadcast's own time zone if that matters */
 export function resolveTimes<Options extends DeliveryOptions>(options: Options, fromMs: number): Options {
   if (!hasReaderTimes(options)) return options;
   const { localTime, timeZone = 'UTC' } = options;
@@ -64,7 +64,7 @@ export async function findChannel(
   return known.find((channel) => channel.name === name);
 }
 
-/** @returns what an audience of stored subscriptions is split by; undefined if all get the same at once */
+/** @returns how to split an audience of stored subscriptions; undefined if all get the same at once */
 export function toSplit(
   { texts }: EncodedMessage,
   channel: AudienceSplit['channel'],
@@ -84,7 +84,8 @@ export function toSplit(
 }
 
 /**
- * When subscriptions that are not stored get it. Nothing is known about their readers, so all get it at once.
+ * Returns when subscriptions that are not stored get the message. Nothing is known about their readers, so all get it
+ * at the same time.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID if nobody would get it
  */
@@ -104,7 +105,8 @@ export function startOfList({
 }
 
 /**
- * Placeholders without a default are only for a message to one person, whose values exist.
+ * Checks that each placeholder can be filled. Without a default, it is only allowed in a message to one person who
+ * has the value.
  *
  * @throws {DeskbellError} ERR_PLACEHOLDER_VALUE, ERR_PAYLOAD_TOO_LARGE
  */
@@ -117,7 +119,7 @@ export async function checkPlaceholders(
   if (placeholders.length === 0) return;
   const { data } = await readers.person(user);
   createTemplate(payload).fill(data);
-  // members that a language takes from the message's own text are filled in by now
+  // the payload of a language already contains the members that it takes from the message's own text
   for (const [language, text] of texts)
     createTemplate(text, (member) => `texts.${language}.${member}`).fill(data);
 }

@@ -1,5 +1,6 @@
-// Watches a store: reads it again and again, and yields what has changed. Broadcasts start, change their state and raise alarms; push
-// services become unreachable; processes start and stop delivering. Any process on any machine may have caused it.
+// Watches a store by reading it repeatedly, and yields changes: broadcasts start, change state and raise alarms; push
+// services become unreachable; processes start and stop delivering. Any process on any machine may have caused a
+// change.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alarm, type Broadcast, type BroadcastStore, isOver } from '../../store/broadcasts.ts';
 import type { SenderReports, StoredSenderReport } from '../../store/sending.ts';
@@ -9,9 +10,9 @@ import { pushServiceName } from '../../protocol/known-push-services.ts';
 export interface WatchOptions {
   readonly signal: AbortSignal;
   readonly everyMs: number;
-  /** Called once with the reason when the store cannot be read, and again only after it could be. */
+  /** Called once with the reason if the store cannot be read, and again only after a read has succeeded. */
   readonly onError: (error: unknown) => void;
-  /** Looks once more after the end, to see the result of work that has just ended. Default: false. */
+  /** Look once more after `signal` is aborted, to see the result of work that has just ended. Default: false. */
   readonly looksAfterEnd?: boolean;
 }
 
@@ -38,20 +39,20 @@ export type BroadcastEvent =
   | { readonly kind: 'state'; readonly broadcast: Broadcast }
   | { readonly kind: 'alarm'; readonly broadcast: Broadcast; readonly alarm: Alarm };
 
-/** A broadcast as last seen; its state depends on the clock too. */
+/** A broadcast as last seen. Its state also depends on the clock. */
 interface BroadcastLook {
   readonly broadcast: Broadcast;
   readonly state: ReturnType<typeof stateOf>;
 }
 
 const broadcastsPollMs = 500;
-/** More broadcasts than this between two looks, and some would be missed. */
+/** If more broadcasts than this are created between two looks, some are missed. */
 const newestCount = 50;
 
 /**
- * Yields events until `signal` is aborted. Leaves out what was over before the first look.
+ * Yields events until `signal` is aborted. Omits broadcasts that were over before the first look.
  *
- * @param onError called once with the reason when the store cannot be read, and again only after it could be
+ * @param onError called once with the reason if the store cannot be read, and again only after a read has succeeded
  */
 export function watchBroadcasts(
   store: BroadcastStore,
@@ -70,7 +71,7 @@ export function watchBroadcasts(
   return watchStore(findEvents, { signal, everyMs, onError, looksAfterEnd: true });
 }
 
-/** The newest broadcasts and the older ones that were not over at the last look, oldest first. */
+/** Returns the newest broadcasts, and older ones that were not over at the last look, oldest first. */
 async function lookAtBroadcasts(
   store: BroadcastStore,
   seen: ReadonlyMap<number, BroadcastLook>,
@@ -99,7 +100,7 @@ function compareBroadcasts(
   ];
 }
 
-/** An alarm is raised once for each origin and reason; afterwards only its number of rows grows. */
+/** An alarm is raised once for each origin and reason. After that, only its number of rows grows. */
 export const alarmKey = ({ origin, reason }: Alarm): string => `${origin} ${reason}`;
 
 export function formatEvent(event: BroadcastEvent): string {
@@ -111,9 +112,9 @@ export function formatEvent(event: BroadcastEvent): string {
 export interface UnreachablePushService {
   readonly origin: string;
   readonly sinceMs: number;
-  /** How the last try failed. */
+  /** Why the last attempt failed. */
   readonly reason: string;
-  /** As `ReportedPushService.obstacle`. */
+  /** See `ReportedPushService.obstacle`. */
   readonly obstacle?: string | undefined;
   /** The machines whose senders cannot reach it. */
   readonly machines: readonly string[];
@@ -126,7 +127,7 @@ export type ReachabilityEvent =
 
 const reachabilityPollMs = 2000;
 
-/** In the order of origins. */
+/** Returns them ordered by origin. */
 export function findUnreachable(reports: readonly StoredSenderReport[]): readonly UnreachablePushService[] {
   const found = new Map<string, UnreachablePushService>();
   for (const { machine, seenAtMs, pushServices } of reports) {
@@ -145,7 +146,7 @@ export function findUnreachable(reports: readonly StoredSenderReport[]): readonl
   return [...found.values()].toSorted((one, other) => (one.origin < other.origin ? -1 : 1));
 }
 
-/** `push.example.net cannot be reached from push-1: ….` */
+/** For example `push.example.net cannot be reached from push-1: ….` */
 export function formatReachability(event: ReachabilityEvent): string {
   const host = pushServiceName(event.origin);
   if (event.state === 'reachable') return `${host} can be reached again.`;
@@ -156,7 +157,7 @@ export function formatReachability(event: ReachabilityEvent): string {
 /**
  * Yields an event when a push service becomes unreachable or reachable again, until `signal` is aborted.
  *
- * @param onError called once with the reason when the store cannot be read, and again only after it could be
+ * @param onError called once with the reason if the store cannot be read, and again only after a read has succeeded
  */
 export function watchPushServices(
   senders: Pick<SenderReports, 'list'>,
@@ -179,14 +180,14 @@ export function watchPushServices(
   return watchStore(findEvents, { signal, everyMs, onError });
 }
 
-/** A process that delivers; all of its threads count as one. */
+/** A process that delivers. All its threads count as one. */
 export interface WorkerProcess {
   readonly machine: string;
   readonly processId: number;
   readonly startedAtMs: number;
 }
 
-/** `stopped`: it has withdrawn its reports. `lost`: it no longer gives a sign of life. */
+/** `stopped`: it has withdrawn its reports. `lost`: it gives no sign of life any more. */
 export interface WorkerEvent extends WorkerProcess {
   readonly state: 'started' | 'stopped' | 'lost';
 }
@@ -198,14 +199,14 @@ interface WorkerLook extends WorkerProcess {
 }
 
 const workersPollMs = 2000;
-/** Reports are repeated every eight seconds, so one that stayed the same for this many looks has run out and was not withdrawn. */
+/** Reports are repeated every eight seconds. If one stays the same for this many looks, its process was lost. */
 const silentLooksOfLost = 6;
 
 /**
  * Yields events until `signal` is aborted. Processes seen at the first look count as started.
  *
- * @param isLeftOut selects processes to ignore
- * @param onError called once with the reason when the store cannot be read, and again only after it could be
+ * @param isLeftOut returns true for processes to ignore
+ * @param onError called once with the reason if the store cannot be read, and again only after a read has succeeded
  */
 export function watchWorkers(
   senders: Pick<SenderReports, 'list'>,
@@ -236,7 +237,7 @@ async function lookAtWorkers(
     const newestMs = Math.max(seenAtMs, looks.get(key)?.seenAtMs ?? 0);
     const before = seen.get(key);
     const silentLooks = before?.seenAtMs === newestMs ? before.silentLooks + 1 : 0;
-    // Reports are ordered by start: the process started with the first of its workers.
+    // Reports are ordered by start, so the first worker shows when the process started.
     const since = looks.get(key)?.startedAtMs ?? before?.startedAtMs ?? startedAtMs;
     looks.set(key, { machine, processId, startedAtMs: since, seenAtMs: newestMs, silentLooks });
   }

@@ -1,13 +1,13 @@
-// Why a message was not sent.
+// Reasons for which a message was not sent.
 import type { FailureReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 
 export const notListedReason = 'not-listed';
 
-/** Reason of an alarm about no push service: since none has answered, no answer can show a wrong clock. */
+/** Reason of an alarm that is not about a push service: none has answered, so no answer can show a wrong clock. */
 export const expiredUnsentReason = 'expired-unsent';
 
-/** Never to be sent. */
+/** The message must never be sent. */
 export interface NotSendable {
   readonly reason: RejectionReason;
   readonly detail: string;
@@ -15,26 +15,32 @@ export interface NotSendable {
 
 export type NotSent =
   | { readonly kind: 'notSendable'; readonly fault: NotSendable }
-  /** This process's configuration does not list the push service: left to a sender whose configuration does. */
+  /**
+   * This process's configuration does not list the push service. A sender whose configuration does may send the
+   * message.
+   */
   | { readonly kind: 'notListed'; readonly detail: string }
   | { readonly kind: 'expired' }
-  /** The person has already been reached as often as the broadcast allows. */
+  /** The person has already been contacted as often as the broadcast allows. */
   | { readonly kind: 'capped' }
-  /** Nobody has listed its push service, which has never accepted anything: it has lost its place (`store/unlisted-push-services.ts`). */
+  /**
+   * The push service is unlisted and has never accepted anything, so it has lost its place
+   * (`store/unlisted-push-services.ts`).
+   */
   | { readonly kind: 'dormant' }
-  /** The push service refuses our token or key: kept until it accepts a message, or until its time is over. */
+  /** The push service refuses our token or key. The message is kept until it accepts one again, or until it expires. */
   | { readonly kind: 'suspended' }
-  /** Its reader's quiet hours end after this time. */
+  /** The reader's quiet hours end in this many milliseconds. */
   | { readonly kind: 'quiet'; readonly afterMs: number }
-  /** Its push service has a rate limit; its turn comes after this time. */
+  /** The push service has a rate limit. The message's turn comes after this time. */
   | { readonly kind: 'rateLimited'; readonly afterMs: number }
-  /** Too many messages already wait for its push service here; it comes back after this time. */
+  /** Too many messages already wait for this push service in memory. The message is read again after this time. */
   | { readonly kind: 'waits'; readonly afterMs: number }
-  /** The push service must not be contacted before that. */
+  /** The push service must not be contacted before this time has passed. */
   | {
       readonly kind: 'deferred';
       readonly afterMs: number;
       readonly detail: string;
-      /** If set, operators should know: it keeps everything from being sent there. */
+      /** Set if the obstacle prevents all sending there, so that operators should know it. */
       readonly obstacle?: FailureReason | undefined;
     };

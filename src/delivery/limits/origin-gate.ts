@@ -1,11 +1,11 @@
-// May a worker write to this push service now? Everything that bears on the question is told to this one object: what
-// the transport says (its circuit breaker and its queue), whether it answers, and what the answers were.
+// Decides whether a worker may write to a push service now. It collects everything that matters for this: the state
+// of the transport (its circuit breaker and queue), whether the push service answers, and what it answered.
 //
-//   OPEN    messages pass
-//   WAITING the transport says so; messages are deferred without being encrypted
-//   SILENT  it answers nothing (origin-load.ts): messages are deferred, so that other push services are served meanwhile
-//   SUSPENDED   the push service refuses our token or key, as all workers together have found: messages are stored,
-//               except for the probes that the store draws (store/push-services.ts)
+//   OPEN       messages pass
+//   WAITING    the transport defers; messages are deferred without being encrypted
+//   SILENT     the push service answers nothing (origin-load.ts); messages are deferred, so that others are served meanwhile
+//   SUSPENDED  the push service refuses our token or key, according to all workers together; messages are stored, except for
+//              the probes that the store selects (store/push-services.ts)
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import { suspensionPolicy, type IfRefused, type PushServiceState } from '../../store/push-services.ts';
 import { systemClock, type Clock } from '../../transport/clock.ts';
@@ -13,7 +13,7 @@ import type { Deferral } from '../../transport/transport.ts';
 import type { NotSent } from './not-sent.ts';
 import { OriginLoad, type LoadSettings } from './origin-load.ts';
 
-/** Answers that the store does not know yet. */
+/** Answers that have not been reported to the store yet. */
 interface Answers {
   accepted: number;
   hasRefused: boolean;
@@ -39,7 +39,7 @@ const noAnswers = (): Answers => ({
 
 export class OriginGate {
   readonly load: OriginLoad;
-  /** Whether it has accepted a message, as far as this process knows. */
+  /** True if it has accepted a message, as far as this process knows. */
   hasAccepted = false;
   /** By the monotonic clock. */
   acceptedAtMs = Number.NEGATIVE_INFINITY;
@@ -54,8 +54,8 @@ export class OriginGate {
   }
 
   /**
-   * @param isProbe sent to find out whether the push service accepts messages again
-   * @param deferral what the transport says
+   * @param isProbe sent to test whether the push service accepts messages again
+   * @param deferral the transport's reason to wait
    * @returns `undefined` if a message may be sent
    */
   admit(isProbe: boolean, deferral: Deferral | undefined): NotSent | undefined {
@@ -88,14 +88,14 @@ export class OriginGate {
     }
   }
 
-  /** @returns the answers that the store does not know yet */
+  /** @returns the answers that have not been reported to the store yet */
   takeAnswers(): Answers | undefined {
     const answers = this.#answers;
     this.#answers = undefined;
     return answers;
   }
 
-  /** What the store knows from the answers to all workers; `undefined` if it knows nothing. */
+  /** Applies what the store knows from the answers to all workers; `undefined` if it knows nothing. */
   setState(state: PushServiceState | undefined): void {
     this.#refusalsToSuspend = state?.refusalsToSuspend ?? suspensionPolicy.refusalsToSuspend;
     this.hasAccepted ||= state?.hasAccepted ?? false;

@@ -1,18 +1,16 @@
-// What one worker has to do with one push service at a time: the rows that wait until its pace permits them, those that are in
-// flight, and those of them that are stored one by one since their answers are late. From this comes whether its rows may wait
-// in memory, so that it holds up no other push service, and whether it answers at all.
+// The load of one worker for one push service: rows that wait for its pace, rows in flight, and those of them that
+// are stored one by one because their answers are late. It decides whether rows may wait in memory without delaying
+// other push services, and whether the push service answers at all.
 //
-//   FLOWING     rows wait in memory, in their order: those that come back first, then those of slices
-//   BACKLOGGED  a row has waited for long; or memory fills up, and many wait or what is in flight gets no answers. No row of a
-//               slice waits in memory. They are put aside: stored with the time at which they will be sent by half, so that a pace
-//               that grows finds them. When nothing waits any more → FLOWING
-//   SILENT      what is in flight has got no answer for so long that the push service does not work: nothing is sent
-//   HELD        nothing could be sent to it: rows are put aside for long, in their order, but a few come back soon as probes
+//   FLOWING     rows wait in memory: returning rows first, then rows of slices, each in their order
+//   BACKLOGGED  a row has waited for long; or memory fills up while many wait or requests in flight get no answers. No row of a
+//               slice waits in memory. It is put aside: stored with the time at which it will be read again. That is half of
+//               the expected wait, in case the pace grows. When nothing waits any more → FLOWING
+//   SILENT      requests in flight have had no answer for so long that the push service must be broken: nothing is sent
+//   HELD        nothing can be sent to it: rows are put aside for long, in their order, but a few come back soon as probes
 //
-// Rows that were put aside come back before their time as soon as it answers and none waits in memory; those that another worker has
-// held too. An answer ends SILENT and HELD.
-//
-// All times are by the monotonic clock.
+// Rows that were put aside come back early as soon as the push service answers and no row waits in memory. This
+// includes rows that another worker held. An answer ends SILENT and HELD. All times are by the monotonic clock.
 import { Fifo } from '../../transport/fifo.ts';
 import type { Sending } from '../../transport/transport.ts';
 import type { NotSent } from './not-sent.ts';
@@ -20,46 +18,46 @@ import type { WorkerSettings } from '../settings/settings.ts';
 
 export type LoadSettings = Pick<WorkerSettings, 'patienceMs' | 'silentAfterMs' | 'minAsideMs' | 'heldMs'>;
 
-/** A row as its load sees it. */
+/** The part of a row that its load needs. */
 export interface LoadRow {
   readonly takenAtMs: number;
-  /** It was stored on its own before, and has now been read again. */
+  /** True if it was stored individually before, and has now been read again. */
   readonly isReturning: boolean;
   readonly sending?: Sending | undefined;
 }
 
-/** Latency is averaged over about this many answers. */
+/** The average latency covers about this many answers. */
 const averageOver = 64;
-/** Round trips after which an answer is late, … */
+/** An answer that takes more round trips than this is late. */
 const lateAfterRoundTrips = 1.5;
-/** … all answers are missing, … */
+/** If there is no answer for this many round trips, all answers are missing. */
 const stalledAfterRoundTrips = 2;
-/** … a waiting row has waited too long, and a push service is taken for broken. */
+/** After this many round trips, a waiting row has waited too long, and an unanswering push service counts as broken. */
 const longRoundTrips = 4;
-/** Rows that are put aside come back when they would be sent at this multiple of the pace. */
+/** Rows that are put aside come back as if the pace were this many times higher. */
 const earlierBy = 2;
 /** How many returning rows may wait in memory, unless more can be sent within `patienceMs`. */
 const leastStake = 64;
-/** More than one, because some may have expired or been removed in the meantime. */
+/** More than one probe, because some rows may have expired or been removed in the meantime. */
 const probeRows = 4;
-/** Probes have normally come back after this time. */
+/** If no probe has come back after this time, it has ended in another way. */
 const probesLateMs = 1000;
-/** Held rows per millisecond, whatever the pace was: the rate at which they come back if there is no answer for long. */
+/** Held rows come back at this rate per millisecond if there is no answer for long, whatever the pace was. */
 const heldPerMs = 0.4;
 
 /** How far ahead to look for rows that another worker holds. */
 const othersHeldMs = 3_600_000;
-/** A row that is put aside is normally stored within this time, and its wait counts from then. */
+/** A row that is put aside is normally stored within this time. Its wait counts from then. */
 const storedWithinMs = 10_000;
 
 export class OriginLoad<Row extends LoadRow = LoadRow> {
   readonly #settings: LoadSettings;
   readonly #returning = new Fifo<Row>();
   readonly #fresh = new Fifo<Row>();
-  /** Stored one by one while their answers are awaited. */
+  /** Rows in flight that are stored one by one. */
   readonly #detached = new Set<Row>();
   #inFlight = 0;
-  /** The first of those in flight. */
+  /** The oldest row in flight. */
   #first: Row | undefined;
   #firstSentAtMs = 0;
   #answeredAtMs = 0;
@@ -68,7 +66,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   #isHeld = false;
   #probes = 0;
   #probesAtMs = 0;
-  /** The time until which rows have been put aside. */
+  /** The last time at which a returning row was scheduled to come back; `#freshUntilMs` is the same for other rows. */
   #returningUntilMs = Number.NEGATIVE_INFINITY;
   #freshUntilMs = Number.NEGATIVE_INFINITY;
   /** The same for rows that another worker may hold. */
@@ -88,7 +86,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
 
   /**
    * @param perMs requests per millisecond
-   * @returns what happens to the row if it must not wait here
+   * @returns what happens to the row if it may not wait here
    */
   add(row: Row, perMs: number, nowMs: number): NotSent | undefined {
     if (row.isReturning && this.#returning.length >= this.#stake(perMs))
@@ -102,10 +100,10 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   }
 
   /**
-   * Whether rows of slices must not wait in memory.
+   * True if rows of slices may not wait in memory.
    *
    * @param perMs requests per millisecond
-   * @param isCrowded there is soon no room for rows of other push services
+   * @param isCrowded there will soon be no room for rows of other push services
    */
   isBacklogged(perMs: number, nowMs: number, isCrowded: boolean): boolean {
     const isSlow = this.#latencyMs > 0 && this.#fresh.length > perMs * this.#settings.minAsideMs;
@@ -118,13 +116,13 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#isBacklogged;
   }
 
-  /** The next row that must not wait in memory. */
+  /** Takes the next row that may not wait in memory. */
   takeBacklog(nowMs: number): Row | undefined {
     return this.#fresh.shift() ?? (this.isSilent(nowMs) ? this.#returning.shift() : undefined);
   }
 
   /**
-   * When a row that is put aside comes back, by its place in the queue.
+   * Schedules when a row that is put aside comes back, according to its place in the queue.
    *
    * @param perMs requests per millisecond
    */
@@ -142,7 +140,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   }
 
   /**
-   * Nothing can be sent for `waitMs`.
+   * Records that nothing can be sent for `waitMs`.
    *
    * @returns in how many milliseconds the row comes back
    */
@@ -161,7 +159,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return Math.ceil(this.#freshUntilMs - nowMs);
   }
 
-  /** A held row has come back, perhaps held by another worker, which may hold more. */
+  /** Call this when a held row has come back. Another worker may have held it, and may hold more. */
   expectAside(nowMs: number): void {
     this.#othersUntilMs = nowMs + othersHeldMs;
   }
@@ -180,7 +178,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   wanted(perMs: number, nowMs: number): number {
     if (this.waiting > 0 || this.isSilent(nowMs)) return 0;
     if (!this.#isHeld) return this.#stake(perMs);
-    // its probes have ended in another way
+    // by now the probes must have ended in another way
     return nowMs >= this.#probesAtMs + probesLateMs ? leastStake : 0;
   }
 
@@ -188,7 +186,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return Math.max(leastStake, Math.ceil(perMs * this.#settings.patienceMs));
   }
 
-  /** @returns `undefined` if it answers, or if that is not known */
+  /** @returns `undefined` if the push service answers, or if that is unknown */
   defer(nowMs: number): NotSent | undefined {
     if (!this.isSilent(nowMs)) return undefined;
     const { silentAfterMs: afterMs } = this.#settings;
@@ -204,7 +202,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     if (row.isReturning) this.#detached.add(row);
   }
 
-  /** @param latencyMs from its write to its answer; absent if there was none */
+  /** @param latencyMs from the row's write to its answer; absent if there was no answer */
   recordResult(row: Row, nowMs: number, latencyMs?: number): void {
     this.#inFlight -= 1;
     this.#detached.delete(row);
@@ -215,7 +213,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     this.#latencyMs += (latencyMs - this.#latencyMs) / (this.#latencyMs === 0 ? 1 : averageOver);
   }
 
-  /** Whether a row's answer is later than usual: it should not hold up what was sent after it. */
+  /** True if a row's answer is later than usual, so that it should not delay rows that were sent after it. */
   isLate({ sending, takenAtMs }: Row, nowMs: number, afterMs: number): boolean {
     if (sending === undefined) return false;
     const sinceMs = sending.writtenAtMs > 0 ? sending.writtenAtMs : takenAtMs;
@@ -231,13 +229,15 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#unansweredMs(nowMs) >= Math.max(minAsideMs, stalledAfterRoundTrips * this.#latencyMs);
   }
 
-  /** Whether what is in flight has been unanswered for so long that nothing is sent. */
+  /** True if requests in flight have had no answer for so long that nothing more is sent. */
   isSilent(nowMs: number): boolean {
     const { silentAfterMs } = this.#settings;
     return this.#unansweredMs(nowMs) >= Math.max(silentAfterMs, longRoundTrips * this.#latencyMs);
   }
 
-  /** How long nothing has been answered, since it was written, or since it was sent if no connection takes it. */
+  /**
+   * Time since the last answer, or since the oldest request in flight was written, or sent if no connection takes it.
+   */
   #unansweredMs(nowMs: number): number {
     if (this.#inFlight === 0) return 0;
     const writtenAtMs = this.#first?.sending?.writtenAtMs ?? 0;

@@ -1,7 +1,8 @@
-// Keeps a worker within the rate limits of the store: those that operators give, and those of unlisted push services. It takes shares of a
-// limit before it sends. If its share is used up, a row is stored with its time in the queue shared by all workers, so that other push
-// services are served meanwhile and each row normally waits once. A row that has waited and still gets no permit comes back soon, however
-// often that happens: a share is taken when it asks, and must not have run out by then.
+// Keeps a worker within the rate limits of the store: those that operators set, and those of unlisted push services.
+// A worker takes a share of a limit before it sends. If the share is used up, a row is stored with its time in the
+// queue that all workers share, so that other push services are served meanwhile and each row normally waits once. A
+// row that has waited but gets no permission comes back soon, as often as necessary, because the share that is taken
+// when it asks expires.
 import { isGooglePushService } from '../../protocol/known-push-services.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import type { RowResult } from '../../store/ledger.ts';
@@ -9,14 +10,14 @@ import { burstSeconds, type RateShares } from '../../store/push-services.ts';
 import type { MaxRates } from '../settings/settings.ts';
 import type { NotSent } from './not-sent.ts';
 
-/** A share that is not used within this time is lost. */
+/** A share expires if it is not used within this time. */
 const shareLastsMs = 2000;
-/** When a row that found its share used up comes back; less than `idleAfterMs`. */
+/** A row that finds the share used up comes back after this time. Must be less than `idleAfterMs`. */
 const comesBackAfterMs = 500;
 const askEveryMs = 50;
-/** A push service with nothing to send for this long needs no share. */
+/** A push service that had nothing to send for this long needs no share. */
 const idleAfterMs = 1000;
-/** Each waiting row is stored. */
+/** A row waits at least this long, because each waiting row is stored. */
 const minWaitMs = 50;
 
 interface Limit {
@@ -40,7 +41,7 @@ export class RateLimits {
     this.#limits = new Map(Array.from(rates, ([origin, perSecond]) => [origin, unused(origin, perSecond)]));
   }
 
-  /** Call it before admitting rows: takes shares where they are used up. */
+  /** Takes new shares if the old ones are used up. Call it before admitting rows. */
   async replenish(nowMs: number): Promise<void> {
     for (const limit of this.#limits.values()) {
       const hasShare = limit.permits > 0 && nowMs < limit.permitsUntilMs;
@@ -52,7 +53,7 @@ export class RateLimits {
 
   /**
    * @param isReturning the row was rate limited or tried before
-   * @param perSecond the limit if the operator gives none; absent for no limit
+   * @param perSecond the limit if the operator sets none; absent for no limit
    * @returns `undefined` if a message may be sent
    */
   admit(origin: string, isReturning: boolean, nowMs: number, perSecond?: number): NotSent | undefined {
@@ -97,12 +98,12 @@ const unused = (origin: string, perSecond: number): Limit => ({
   usedAtMs: Number.POSITIVE_INFINITY,
 });
 
-// Chrome's limit for sites whose messages people dismiss: since January 2026 its push service answers 429 above 1,000 messages a minute,
-// for 1, 7 or 14 days. A 429 that passes soon has another cause.
+// Detects Chrome's limit for sites whose messages people dismiss: since January 2026, its push service answers 429
+// above 1,000 messages a minute, for 1, 7 or 14 days. A 429 that soon passes has another cause.
 
 export const chromeLimitReason = 'chrome-limit';
 
-/** After more than a minute of trying. */
+/** These many attempts take more than a minute. */
 const suspiciousAttempts = 5;
 const suspiciousWaitMs = 10 * 60 * 1000;
 

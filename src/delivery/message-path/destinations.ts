@@ -1,5 +1,5 @@
-// Where messages go: a push service as seen with one VAPID key. Most rows share scheme, host and key, so everything that depends on these
-// alone is determined once.
+// The destinations of messages: a push service combined with one VAPID key. Most rows share scheme, host and key, so
+// everything that depends only on these is determined once.
 import { findAppleSubjectFault } from '../../protocol/vapid.ts';
 import { splitEndpoint } from '../../protocol/endpoint.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
@@ -17,7 +17,7 @@ import type { SigningKeys } from './signing-keys.ts';
 
 /** The recipient of a message. */
 export interface Addressee extends Subscription {
-  /** The key that the subscription was made with; the current one if unknown. */
+  /** The VAPID key that the subscription was made with; the current one if unknown. */
   readonly vapidPublicKey?: string | undefined;
 }
 
@@ -26,15 +26,15 @@ export interface Destination {
   readonly vapidPublicKey: string;
   readonly isUnlisted: boolean;
   /**
-   * True if nobody lists it, it has never accepted a message, and the fault is on its side: known or listed push services have just
-   * accepted messages of this process.
+   * True if the host is unlisted, has never accepted a message, and is itself at fault: known or listed push services
+   * have just accepted messages from this process.
    */
   isSilentStranger(): boolean;
-  /** Broadcasts send it nothing (`store/unlisted-push-services.ts`). */
+  /** Broadcasts send nothing to it (`store/unlisted-push-services.ts`). */
   readonly isDormant: boolean;
-  /** It loses its place, as soon as `storeDormant` is called. */
+  /** Makes it dormant. `storeDormant` stores this. */
   setDormant(): void;
-  /** Why this process's configuration does not list the push service; another sender's may. */
+  /** Why this process's configuration does not list the push service. Another sender's may list it. */
   readonly notListed: string | undefined;
   /** Set if nothing may ever be sent there. */
   readonly notSendable: NotSendable | undefined;
@@ -44,28 +44,32 @@ export interface Destination {
 }
 
 export interface Destinations {
-  /** Whether messages can be signed with this key without calling `loadKeys` first. */
+  /** True if messages can be signed with this key without calling `loadKeys` first. */
   hasKey(vapidPublicKey: string): boolean;
   /**
-   * To be called before `find`: reads the key files again where a key is not loaded, and gives up keys that are retired. Reads of push
-   * services that nobody has listed whether they are dormant.
+   * Prepares for `find`. Reads the key files again if a key is not loaded, and unloads keys that are retired. Also
+   * reads whether unlisted push services are dormant.
    *
-   * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+   * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED,
+   *   ERR_FILE
    */
   loadKeys(addressees: readonly Addressee[]): Promise<void>;
   find(addressee: Addressee): Destination;
   /** @returns the answers of push services since the last call */
   takeAnswers(): readonly PushServiceAnswers[];
-  /** What the store knows of push services. */
+  /** Applies what the store knows about push services. */
   setStates(states: readonly PushServiceState[]): void;
-  /** Tells the store which have become dormant. */
+  /** Stores which push services have become dormant. */
   storeDormant(): Promise<void>;
 }
 
-/** How long an acceptance by a known or listed push service shows that this machine and its network work. */
+/**
+ * After a known or listed push service accepts a message, this machine and its network count as working for this
+ * long.
+ */
 const wellForMs = 5 * 60 * 1000;
 
-/** An operator may admit a whole domain; more of its hosts than these are not remembered. */
+/** An operator may allow a whole domain, so only this many of its hosts are remembered. */
 const maxRemembered = 1024;
 
 export function createDestinations(
@@ -79,7 +83,7 @@ export function createDestinations(
 ): Destinations {
   const byRoot = new Map<string, Map<string, Destination>>();
   let states: ReadonlyMap<string, PushServiceState> = new Map();
-  /** Where the last message went; the next one usually goes there too. */
+  /** The destination of the last message, because the next one usually goes there too. */
   let last: { readonly root: string; readonly destination: Destination } | undefined;
   const dormant = new Dormant(unlisted, monotonicNow);
 
@@ -116,7 +120,7 @@ export function createDestinations(
     };
   };
 
-  /** Before others: strangers may name any number of hosts. */
+  /** Forgets hosts that strangers named first, because there may be any number of them. */
   const forgetStrangers = (): void => {
     for (const [root, byKey] of byRoot)
       if (byKey.values().every(({ isUnlisted }) => isUnlisted)) byRoot.delete(root);
@@ -184,7 +188,7 @@ export function createDestinations(
   };
 }
 
-/** Remembers which push services are dormant: what the store said a moment ago, and what it is to be told. */
+/** Remembers which push services are dormant: what the store said recently, and what it still has to store. */
 class Dormant {
   readonly #unlisted: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'> | undefined;
   readonly #monotonicNow: Clock['monotonicNow'];
@@ -228,13 +232,13 @@ class Dormant {
   }
 }
 
-/** Path and query of an endpoint, verbatim. */
+/** Returns path and query of an endpoint, verbatim. */
 export function pathOf(endpoint: string): string {
   const root = rootOf(endpoint);
   return root === endpoint ? splitEndpoint(endpoint).path : endpoint.slice(root.length - 1);
 }
 
-/** Apple's answer to a bad subject is known in advance. */
+/** Apple refuses some subjects. This is known in advance, so nothing needs to be sent. */
 function findSubjectFault(origin: string, subject: string): NotSendable | undefined {
   const detail = isApplePushService(origin) ? findAppleSubjectFault(subject) : undefined;
   return detail === undefined ? undefined : { reason: 'vapid-refused', detail };
@@ -248,7 +252,7 @@ const foreignKey: NotSendable = {
   detail: 'The subscription was made with a VAPID key that is not ours.',
 };
 
-/** Scheme and host with the slash; the whole endpoint if it has no path, or a query instead. */
+/** Returns scheme and host with the slash; the whole endpoint if it has no path or begins with a query. */
 function rootOf(endpoint: string): string {
   const pathStart = endpoint.indexOf('/', 'https://'.length);
   const root = endpoint.slice(0, pathStart + 1);

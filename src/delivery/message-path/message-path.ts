@@ -1,8 +1,8 @@
-// The path of push messages, the same for a single one and for those of a broadcast:
+// The path of push messages, which single messages and broadcasts share:
 //
 //   select ─▶ encrypt a batch ─▶ post ─▶ record
 //
-// The first three steps are here; `record` is the caller's.
+// The first three steps are here. The caller does the last one.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { EncryptBatch, MessageToEncrypt } from '../../protocol/message-encryption.ts';
@@ -32,13 +32,13 @@ export interface PushMessage {
   readonly destination: Destination;
   readonly payload: Uint8Array;
   readonly options: PushOptions;
-  /** When the answer is due, by the monotonic clock; without it only the transport's time limits apply. */
+  /** When the answer is due, by the monotonic clock. If absent, only the transport's time limits apply. */
   readonly deadlineMs?: number | undefined;
-  /** Set once it is posted. */
+  /** Set when the message is posted. */
   sending?: Sending | undefined;
 }
 
-/** Asked before any work on a message. @returns `undefined` if it may be sent */
+/** Called before any work on a message. @returns `undefined` if it may be sent */
 type Admit<Message extends PushMessage> = (message: Message) => NotSent | undefined;
 
 interface Selected extends MessageToEncrypt {
@@ -65,7 +65,8 @@ function select<Message extends PushMessage>(message: Message, admit: Admit<Mess
 }
 
 /**
- * Encrypts messages, each with its own key pair. A stored key that is not a curve point refuses only its own message.
+ * Encrypts messages, each with its own key pair. If a stored key is not a point on the curve, only its own message
+ * fails.
  *
  * @returns one entry for each message, in order
  */
@@ -87,8 +88,8 @@ export interface MessagePath {
   /**
    * Sends messages together.
    *
-   * @param admit may keep a message from being sent
-   * @param record called exactly once for each message, at once for those that are not posted
+   * @param admit may prevent a message from being sent
+   * @param record called exactly once for each message; at once if the message is not posted
    * @returns the messages that were posted
    */
   send<Message extends PushMessage>(
@@ -96,20 +97,20 @@ export interface MessagePath {
     admit: Admit<Message>,
     record: (message: Message, result: Result) => void,
   ): readonly Message[];
-  /** As `Transport.isCutOff`. */
+  /** See `Transport.isCutOff`. */
   isCutOff(): boolean;
-  /** How fast the push service with this origin takes messages. */
+  /** How fast the push service at this origin accepts messages. */
   pace: Transport['pace'];
   deferral: Transport['deferral'];
-  /** Defers messages that were posted and wait for their turn in the transport. */
+  /** Defers messages that were posted and still wait in the transport. */
   withdraw(): void;
-  /** Reports to the store what is known about push services. @returns ends it; `undefined` without a store */
+  /** Starts reporting the state of push services to the store. @returns ends it; `undefined` without a store */
   startReport(kind: SenderReport['kind']): (() => Promise<void>) | undefined;
   close: Transport['close'];
 }
 
 /**
- * Opens a path with its own connections. With a store, its clock counts.
+ * Opens a message path with its own connections. It uses the store's clock if there is a store.
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
  */

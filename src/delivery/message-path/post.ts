@@ -1,4 +1,4 @@
-// Third step of a message's path: gives a request to the transport and interprets the result.
+// Third step of a message's path: gives the request to the transport and interprets the result.
 import type { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { type Outcome, type PushResponse, readFailure } from '../../protocol/outcome.ts';
@@ -6,30 +6,30 @@ import type { PushRequest, Sending, Transport, TransportResult } from '../../tra
 import type { ClockCheck } from '../reports/clock-check.ts';
 import type { NotSent } from '../limits/not-sent.ts';
 
-/** A message was posted, or a connection for it could not be made. */
+/** The message was posted, or no connection could be made for it. */
 export interface Posted {
   readonly kind: 'posted';
   readonly outcome: Outcome;
-  /** Absent if no answer came; `error` says why. */
+  /** Absent if no answer came; `error` then says why. */
   readonly response?: PushResponse | undefined;
   readonly error?: DeskbellError | undefined;
 }
 
-/** The result of one message: its meaning and the push service's response, if there was one. */
+/** The result of one message: what it means, and the push service's response if there was one. */
 export interface SendResult {
   readonly outcome: Outcome;
-  /** The push service's answer; `undefined` if none came, and then `error` or the outcome's detail says why. */
+  /** The push service's answer. If none came, it is `undefined`, and `error` or the outcome's detail says why. */
   readonly response: PushResponse | undefined;
-  /** The fault of network, TLS, time limit or address that caused there to be no answer. */
+  /** The fault because of which there was no answer: network, TLS, time limit or address. */
   readonly error?: DeskbellError;
 }
 
 export type Result = Posted | NotSent;
 
-/** `done` is called exactly once, never before it returns. */
+/** Posts a request. `done` is called exactly once, never before the function returns. */
 export type Post = (request: PushRequest, done: (result: Result) => void, timeoutMs?: number) => Sending;
 
-/** @param now in milliseconds since 1970 */
+/** @param now returns milliseconds since 1970 */
 export function createPost(
   transport: Transport,
   now: () => number,
@@ -45,7 +45,7 @@ export function createPost(
   };
 }
 
-/** A fault on the way never ends a subscription. */
+/** Interprets a result. A fault of the network never ends a subscription. */
 function readResult(result: TransportResult, isUnlisted: boolean): Result {
   switch (result.kind) {
     case 'response':

@@ -1,6 +1,6 @@
-// The VAPID pairs that a sender signs with: those that it was given and those in its key directory, except retired ones. A pair is in its
-// file before any subscription is made with it. So reading the files again finds every pair of ours, even one made after this process
-// started.
+// The VAPID pairs that a sender signs with: those from its options and those in its key directory, except retired
+// ones. A pair is written to its file before any subscription uses it. So reading the files again finds every pair of
+// ours, even one that was made after this process started.
 import { readKeyRing } from '../../keys/vapid-key-files.ts';
 import { pushHeaders, type PushOptions } from '../../protocol/request.ts';
 import { createVapidAuthorizer, type VapidAuthorizer, type VapidKeys } from '../../protocol/vapid.ts';
@@ -9,26 +9,26 @@ import type { PushHeaders } from '../../transport/transport.ts';
 import type { SenderVapid } from '../settings/settings.ts';
 
 export interface SigningKeys {
-  /** The key for subscriptions that name none. */
+  /** The key for subscriptions whose key is unknown. */
   readonly current: string;
   hasKey(publicKey: string): boolean;
-  /** @returns `undefined` for a key that is not loaded */
+  /** @returns `undefined` if the key is not loaded */
   find(publicKey: string): HeaderSource | undefined;
   /**
-   * Loads these keys if they are ours, makes `current` right if one is `undefined`, and unloads retired keys.
+   * Loads these keys if they are ours, and unloads retired ones. If one is `undefined`, brings `current` up to date.
    *
    * @returns the keys that were loaded or unloaded
-   * @throws {DeskbellError} as `readKeyRing` does
+   * @throws {DeskbellError} the errors of `readKeyRing`
    */
   loadKeys(publicKeys: Iterable<string | undefined>): Promise<readonly string[]>;
 }
 
-/** What the store knows of keys. */
+/** The store's knowledge of keys. */
 export type KeyStates = Pick<VapidKeyStore, 'current' | 'list'>;
 
-/** How often a key that is not ours is looked for, at most. */
+/** Minimum time between two searches for keys that are not ours. */
 const lookAgainAfterMs = 1000;
-/** How often to ask whether keys have been retired, at most. */
+/** Minimum time between two checks for retired keys. */
 const askAgainAfterMs = 100;
 
 /** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
@@ -40,7 +40,7 @@ export function createSigningKeys(
   const { subject, lifetimeSeconds, previousKeys = [], keyDirectory } = vapid;
   const sources = new Map<string, HeaderSource>();
   const lookAgainAtMs = new Map<string, number>();
-  /** Their pairs may still be in another machine's key files. */
+  /** Retired keys. Their pairs may still be in another machine's key files. */
   let retired: ReadonlySet<string> = new Set();
   let askedAtMs = -Infinity;
   let current = vapid.publicKey;
@@ -99,7 +99,8 @@ export function createSigningKeys(
   };
 }
 
-// The header fields of push requests, one object for all messages that share them: the transport encodes each object once.
+// Header fields of push requests. Messages that share them get the same object, because the transport encodes each
+// object once.
 
 type HeaderSource = (origin: string, options: PushOptions) => PushHeaders;
 
@@ -109,9 +110,9 @@ interface CachedHeaders {
   readonly headers: PushHeaders;
 }
 
-/** An operator may list a whole domain, so the number of origins is bounded. */
+/** An operator may list a whole domain, so the number of origins needs a limit. */
 const maxOrigins = 256;
-/** Tokens to keep for an origin: enough for concurrent broadcasts and the shorter TTL of retries. */
+/** Number of header objects kept per origin: enough for concurrent broadcasts and for retries, whose TTL is shorter. */
 const maxPerOrigin = 8;
 
 /** Returns the same object for the same origin and options until the origin's token is renewed. */

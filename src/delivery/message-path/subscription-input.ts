@@ -1,16 +1,16 @@
-// Reads subscriptions in the forms that callers have.
+// Reads subscriptions in each form that callers may give.
 import { encodeBase64url } from '../../protocol/bytes.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { parseSubscription, type Subscription } from '../../protocol/subscription.ts';
 import type { Addressee } from './destinations.ts';
 
-/** A subscription as a client sends it, in base64 of either alphabet, or as a store returns it, in bytes. */
+/** A subscription as a client sends it (base64 in either alphabet), or as a store returns it (bytes). */
 export type SubscriptionInput = (
   | { readonly endpoint: string; readonly p256dh: string; readonly auth: string }
   | { readonly endpoint: string; readonly keys: { readonly p256dh: string; readonly auth: string } }
   | Subscription
 ) & {
-  /** The VAPID public key that the subscription was made with: 87 characters of base64url. */
+  /** The VAPID public key that the subscription was made with: 87 base64url characters. */
   readonly vapidPublicKey?: string | undefined;
 };
 

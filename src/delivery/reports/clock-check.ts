@@ -1,19 +1,20 @@
-// Compares the store's time with the `Date` of push services' answers, now and then. It only warns: push services refuse tokens from a
-// clock that is hours ahead, and messages expire early or late, but it may be the other clock that is wrong.
+// Compares the store's clock with the `Date` in push services' answers from time to time. If our clock is hours
+// ahead, push services refuse tokens, and messages expire early or late. It only warns, because the other clock may
+// be wrong.
 import type { PushResponse } from '../../protocol/outcome.ts';
 
-/** Answers take some seconds, and a `Date` has whole seconds. */
+/** Answers take some seconds, and `Date` has whole seconds. */
 export const toleratedClockMs = 3 * 60_000;
 
 const lookEveryMs = 60_000;
-/** Older observations are dropped. */
+/** Observations older than this are dropped. */
 const validForMs = 5 * lookEveryMs;
 /** Strangers can register endpoints at any number of hosts. */
 const maxOrigins = 50;
 
 interface Look {
   readonly atMs: number;
-  /** Their clock minus ours. */
+  /** The push service's clock minus ours. */
   readonly differenceMs: number;
 }
 
@@ -28,7 +29,8 @@ export class ClockCheck {
   }
 
   /**
-   * The median by which the clocks of push services are ahead of the store's; of two, the closer one. `undefined` before the first answer.
+   * How far push services' clocks are ahead of the store's: the median, or the smaller one of two. `undefined` before
+   * the first answer.
    */
   get differenceMs(): number | undefined {
     const sorted = [...this.#looks.values()]
@@ -40,7 +42,7 @@ export class ClockCheck {
     return Math.abs(lower) < Math.abs(upper) ? lower : upper;
   }
 
-  /** @param nowMs the store's time */
+  /** @param nowMs by the store's clock */
   look(origin: string, { headers }: PushResponse, nowMs: number): void {
     const last = this.#looks.get(origin);
     if (last !== undefined && Math.abs(nowMs - last.atMs) < lookEveryMs) return;
@@ -63,7 +65,7 @@ export class ClockCheck {
 export const clockRemedy =
   'Set it, and keep it right with NTP. With PostgreSQL it is the clock of its server.';
 
-/** @param differenceMs as `ClockCheck` has it */
+/** @param differenceMs from `ClockCheck` */
 export function describeClock(differenceMs: number): string {
   const minutes = Math.round(Math.abs(differenceMs) / 60_000);
   return (

@@ -1,11 +1,11 @@
-// Measurements of a worker, for metrics: an addition for each answer, and a report about once a second.
+// Measurements of a worker for metrics: updated for each answer and reported about once a second.
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 /** The increase since the previous report. */
 export interface DeliveryFigures {
-  /** The time from writing a message to its answer. `pushService` is the name that `pushServiceName` returns. */
+  /** Time from writing a message to its answer. `pushService` is the name that `pushServiceName` returns. */
   readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
-  /** How long commits of pages of rows took. */
+  /** Duration of commits of rows. */
   readonly commits: DurationCounts;
   /** Slices that another worker took because this one did not renew its lease in time. */
   readonly leasesLost: number;
@@ -48,9 +48,9 @@ export class Figures {
   }
 }
 
-// Durations counted in buckets, as in histogram metrics.
+// Counts durations in buckets, like histogram metrics.
 
-/** Upper bounds of the buckets of `DurationCounts`; what takes longer is in one more. */
+/** Upper bounds of the buckets in `DurationCounts`. One more bucket counts longer durations. */
 export const durationBoundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
 interface DurationCounts {

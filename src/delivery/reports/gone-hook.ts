@@ -1,4 +1,4 @@
-// Tells an application of subscriptions that have left the store as gone. Any thread or process may have deleted them; the
+// Tells an application which subscriptions were deleted as gone. Any thread or process may have deleted them. The
 // store keeps them until they have been reported, so each is reported at least once.
 import type { EndedSubscription, EndedSubscriptions } from '../../store/held-deletions.ts';
 
@@ -7,11 +7,11 @@ export type GoneHook = (subscription: EndedSubscription) => void | Promise<void>
 
 const intervalMs = 1000;
 const batchSize = 100;
-/** How long a closed sender retries those that fail. */
+/** How long a sender that is being closed retries failed reports. */
 const maxCloseMs = 10_000;
 
 export interface GoneReports {
-  /** Reports what has not been reported yet, and ends. */
+  /** Reports everything that has not been reported yet, then ends. */
   close(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export function startGoneReports(
   let isFailing = false;
   let closesAtMs = Infinity;
 
-  /** Reports all of them. @throws the first error of `onGone`, after all were tried */
+  /** Tries to report all of them. @throws the first error of `onGone`, after all were tried */
   const report = async (): Promise<void> => {
     let failure: { readonly error: unknown } | undefined;
     let page: readonly EndedSubscription[] = [];

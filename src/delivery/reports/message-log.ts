@@ -1,24 +1,24 @@
-// Logs messages on request: the subscription and the result, but neither content nor endpoint.
+// Logs messages on request. A record has the subscription and the result, but neither content nor endpoint.
 import { checkOptions, isFunction, mustBe, type OptionCheck } from '../../errors/check-options.ts';
 import type { Outcome, PushResponse } from '../../protocol/outcome.ts';
 import { type AttemptOutcome } from '../../store/attempts.ts';
 import { outcomeOf } from '../../store/attempt-sets.ts';
 import type { RowResult } from '../../store/ledger.ts';
 
-/** `failed`: those that were not accepted, at each attempt. */
+/** `failed`: messages that were not accepted, at each attempt. */
 export const loggedMessages = ['failed', 'all'] as const;
 
 /** The result of a message. */
 export interface MessageRecord {
   /** Absent for a single message. */
   readonly broadcastId?: number | undefined;
-  /** Absent if it is not stored. */
+  /** Absent if the subscription is not stored. */
   readonly subscriptionId?: number | undefined;
   readonly pushService: string;
   readonly outcome: AttemptOutcome;
-  /** Counted from 1. If nothing was sent, the number of earlier attempts. Always 1 for a single message. */
+  /** Counts from 1. If nothing was sent, it is the number of earlier attempts. Always 1 for a single message. */
   readonly attempt: number;
-  /** HTTP status, absent if there was no answer. */
+  /** HTTP status; absent if there was no answer. */
   readonly status?: number | undefined;
   readonly reason?: string | undefined;
 }

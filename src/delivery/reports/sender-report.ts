@@ -1,4 +1,4 @@
-// Reports to the store what a sender's transport knows about push services, every few seconds while it sends.
+// Reports the state of push services, as a sender's transport sees it, to the store every few seconds while it sends.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { SenderReport, SenderReports } from '../../store/sending.ts';
@@ -8,14 +8,14 @@ import type { ClockCheck } from './clock-check.ts';
 const reportEveryMs = 2000;
 /** An unchanged report is repeated after this many intervals, as a sign of life. */
 const silentIntervals = 4;
-/** Strangers can register endpoints at any number of hosts: only the busiest are reported. */
+/** Only the busiest are reported, because strangers can register endpoints at any number of hosts. */
 const maxPushServices = 50;
 
 /**
- * Starts reporting. A store that cannot be written fails the sending itself, not this.
+ * Starts reporting. If the store cannot be written, sending itself fails, but reporting does not.
  *
- * @param self a `single` sender reports only after it has sent
- * @returns ends it and withdraws the report
+ * @param self a `single` sender reports only after it has sent something
+ * @returns a function that ends reporting and withdraws the report
  */
 export function startSenderReport(
   senders: SenderReports,

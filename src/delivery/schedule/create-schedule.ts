@@ -1,5 +1,5 @@
-// Writes a schedule to the store, from which every process that works on all broadcasts makes its occurrences; its future times, and
-// resuming one.
+// Creates a schedule in the store, lists its future times and resumes it. Every process that works on all broadcasts
+// creates the broadcasts of its occurrences.
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
@@ -18,7 +18,7 @@ export interface ScheduleOptions extends DeliveryOptions {
   readonly cron: string;
   /** An IANA name such as `Europe/Berlin`. Default: `UTC`. */
   readonly timezone?: string | undefined;
-  /** Who makes it, shown to operators. Default: the application, by the name of its machine. */
+  /** The creator, shown to operators. Default: the application, by the name of its machine. */
   readonly createdBy?: BroadcastCreator | undefined;
 }
 
@@ -35,8 +35,8 @@ export type RecurringAudience = 'all' | MatchingAudience;
 /**
  * Checks message and options, and stores the schedule with its first occurrence.
  *
- * @throws {DeskbellError} ERR_SCHEDULE_INVALID, ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE, ERR_FIELD_VALUE,
- *   ERR_FIELD_TYPE
+ * @throws {DeskbellError} ERR_SCHEDULE_INVALID, ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE,
+ *   ERR_FIELD_VALUE, ERR_FIELD_TYPE
  */
 export async function createSchedule(
   store: Pick<Store, 'schedules' | 'channels' | 'now'>,
@@ -67,7 +67,7 @@ export async function createSchedule(
   });
 }
 
-/** A schedule with its next three times, milliseconds since 1970; none while it is paused. */
+/** A schedule with its next three times in milliseconds since 1970. There are none while it is paused. */
 export interface ScheduleWithTimes extends Schedule {
   readonly nextTimes: readonly number[];
 }
@@ -88,7 +88,7 @@ export async function withTimes(schedule: Schedule): Promise<ScheduleWithTimes> 
 }
 
 /**
- * Resumes a schedule: it continues with its next time after now.
+ * Resumes a schedule. It continues with the next time after now.
  *
  * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND, ERR_SCHEDULE_INVALID if there is no future time
  */
@@ -101,7 +101,7 @@ export async function resumeSchedule(
   return schedules.resume(id, firstTimeAfter(now(), cron, timezone));
 }
 
-/** `3  0 9 * * 1  Europe/Berlin  next 2026-11-23T08:00:00.000Z  all  "Monday"` */
+/** For example `3  0 9 * * 1  Europe/Berlin  next 2026-11-23T08:00:00.000Z  all  "Monday"`. */
 export function formatSchedule(schedule: Schedule): string {
   const { id, cron, timezone, nextAtMs, audience, message, lastBroadcastId, pausedAtMs } = schedule;
   const whom = audience === 'all' ? audience : JSON.stringify(audience);

@@ -1,12 +1,12 @@
-// The occurrences of a schedule: cron with five fields, in a time zone. If clocks are put forward, a fixed time in the gap comes at its
-// end, and times of a pattern with "*" or a step are skipped; if clocks are put back, a fixed time comes once, the first time, and the
-// others in both hours.
+// The occurrences of a schedule: a cron expression with five fields, in a time zone. When clocks go forward, a fixed
+// time in the gap occurs at the end of the gap, and times of a pattern with "*" or a step are skipped. When clocks go
+// back, a fixed time occurs once, at the first occasion; times of a pattern occur in both hours.
 import { Cron } from 'croner';
 import { isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 export interface Recurrence {
-  /** @returns milliseconds since 1970; `undefined` if there is no further one */
+  /** @returns milliseconds since 1970; `undefined` if there are no more occurrences */
   after(timeMs: number): number | undefined;
 }
 
@@ -25,7 +25,7 @@ export function readRecurrence(cron: string, timezone: string): Recurrence {
 }
 
 /**
- * When a schedule is first due.
+ * Returns when a schedule is first due.
  *
  * @throws {DeskbellError} ERR_SCHEDULE_INVALID, also if there is no future time
  */
@@ -35,12 +35,12 @@ export function firstTimeAfter(timeMs: number, cron: string, timezone: string): 
   return firstMs;
 }
 
-/** @param wallTimes the fixed times as clocks of the zone show them */
+/** @param wallTimes the fixed times as local clocks show them */
 function nextFixed(wallTimes: Cron, timezone: string, timeMs: number): number | undefined {
   let wallMs = nextRun(wallTimes, toWallTime(timeMs, timezone));
   while (wallMs !== undefined) {
     const atMs = toInstant(wallMs, timezone);
-    // if clocks are put back, they have shown it before; several in one gap come together
+    // when clocks go back, this time has already occurred; several times in one gap occur together
     if (atMs > timeMs) return atMs;
     wallMs = nextRun(wallTimes, wallMs);
   }
@@ -50,7 +50,7 @@ function nextFixed(wallTimes: Cron, timezone: string, timeMs: number): number | 
 const nextRun = (job: Cron, timeMs: number): number | undefined => job.nextRun(new Date(timeMs))?.getTime();
 
 function readCron(cron: string, timezone: string): Cron {
-  // the parser would also accept a single time and names such as @daily
+  // the parser would also accept a single time, and names such as @daily
   if (!/^\s*(?:[^\s@]+\s+){4}[^\s@]+\s*$/.test(cron)) {
     throw invalid(
       `"${cron}" is not a cron expression; it has five fields: minute, hour, day of the month, month, day of the week.`,
@@ -58,7 +58,7 @@ function readCron(cron: string, timezone: string): Cron {
   }
   const [, , day = '', , weekday = ''] = cron.trim().split(/\s+/);
   try {
-    // as in cron: a day must match both fields if one begins with "*", otherwise either
+    // as in cron: if one of the two fields begins with "*", a day must match both; otherwise either
     const domAndDow = day.startsWith('*') || weekday.startsWith('*');
     return new Cron(cron, { timezone, mode: '5-part', paused: true, domAndDow });
   } catch (cause) {

@@ -1,5 +1,5 @@
-// Resumes automatic sending of a store where it is paused, and says beforehand what that starts. What a schedule missed in the meantime may
-// have been sent by the store that this one is a copy of.
+// Resumes automatic sending after it was paused for a whole store, and lists in advance what that will start. If the
+// store is a copy, the original may have sent what a schedule missed in the meantime.
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { SendingPause } from '../../store/sending.ts';
@@ -7,18 +7,18 @@ import type { Store } from '../../store/store.ts';
 
 type PausedStore = Pick<Store, 'sending' | 'schedules' | 'webhooks' | 'broadcasts' | 'now'>;
 
-/** What resuming starts. */
+/** What resuming will start. */
 export interface Resumption {
   /** `undefined` if sending is not paused. */
   readonly pause: SendingPause | undefined;
   readonly schedules: readonly Schedule[];
-  /** The schedules whose time came during the pause. */
+  /** Schedules whose time came during the pause. */
   readonly missed: readonly Schedule[];
-  /** Events that are posted at once if a process has a webhook. */
+  /** Events that will be posted at once if a process has a webhook. */
   readonly webhookEvents: number;
-  /** Broadcasts that were paused with the store and still are. */
+  /** Broadcasts that were paused together with the store and still are. */
   readonly broadcastIds: readonly number[];
-  /** Start times of those that were scheduled when they were paused. */
+  /** Start times of the broadcasts that were still scheduled when they were paused. */
   readonly startsMs: ReadonlyMap<number, number>;
 }
 
@@ -46,9 +46,9 @@ export async function describeResumption(store: PausedStore): Promise<Resumption
 }
 
 export interface ResumeOptions {
-  /** Whether schedules send what they missed, unless it is too late for it. Default: it is left out. */
+  /** Whether schedules send what they missed, unless it is too late. Default: they skip it. */
   readonly withMissed: boolean;
-  /** Whether to resume the broadcasts that were paused with the store. Default: they stay paused. */
+  /** Whether to resume broadcasts that were paused together with the store. Default: they stay paused. */
   readonly withBroadcasts: boolean;
 }
 
@@ -57,7 +57,7 @@ export async function resumeSending(
   store: PausedStore,
   { withMissed, withBroadcasts }: ResumeOptions,
 ): Promise<readonly number[]> {
-  // done first, while nothing is due
+  // do this first, while nothing is due
   if (!withMissed) await leaveOutMissed(store);
   return store.sending.resume({ withBroadcasts });
 }

@@ -1,5 +1,5 @@
-// Makes a broadcast for each occurrence of a schedule that is due. Any number of processes may do it: the occurrence is the broadcast's
-// idempotency key, so each is made once.
+// Creates a broadcast for each due occurrence of a schedule. Any number of processes may do this: the occurrence is
+// the broadcast's idempotency key, so each broadcast is created once.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { isOver } from '../../store/broadcasts.ts';
@@ -19,9 +19,9 @@ export interface RunSchedulesOptions {
 }
 
 const lookEveryMs = 1000;
-/** After this, another process makes the broadcast. */
+/** After this time, another process may create the broadcast. */
 const leaseMs = 60_000;
-/** A later occurrence is skipped. */
+/** An occurrence that is later than this is skipped. */
 const latestMs = 60 * 60 * 1000;
 
 export async function runSchedules(options: RunSchedulesOptions, signal: AbortSignal): Promise<void> {
@@ -31,7 +31,7 @@ export async function runSchedules(options: RunSchedulesOptions, signal: AbortSi
   }
 }
 
-/** Makes the broadcasts of all occurrences whose time has come by the clock of the database. */
+/** Creates the broadcasts of all occurrences that are due by the database's clock. */
 export async function startDueBroadcasts(options: RunSchedulesOptions): Promise<void> {
   for (;;) {
     const schedule = await options.store.schedules.takeDue(leaseMs);
@@ -72,7 +72,7 @@ function decide(
   }
 }
 
-/** Its channel may have been removed after the schedule was made. */
+/** False if the channel was removed after the schedule was created. */
 async function hasChannel(
   { id, channel }: DueSchedule,
   { store, onWarning = () => {} }: RunSchedulesOptions,
@@ -83,7 +83,7 @@ async function hasChannel(
   return isThere;
 }
 
-/** @returns the broadcast's id, whichever process has made it */
+/** @returns the id of the broadcast, whichever process has created it */
 async function start(
   schedule: DueSchedule,
   atMs: number,
@@ -92,7 +92,7 @@ async function start(
   const { broadcast } = await createBroadcast(
     store,
     policy,
-    // the store contains the result of `checkExpression`
+    // the store contains a result of `checkExpression`
     schedule.audience as 'all' | MatchingAudience,
     schedule.message,
     {
@@ -105,7 +105,7 @@ async function start(
   return broadcast.id;
 }
 
-/** The schedule was removed while its broadcast was made. */
+/** Cancels the broadcast, because the schedule was removed while it was being created. */
 async function cancel(broadcastId: number, { broadcasts }: Store): Promise<void> {
   const broadcast = await broadcasts.find(broadcastId);
   if (broadcast !== undefined && !isOver(broadcast)) await broadcasts.cancel(broadcastId);

@@ -1,23 +1,23 @@
-// When a row is tried again, and when no longer: backoff with jitter, `Retry-After`, the TTL, the number of attempts. The first wait is
-// what the push service asked for; after that the backoff decides, with `Retry-After` as the minimum. Rows whose push service cannot be
-// reached are held as a whole (limits/origin-load.ts).
+// Decides when a row is retried and when to give up: backoff with jitter, `Retry-After`, the TTL and the number of
+// attempts. The first wait is what the push service asked for. After that, the backoff decides, with `Retry-After` as
+// the minimum. Rows for a push service that cannot be reached wait together (limits/origin-load.ts).
 import type { StoredRetry } from '../../store/ledger.ts';
 
-/** When a message of a broadcast is tried again, and how often. Delays are in milliseconds. */
+/** When and how often a message of a broadcast is retried. Delays are in milliseconds. */
 export interface RetryPolicy {
-  /** The wait after the first attempt, if the push service asks for none; it doubles each time. */
+  /** The wait after the first attempt, if the push service asks for none. It doubles each time. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
-  /** Maximum POSTs for one row, including the first. */
+  /** Maximum number of POSTs for one row, including the first. */
   readonly maxAttempts: number;
-  /** How often a message that may have arrived is repeated, because no readable answer came. */
+  /** How often a message without a readable answer is repeated. It may have arrived. */
   readonly maxRepeatsInDoubt: number;
-  /** The wait of rows that cannot be sent until something here is fixed, or whose push service is unlisted. */
+  /** The first wait of a row that cannot be sent until something here is fixed, or whose push service is unlisted. */
   readonly firstDeferralMs: number;
   readonly maxDeferralMs: number;
 }
 
-/** Attempts over three quarters of an hour. */
+/** All attempts take about three quarters of an hour. */
 export const defaultRetryPolicy: RetryPolicy = {
   firstDelayMs: 5000,
   maxDelayMs: 30 * 60 * 1000,
@@ -27,14 +27,14 @@ export const defaultRetryPolicy: RetryPolicy = {
   maxDeferralMs: 5 * 60 * 1000,
 };
 
-/** How often a row was tried and deferred, and until when it may be. */
+/** How often a row was tried and deferred, and when it expires. */
 export type Tries = Omit<StoredRetry, 'delayMs'>;
 
 /**
- * Decides on the next attempt for a row.
+ * Decides when to try a row again.
  *
  * @param tries including the attempt or deferral that has just happened
- * @param afterMs what the push service asked for: never earlier
+ * @param afterMs minimum wait that the push service asked for
  * @param random 0 to 1
  */
 type NextTry = (
@@ -45,7 +45,7 @@ type NextTry = (
   random: number,
 ) => StoredRetry | 'expired' | 'exhausted' | 'doubtful';
 
-/** More deferrals of a row that waits for a fix on this side are not counted: it waits no longer each time. */
+/** If a row waits for a fix on this side, its deferrals count up to this number, which gives the longest wait. */
 export const longestWaitDeferrals = 10;
 
 export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
@@ -56,17 +56,20 @@ export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
   return schedule(tries, isFirstAsked ? afterMs : Math.max(afterMs, backoffMs), ...when);
 };
 
-/** After a deferral to an unlisted push service: nothing was sent, so only the row's own expiry ends it. */
+/** Used after a deferral to an unlisted push service. Nothing was sent, so only the row's expiry ends it. */
 export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => {
   const backoffMs = doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs);
   return schedule(tries, Math.max(afterMs, backoffMs), ...when);
 };
 
-/** After a push service refused our token or key. It may accept them again at any time, so the row is retried until it expires. */
+/**
+ * Used after a push service refused our token or key. It may accept them again at any time, so the row is retried
+ * until it expires.
+ */
 export const retryAfterVapidRefusal: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(policy.firstDelayMs, policy.maxDelayMs, tries, tries.refusals ?? 1, ...when);
 
-/** After a deferral because something here must be fixed, or another sender must send the row. The row is retried until it expires. */
+/** Used if something here must be fixed or another sender must send the row. The row is retried until it expires. */
 export const retryWhenMended: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(policy.firstDeferralMs, policy.maxDeferralMs, tries, tries.deferrals, ...when);
 
@@ -74,7 +77,7 @@ function doubled(firstMs: number, times: number, maxMs: number): number {
   return Math.min(maxMs, firstMs * 2 ** (times - 1));
 }
 
-/** Never later than half of the time left, as long as that is at least `firstMs`. */
+/** Waits at most half of the time left, unless less than `firstMs` is left. */
 function scheduleBefore(
   firstMs: number,
   maxMs: number,
@@ -89,7 +92,7 @@ function scheduleBefore(
 }
 
 function schedule(tries: Tries, waitMs: number, nowMs: number, random: number): StoredRetry | 'expired' {
-  // up to a quarter more, so that rows that failed together do not come back together
+  // add up to a quarter, so that rows that failed together do not come back together
   const delayMs = Math.ceil(waitMs * (1 + random / 4));
   return nowMs + delayMs >= tries.expiresAtMs ? 'expired' : { ...tries, delayMs };
 }

@@ -1,4 +1,4 @@
-// The options of a sender, and which part of it gets which.
+// The options of a sender, and which of its parts gets which of them.
 import { guardCallback } from '../../errors/check-options.ts';
 import type { Encrypt } from '../../protocol/message-encryption.ts';
 import type { Store } from '../../store/store.ts';
@@ -10,28 +10,32 @@ import { type DeliverySettings, parseMaxRates } from './settings.ts';
 
 /** Options of `createSender`: keys, store, threads, and how connections are made. */
 export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 'transport' | 'maxRates'> {
-  /** Replaces the encryption by accelerator or Node's builtins. */
+  /** Replaces the encryption of the accelerator or Node. */
   readonly encrypt?: Encrypt;
-  /** Where broadcasts are stored. `send` works without one; with one, it deletes subscriptions that have ended. */
+  /** Stores broadcasts. `send` works without a store. With one, it also deletes subscriptions that have ended. */
   readonly store?: Store | undefined;
   /**
-   * Called at least once for each subscription that was deleted because its push service reported it as gone, whichever process deleted it.
-   * If it throws, that is a warning, and it is called again after a second. Needs a store.
+   * Called at least once for each subscription that was deleted because its push service reported it as gone,
+   * whichever process deleted it. If it throws, there is a warning, and it is called again after a second. Needs a
+   * store.
    */
   readonly onGone?: GoneHook | undefined;
-  /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
+  /** Number of worker threads for large broadcasts; 0 delivers in this thread. Default: one per core. */
   readonly threads?: number | undefined;
-  /** Called with a sentence about a degraded state: why Node's builtins encrypt a large broadcast (once), a store that fails. */
+  /**
+   * Called with a sentence about a degraded state: the store fails, or Node encrypts a large broadcast without the
+   * accelerator (reported once).
+   */
   readonly onWarning?: (warning: string) => void;
-  /** Called about once a second with the measurements of each broadcast worker: for metrics. */
+  /** Called about once a second with the measurements of each broadcast worker, for metrics. */
   readonly onFigures?: OnFigures | undefined;
-  /** Gets each message, or those that were not accepted: broadcast, subscription, push service and outcome. */
+  /** Gets all messages or those that were not accepted, with broadcast, subscription, push service and outcome. */
   readonly messageLog?: MessageLog | undefined;
-  /** Time limit of `send`, from the call to its result (default: `connectTimeoutMs` + `responseTimeoutMs`). */
+  /** Time limit of `send`, from the call to its result. Default: `connectTimeoutMs` + `responseTimeoutMs`. */
   readonly sendTimeoutMs?: number;
   /**
-   * Limits on broadcast messages to push services, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`), for all senders on the store
-   * together; give each the same.
+   * Limits for broadcast messages to a push service, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`). All
+   * senders on the store share them; give each the same limits.
    */
   readonly maxRate?: readonly string[] | undefined;
 }
@@ -52,7 +56,7 @@ export function guardCallbacks(options: SenderOptions) {
 
 export type GuardedOptions = ReturnType<typeof guardCallbacks>;
 
-/** `settings` goes to every worker; the others stay in this process. */
+/** Separates `settings`, which every worker gets, from the options that stay in this process. */
 export function groupSenderOptions(options: GuardedOptions) {
   const { encrypt, store, onGone, threads, onWarning, onFigures, messageLog, sendTimeoutMs, ...rest } =
     options;

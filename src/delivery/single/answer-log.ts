@@ -1,7 +1,8 @@
-// Stores the answers of push services to single messages. The end of a subscription is stored at once, and the sender waits for it; the
-// rest is gathered for a second, because each write waits for the disk. How long push services have asked to wait is stored and read along
-// with it. A process that is killed loses what is gathered. One commit is made at a time. While the database is slow or away, answers are
-// counted, and a bounded number of subscriptions is remembered: the others will be found gone, or accepted, with their next message.
+// Stores the answers of push services to single messages. If a subscription has ended, this is stored at once and the
+// sender waits for it. Other answers are gathered for a second, because each write waits for the disk. Each commit
+// also stores and reads how long push services have asked to wait. One commit is made at a time. If the process is
+// killed, gathered answers are lost. While the database is slow or unavailable, answers are counted and a limited
+// number of subscriptions is remembered; the next message to one of the others finds out again whether it has ended.
 //
 //   gathered → committing → stored, or retried as the same commit, `maxTries` times
 import { randomUUID } from 'node:crypto';
@@ -12,9 +13,9 @@ import type { Addressee, Destination, Destinations } from '../message-path/desti
 import type { Result } from '../message-path/post.ts';
 
 const reportAfterMs = 1000;
-/** Stored earlier once there are this many. */
+/** If there are this many, they are stored earlier. */
 const maxPending = 1000;
-/** The store itself retries for 20 seconds each time, and recognizes a commit for ten minutes. */
+/** The store itself retries for 20 seconds each time, and recognizes a repeated commit for ten minutes. */
 const maxTries = 5;
 
 export class AnswerLog {
@@ -37,7 +38,10 @@ export class AnswerLog {
     this.#onWarning = onWarning;
   }
 
-  /** @returns if the subscription has ended, a promise for when the store has it or has failed; otherwise undefined */
+  /**
+   * @returns if the subscription has ended: a promise that resolves when the store has saved it or failed; otherwise
+   *   undefined
+   */
   add(subscription: Addressee, { origin, gate }: Destination, result: Result): Promise<void> | undefined {
     const answer = readAnswer(result);
     if (answer === undefined || result.kind !== 'posted') return undefined;
@@ -58,7 +62,7 @@ export class AnswerLog {
     this.#timer ??= setTimeout(() => void this.#report(), reportAfterMs).unref();
   }
 
-  /** Commits what is gathered by now, after the commit in progress. */
+  /** Commits everything gathered so far, after the commit in progress. */
   #report(): Promise<void> {
     return (this.#next ??= this.#current.then(() => {
       this.#next = undefined;
@@ -85,7 +89,7 @@ export class AnswerLog {
     return { id: randomUUID(), origins: gathered.origins(), answers };
   }
 
-  /** A failing store does not change the result of the messages. @returns whether it succeeded */
+  /** Commits. If the store fails, that does not change the result of the messages. @returns whether it succeeded */
   async #commit(commit: AnswerCommit, tries: number): Promise<boolean> {
     try {
       this.#destinations.setStates(await this.#ledger.recordAnswers(commit));
@@ -94,25 +98,25 @@ export class AnswerLog {
       this.#onWarning(`The answers of push services could not be stored: ${String(error)}`);
       const mayPass = error instanceof DeskbellError && error.code === 'ERR_STORE_UNAVAILABLE';
       if (mayPass && tries + 1 < maxTries) this.#failed = { commit, tries: tries + 1 };
-      // including what has come meanwhile
+      // includes answers that have arrived meanwhile
       this.#reportLater();
       return false;
     }
   }
 }
 
-// Answers to single messages that are not stored yet: counts, and a bounded number of subscriptions.
+// Answers to single messages that are not stored yet: counts, and a limited number of subscriptions.
 
-/** `refused`: our token or key. `other`: anything else that the push service itself answered. */
+/** `refused`: our token or key was refused. `other`: any other answer of the push service. */
 export type SingleAnswer = 'accepted' | 'gone' | 'refused' | 'other';
 
-/** Subscriptions that are gone or were accepted; beyond this, answers are only counted. */
+/** Maximum number of gone or accepted subscriptions to remember. Beyond this, answers are only counted. */
 export const maxRemembered = 10_000;
-/** Strangers can register endpoints at any number of hosts: the answers of more are dropped. */
+/** Answers of further hosts are dropped, because strangers can register endpoints at any number of hosts. */
 const maxOrigins = 1024;
 
 type Tally = Record<SingleAnswer, number> & {
-  /** Keyed by endpoint: the subscription if it is gone, `undefined` if it was accepted since. */
+  /** By endpoint: the subscription if it is gone, `undefined` if it was accepted since. */
   readonly latest: Map<string, Subscription | undefined>;
 };
 

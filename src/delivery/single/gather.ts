@@ -1,13 +1,13 @@
-// Takes single messages of one turn of the event loop together, because encrypting several costs less than each by itself. None waits
-// longer than the turn, unless there are very many.
+// Gathers the single messages of one turn of the event loop, because encrypting several together is cheaper. No
+// message waits longer than the turn, unless there are very many.
 
 export interface Gathering<Item> {
   add(item: Item): void;
-  /** Takes what is waiting at once. */
+  /** Takes everything that is waiting, at once. */
   flush(): void;
 }
 
-/** More would block the event loop: these take a millisecond or two. */
+/** This many take a millisecond or two. More would block the event loop. */
 const maxTaken = 64;
 
 /** @param take gets 1 to 64 items, in the order in which they were added */

@@ -1,21 +1,21 @@
-// The reader of a single message, from the caller and the store.
+// Finds the reader of a single message, from the caller or the store.
 import { checkData, checkLanguage, type PersonData } from '../../audience/reader-facts.ts';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
 import type { PushOptions } from '../../protocol/request.ts';
 import type { MessageReader } from '../../protocol/message/encode-payload.ts';
 import type { Store } from '../../store/store.ts';
 
-/** How a single message is delivered, and to whom. */
+/** How to deliver a single message, and facts about its reader. */
 export interface SendOptions extends PushOptions {
   /** Default: what the store knows about the subscription's reader, if there is a store. */
   readonly reader?: GivenReader | undefined;
 }
 
-/** Who reads a message with `texts` or `placeholders`. Takes precedence over the store. */
+/** The reader of a message with `texts` or `placeholders`. Takes precedence over the store. */
 export interface GivenReader {
   /** A BCP 47 tag, such as `de-AT`. */
   readonly language?: string | undefined;
-  /** The values of placeholders. */
+  /** Values of placeholders. */
   readonly data?: PersonData | undefined;
 }
 
@@ -31,13 +31,13 @@ export function checkReader(reader: GivenReader): MessageReader {
   return { language: language && checkLanguage(language, '/reader/language'), data };
 }
 
-/** @param store if there is one; nothing is known about the reader of a subscription that it does not have */
+/** @param store if there is one. If it does not have the subscription, nothing is known about the reader. */
 export async function findReader(
   given: MessageReader,
   endpoint: string,
   store: Pick<Store, 'subscriptions' | 'readers'> | undefined,
 ): Promise<MessageReader> {
-  // by its endpoint: a caller's object may have its own id
+  // look it up by endpoint, because a caller's object may have an id of its own
   const row = await store?.subscriptions.findByEndpoint(endpoint);
   const known = row && (await store!.readers.factsOf([row])).get(row.id);
   return { language: given.language ?? known?.language, data: { ...known?.data, ...given.data } };

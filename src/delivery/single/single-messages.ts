@@ -1,5 +1,5 @@
-// Sends single messages on the same path as broadcasts, and reports the push services' answers to the store. Loaded with the first single
-// message: broadcasts delivered by threads do not need it.
+// Sends single messages on the same path as broadcasts, and stores the push services' answers. Loaded with the first
+// single message, because broadcasts that threads deliver do not need it.
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { createEndpointPolicy, unlistedLimits } from '../../protocol/endpoint-policy.ts';
@@ -72,12 +72,12 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
     }
   });
 
-  /** The recipient with its key, if that must be looked up; usually `undefined`. */
+  /** Looks up the recipient's key if necessary; usually returns `undefined`. */
   const completeKey = (recipient: Addressee): Promise<Addressee> | undefined => {
     const { vapidPublicKey: named } = recipient;
     if (named === undefined ? !hasOtherKeys : path.destinations.hasKey(named)) return undefined;
     return track(async () => {
-      // the store knows a subscription's key if the caller does not name it
+      // if the caller does not give a subscription's key, the store may know it
       const stored = named === undefined && (await store?.subscriptions.findByEndpoint(recipient.endpoint));
       const completed = { ...recipient, vapidPublicKey: stored ? stored.vapidPublicKey : named };
       await path.destinations.loadKeys([completed]);
@@ -136,7 +136,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
     },
 
     async close() {
-      // the reader of a message is looked up after its key
+      // a message's reader is looked up after its key
       while (lookups.size > 0) await Promise.allSettled(lookups);
       turn.flush();
       await path.close();
@@ -146,7 +146,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
   };
 }
 
-/** Messages that are all refused never need encryption. */
+/** Loads the encryption when it is first needed. If all messages are refused, that is never. */
 function loadWhenNeeded(fastest: EncryptionMethod | undefined): EncryptBatch {
   let encryptBatch: EncryptBatch | undefined;
   return (messages) => {
@@ -162,7 +162,7 @@ function connectAndAnswerMs(options: TransportOptions): number {
   return Math.min(sumMs, maxTimeoutMs);
 }
 
-/** Its id, if it comes from a store. */
+/** Returns the subscription's id, if it comes from a store. */
 const storedIdOf = (input: SubscriptionInput & { readonly id?: unknown }): number | undefined =>
   typeof input.id === 'number' ? input.id : undefined;
 
@@ -193,15 +193,15 @@ function toSendResult(result: Result): SendResult {
   }
 }
 
-// Keeps single messages to unlisted push services within their rate, in this process; broadcasts share theirs in the store
-// (rate-limits.ts).
+// Keeps single messages to unlisted push services within their rate, in this process only. Broadcasts share a rate in
+// the store (rate-limits.ts).
 
 /** Beyond this many, push services that got no message for a second are forgotten. */
 const maxRemembered = 1024;
 
 export class SingleMessageRates {
   readonly #rates: MaxRates;
-  /** When each may get its next message; a second's worth may be saved up. */
+  /** When each push service may get its next message. Up to a second's worth may be saved up. */
   readonly #nextAtMs = new Map<string, number>();
 
   constructor(rates: MaxRates) {

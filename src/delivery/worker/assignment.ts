@@ -1,12 +1,13 @@
-// The rows that a worker works on under one lease: a slice that it reads, or retries.
+// The rows that a worker has under one lease: a slice that it reads, or rows to retry.
 //
-//   READING  rows of the slice are still to be read
-//   READ     all are; once they are settled, the cursor goes to the end of the slice
-//   STOPPED  no more are taken: those that were not sent are left before the cursor, for the next holder
+//   READING  some rows of the slice have not been read yet
+//   READ     all have; once they are settled, the cursor moves to the end of the slice
+//   STOPPED  no more rows are taken; the cursor does not pass unsent rows, so the next holder reads them again
 //
-// Rows of a slice are in the page in the order of their positions, and the cursor moves over those at its head that
-// are settled. A row that others wait for is detached: stored by itself, so that the cursor can pass it. Retries are
-// stored by themselves already, and so detached from the start.
+// The *page* has the rows taken from a slice, in the order of their positions. The *cursor* is the position up to
+// which all rows are settled, and moves over settled rows at the head of the page. A row that delays others is
+// *detached*: it is stored individually, so that the cursor can pass it. Retries are stored individually already, so
+// they are always detached.
 import assert from 'node:assert/strict';
 import type { PushOptions } from '../../protocol/request.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
@@ -20,7 +21,7 @@ import { toDetached, type Row } from './record.ts';
 import type { Tries } from '../settings/retry-policy.ts';
 import { createRowPayloads, type DataOfRows, type RowPayloads } from './row-payloads.ts';
 
-/** A row between being taken and being committed. */
+/** A row from the time it is taken until it is committed. */
 export interface AssignedRow extends Row {
   readonly assignment: Assignment;
   readonly payload: Uint8Array;
@@ -29,7 +30,7 @@ export interface AssignedRow extends Row {
   /** By the monotonic clock. */
   readonly takenAtMs: number;
   readonly isReturning: boolean;
-  /** Set once it is posted. */
+  /** Set when the row is posted. */
   sending: Sending | undefined;
   sentAtMs: number;
   isDetached: boolean;
@@ -39,7 +40,7 @@ export interface AssignedRow extends Row {
 /** Rows that are ready to be committed. */
 export interface CommitPart {
   readonly rows: readonly RowResult[];
-  /** The previous and the new cursor; absent if the rows were detached. */
+  /** The previous and the new cursor; absent for detached rows. */
   readonly cursors?: Omit<PageOfSlice, 'number'>;
 }
 
@@ -51,15 +52,15 @@ export class Assignment {
   /** Absent for retries. */
   readonly slice: SliceLease | undefined;
   readonly areProbes: boolean;
-  /** The commit in progress; the next one waits for it, so that the cursor only moves forward. */
+  /** The commit in progress. The next one waits for it, so that the cursor only moves forward. */
   committed: Promise<void> | undefined;
   #mode: Mode;
   #isStopped = false;
   #cursor = 0;
-  /** The first of the slice's members behind the cursor, if it has any. */
+  /** Index of the first listed member that the cursor has not passed, if the slice has a list. */
   #nextMember = 0;
   #readPosition = 0;
-  /** Read and not yet taken, from `#nextUnsent` on. */
+  /** Rows that were read; those from `#nextUnsent` on have not been taken. */
   #unsent: readonly (Recipient | RetryRow)[];
   #nextUnsent = 0;
   #page: AssignedRow[] = [];
@@ -74,7 +75,7 @@ export class Assignment {
   readonly #quietEnd: ReturnType<typeof createQuietTimes>;
   #data: DataOfRows;
 
-  /** @param data of the readers of retries */
+  /** @param data of the readers, for retries */
   constructor(
     source: SliceLease | RetryLease,
     payloads: RowPayloads = createRowPayloads(source.broadcast),
@@ -108,7 +109,7 @@ export class Assignment {
     return this.#unsent.length - this.#nextUnsent;
   }
 
-  /** Rows of the slice that are taken and not yet behind the cursor. */
+  /** Number of taken rows of the slice that the cursor has not passed. */
   get pageRows(): number {
     return this.#page.length - this.#pageStart;
   }
@@ -117,7 +118,7 @@ export class Assignment {
     return this.#detached.size + (this.slice === undefined ? this.unsentRows : 0);
   }
 
-  /** Rows that are taken and not known to be stored: a crash repeats them. */
+  /** Number of taken rows that are not known to be stored. A crash repeats them. */
   get uncommittedRows(): number {
     return this.#uncommittedRows;
   }
@@ -130,7 +131,7 @@ export class Assignment {
     return this.#readPosition;
   }
 
-  /** Everything that was taken is committed. */
+  /** True if everything that was taken is committed. */
   get isDone(): boolean {
     const open = this.unsentRows + this.pageRows + this.#detached.size + this.#settledDetached.length;
     return this.#mode !== 'READING' && open === 0 && !this.#isBeforeEnd;
@@ -140,18 +141,18 @@ export class Assignment {
     return this.#isStopped;
   }
 
-  /** Other workers will continue it. */
+  /** True if other workers will continue it. */
   get isUnfinished(): boolean {
     return this.#mode === 'STOPPED';
   }
 
-  /** Only removed rows are between the cursor and the end of the slice. */
+  /** True if only removed rows are between the cursor and the end of the slice. */
   get #isBeforeEnd(): boolean {
     const isPassed = this.#mode === 'READ' && this.unsentRows === 0 && this.pageRows === 0;
     return this.slice !== undefined && isPassed && this.#cursor < this.slice.throughPosition;
   }
 
-  /** Adds rows that were read, and whether they are the last. Has no effect if the assignment has been stopped. */
+  /** Adds rows that were read. `isLast`: the slice has no more. Does nothing if the assignment was stopped. */
   addRead(rows: readonly Recipient[], isLast: boolean, data: DataOfRows = {}): void {
     assert(this.#mode !== 'READ' && this.unsentRows === 0, 'rows are read only where some are left');
     if (this.#mode === 'STOPPED') return;
@@ -163,9 +164,9 @@ export class Assignment {
   }
 
   /**
-   * Takes the next row to be sent.
+   * Takes the next row to send.
    *
-   * @param destinationOf where a recipient's messages go
+   * @param destinationOf returns the destination of a recipient's messages
    * @param takenAtMs by the monotonic clock
    */
   takeRow(
@@ -229,7 +230,7 @@ export class Assignment {
     this.#nextUnsent = 0;
   }
 
-  /** The detached rows that are settled. */
+  /** Takes the detached rows that are settled. */
   takeDetached(): CommitPart | undefined {
     if (this.#settledDetached.length === 0) return undefined;
     const rows = this.#settledDetached;
@@ -238,9 +239,9 @@ export class Assignment {
   }
 
   /**
-   * The settled rows at the head of the page.
+   * Takes the settled rows at the head of the page.
    *
-   * @param mayDetach asked for each unsettled row that others wait for; it may settle the row
+   * @param mayDetach called for each unsettled row that delays others; may settle the row
    * @param leaseMs how long detached rows are leased
    */
   takePage(mayDetach: (row: AssignedRow) => boolean, leaseMs: number): CommitPart | undefined {
@@ -269,7 +270,7 @@ export class Assignment {
     return { rows, cursors: { fromCursor, cursor: this.#cursor, ...missing } };
   }
 
-  /** @returns how many members the cursor has newly passed; undefined if the slice has none */
+  /** @returns how many members the cursor has newly passed; undefined if the slice has no list */
   #passMembers(): number | undefined {
     const ids = this.slice?.members?.ids;
     if (ids === undefined) return undefined;
@@ -281,13 +282,13 @@ export class Assignment {
 
 const noPayload = new Uint8Array();
 
-/** When a row that was not tried yet expires; readers in other time zones get it at other times. */
+/** When an untried row expires. Readers in other time zones may get the message at other times. */
 const expiryOf = (broadcast: Broadcast, reader: SliceLease['reader']): number =>
   hasReaderTimes(broadcast)
     ? createReaderTimes(broadcast)(reader?.timeZone).expiresAtMs
     : broadcast.expiresAtMs;
 
-/** The TTL that is left, in seconds. It counts from the first attempt. */
+/** The remaining TTL in seconds. It counts from the first attempt. */
 function ttlLeft({ expiresAtMs }: Tries, nowMs: number): number {
   return Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
 }

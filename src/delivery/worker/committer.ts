@@ -1,5 +1,5 @@
-// Commits the results of a worker's rows to the ledger, renews its leases, and gives them back. A commit of an assignment waits for the one
-// before, so that its cursor only moves forward.
+// Commits the results of a worker's rows to the ledger, renews its leases, and gives them back. Commits of one
+// assignment wait for each other, so that its cursor only moves forward.
 import type { RowResult } from '../../store/ledger.ts';
 import type { Clock } from '../../transport/clock.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
@@ -14,7 +14,7 @@ export interface CommitterParts extends Pick<
   readonly figures?: Figures | undefined;
   readonly messageLog?: MessageLog | undefined;
   readonly clock: Pick<Clock, 'monotonicNow'>;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
 }
 
@@ -26,7 +26,7 @@ export class Committer {
   #uncommittedResults = 0;
   #uncommittedOthers = 0;
 
-  /** @param onCommit called after each commit, even a failed one */
+  /** @param onCommit called after each commit, even if it failed */
   constructor(parts: CommitterParts, workload: Workload, onCommit: () => void) {
     this.#parts = parts;
     this.#workload = workload;
@@ -37,7 +37,7 @@ export class Committer {
     return this.#fault !== undefined;
   }
 
-  /** There are enough results for a commit. */
+  /** True if there are enough results for a commit. */
   get isDue(): boolean {
     const { commitRows, commitOtherRows } = this.#parts.settings;
     return this.#uncommittedResults >= commitRows || this.#uncommittedOthers >= commitOtherRows;
@@ -48,7 +48,7 @@ export class Committer {
     if (result !== 'accepted') this.#uncommittedOthers += 1;
   }
 
-  /** @throws what the store has thrown */
+  /** @throws the store's error, if there was one */
   throwFault(): void {
     if (this.#fault !== undefined) throw this.#fault.cause;
   }
@@ -68,7 +68,7 @@ export class Committer {
     }
   }
 
-  /** Commits what there is, detaches rows without an answer, and gives every lease back. */
+  /** Commits all results, detaches rows without an answer, and gives every lease back. */
   async releaseAll(): Promise<void> {
     for (const assignment of this.#workload.assignments) {
       await assignment.committed;
@@ -79,9 +79,10 @@ export class Committer {
   }
 
   /**
-   * Rows without an answer may stay in their page until it is late. One push service may use only as much of the room for detached rows as
-   * is still free, so that some is left for others whose answers are late. One that is silent gets no further rows: its rows are detached
-   * in any case, so that the cursor can pass them.
+   * Decides whether a row may be detached. Without an answer, it may stay in its page until it is late. A push
+   * service may use only as much of the room for detached rows as is still free, so that others with late answers get
+   * some too. Rows of a silent push service are always detached, so that the cursor can pass them; it gets no further
+   * rows.
    */
   readonly #mayDetach = (row: AssignedRow): boolean => {
     const { maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
@@ -94,7 +95,7 @@ export class Committer {
     return true;
   };
 
-  /** Stores the part of the assignment that is ready, if there is any. */
+  /** Stores the results of the assignment that are ready, if there are any. */
   async #commit(assignment: Assignment, mayDetach: (row: AssignedRow) => boolean): Promise<void> {
     const page = assignment.takePage(mayDetach, this.#parts.settings.leaseMs);
     const detached = assignment.takeDetached();
@@ -103,15 +104,16 @@ export class Committer {
     await assignment.committed;
   }
 
-  /** Reports a fault by `throwFault` alone. */
+  /** Stores results. A fault is reported only by `throwFault`. */
   async #storeAll(assignment: Assignment, parts: readonly (CommitPart | undefined)[]): Promise<void> {
     try {
-      // one transaction, if the store batches requests that come together
+      // one transaction, if the store batches concurrent requests
       await Promise.all(parts.map((part) => part && this.#store(assignment, part)));
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {
       this.#fault ??= { cause };
-      // a later commit would move the cursor past the rows of this one; they are repeated when the lease runs out
+      // a later commit would move the cursor past these rows, so drop the assignment; they are repeated when the
+      // lease expires
       this.#workload.assignments.delete(assignment);
     } finally {
       assignment.committed = undefined;
@@ -133,7 +135,7 @@ export class Committer {
     assignment.recordCommitted(rows);
     await destinations.storeDormant();
     if (messageLog !== undefined && !answer.isLeaseLost) logRows(messageLog, lease.broadcastId, rows);
-    // its page and its detached rows are logged separately
+    // page and detached rows are logged separately
     const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);
     figures?.recordCommit(now() - startedMs, isLeaseLost);
     destinations.setStates(answer.pushServices);

@@ -16,10 +16,10 @@ import { runWorker } from './worker.ts';
 const reportEveryMs = 1000;
 
 export interface WorkerOptions {
-  /** Works only on this broadcast, and ends with it. */
+  /** If set, works only on this broadcast, and ends with it. */
   readonly broadcastId?: number | undefined;
   readonly encrypt?: Encrypt | undefined;
-  /** Called with the reason why the accelerator is not used, if the broadcast is large enough to matter. */
+  /** Called with the reason if the accelerator is not used, and the broadcast is large enough for it to matter. */
   readonly onWarning: (warning: string) => void;
   readonly onFigures?: OnFigures | undefined;
   readonly messageLog?: MessageLog | undefined;
@@ -94,18 +94,18 @@ export function createWorker(
   };
 }
 
-// A store for workers that waits while its disk is full: a worker's writes are made once there is room, and until then it takes no new
-// work. It keeps what it has sent, so nothing is repeated.
+// Wraps a store so that workers wait while its disk is full. Writes are made when there is space again; until then,
+// the worker takes no new work. It keeps its results, so nothing is repeated.
 
 export const tryAgainAfterMs = 1000;
 
 export interface WaitOptions {
   readonly clock: Pick<Clock, 'startTimer'>;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
-  /** Called once when it begins to wait, and once when it continues. */
+  /** Called once when the wait begins, and once when it ends. */
   readonly onWarning: (warning: string) => void;
-  /** Ends the wait; the pending write is thrown. */
+  /** Ends the wait. The pending write then throws. */
   readonly signal: AbortSignal;
 }
 
@@ -164,5 +164,8 @@ function pause({ startTimer }: Pick<Clock, 'startTimer'>, signal: AbortSignal): 
   });
 }
 
-/** All threads usually meet it in the same minute, so equal warnings are reported once. */
+/**
+ * Formats the time to the minute. Threads usually notice a full disk in the same minute, so their warnings are equal
+ * and reported once.
+ */
 const minute = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 16)}Z`;

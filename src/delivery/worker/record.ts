@@ -1,5 +1,5 @@
-// Last step of a message's path, for rows of broadcasts: turns the result into what the ledger stores. A row is settled, or stored to be
-// retried.
+// Last step of a message's path, for rows of broadcasts: turns the result into what the ledger stores. The row is
+// then settled, or will be retried.
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
 import type { RowRecord, RowResult, Suspension } from '../../store/ledger.ts';
@@ -22,9 +22,9 @@ export interface Row {
   readonly recipient: Recipient;
   readonly broadcast: Broadcast;
   readonly destination: Destination;
-  /** Before this attempt. */
+  /** The tries before this attempt. */
   readonly tries: Tries;
-  /** What a refusal of our token or key by the row's push service means. */
+  /** What it means if the row's push service refuses our token or key. */
   readonly ifRefused: IfRefused;
   /** 0 if it was not posted. */
   readonly sentAtMs: number;
@@ -32,17 +32,18 @@ export interface Row {
 
 export interface RecordSettings {
   readonly retryPolicy: RetryPolicy;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
-  /** 0 to below 1; spreads retries. */
+  /** Returns numbers from 0 up to but excluding 1, to spread retries. */
   readonly random: () => number;
-  /** In how many milliseconds a row comes back if nothing can be sent to its push service for `waitMs`. */
+  /** Returns in how many milliseconds a row comes back if nothing can be sent to its push service for `waitMs`. */
   readonly hold: (row: Row, waitMs: number) => number;
 }
 
 /**
- * Rows of a stranger's host hold their broadcast open for a few tries and minutes. Then they wait outside its end, longer each time, so that
- * they cost little.
+ * Turns a result into what the ledger stores. A row for an unlisted host keeps its broadcast from ending only for a
+ * few tries and minutes. After that it waits *outside*: the broadcast may end without it, and its waits grow so that
+ * it costs little.
  */
 export function toRowResult(row: Row, result: Result, settings: RecordSettings): RowResult {
   const { tries, broadcast, destination } = row;
@@ -55,7 +56,7 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
   const goneMs = nowMs - broadcast.startAtMs;
   const isOutside =
     retry.isOutside === true ||
-    // suspended rows are not looked at again until their push service accepts messages
+    // a suspended row is not read again until its push service accepts messages
     rowResult.suspension !== undefined ||
     retry.attempts + retry.deferrals >= strangerTries ||
     goneMs + retry.delayMs > strangerHoldsMs;
@@ -65,7 +66,7 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
   return { ...rowResult, retry: { ...retry, isOutside, delayMs } };
 }
 
-/** What its host has no part in. */
+/** Results that its host has not caused. */
 const ofOurs: ReadonlySet<Result['kind']> = new Set(['quiet', 'waits']);
 
 function toOwnResult(row: Row, result: Result, settings: RecordSettings): RowResult {
@@ -111,21 +112,21 @@ const expiredUnsent = {
   detail: 'messages expired before any of it was sent: nobody delivered it in time, or the clock is ahead',
 } as const;
 
-/** About a minute. */
+/** These tries take about a minute. */
 const strangerTries = 5;
 
-/** Enough for 6,000 messages to a host that takes them. */
+/** Enough for 6,000 messages to a host that accepts them. */
 const strangerHoldsMs = 10 * 60 * 1000;
 const longestWaitOutsideMs = 6 * 60 * 60 * 1000;
 
-/** Whether its broadcast expired before the row was tried. */
+/** True if the broadcast expired before this row was tried and before anything else of it was sent. */
 const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): boolean =>
   tries.isOutside !== true &&
   tries.attempts + tries.deferrals === 0 &&
   now() >= broadcast.expiresAtMs &&
   broadcast.origins.every(({ attempts }) => attempts === 0);
 
-/** The row is stored on its own, under the lease, until its answer comes. */
+/** Stores the row individually, under the lease, until its answer comes. */
 export function toDetached(row: Row, leaseMs: number): RowResult {
   return { ...unsent(row), result: 'detached', retry: { ...row.tries, delayMs: leaseMs } };
 }
@@ -163,7 +164,7 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
 
 type Rejected = Extract<Outcome, { kind: 'rejected' }>;
 
-/** A stranger's host is retried: the address of its name may be the resolver's fault. */
+/** Retries a host named by a stranger, because the resolver may have given a wrong address. */
 function toBlocked(row: Row, attempted: RowResult, outcome: Rejected, settings: RecordSettings): RowResult {
   const isFirst = row.tries.attempts === 0;
   const blocked = isFirst ? { ...attempted, alarm: toAlarm(row, outcome) } : attempted;
@@ -171,7 +172,7 @@ function toBlocked(row: Row, attempted: RowResult, outcome: Rejected, settings: 
   return retried.result === 'exhausted' ? blocked : retried;
 }
 
-/** A refusal of token or key says nothing final about the row. */
+/** Retries the row after a refusal of our token or key, which is not final. */
 function toVapidRefused(
   row: Row,
   attempted: RowResult,
@@ -203,7 +204,10 @@ function withRetry(
   return toRetried(attempted, retryAfterAttempt(retryPolicy, tries, afterMs, now(), random()));
 }
 
-/** Nothing can be sent to its push service: the row waits with the others until it expires, and this counts as no attempt. */
+/**
+ * Holds the row because nothing can be sent to its push service. It waits with the others until it expires. No
+ * attempt is counted.
+ */
 function toHeld(
   row: Row,
   { reason, detail = '', afterMs, isTold }: Hindrance,
@@ -218,20 +222,20 @@ function toHeld(
   return { ...unsentRow, result: 'retry', retry: { ...row.tries, deferrals, delayMs } };
 }
 
-/** What keeps everything from being sent to a push service. */
+/** An obstacle that prevents all sending to a push service. */
 interface Hindrance {
   readonly reason: string | undefined;
   readonly detail?: string | undefined;
-  /** The shortest delay. */
+  /** The minimum delay. */
   readonly afterMs: number;
-  /** Whether to raise an alarm, once for each row. */
+  /** Whether to raise an alarm, once per row. */
   readonly isTold: boolean;
 }
 
-/** The `deferrals` of a held row whose alarm was raised; 1 for other held rows. */
+/** The number of `deferrals` of a held row after its alarm was raised. Other held rows have 1. */
 const heldAndTold = 2;
 
-/** For an unlisted push service. */
+/** Defers a row for an unlisted push service. */
 function toDeferred(
   row: Row,
   { afterMs, obstacle: reason, detail }: Extract<Result, { kind: 'deferred' }>,
@@ -246,8 +250,8 @@ function toDeferred(
 }
 
 /**
- * A host that a stranger has named and that has never accepted a message becomes dormant after some tries, but only while known and listed
- * push services accept messages. Its subscriptions stay.
+ * True if the host becomes dormant: a stranger named it, it has never accepted a message in several tries, and known
+ * or listed push services accept messages meanwhile. Its subscriptions stay.
  */
 const isGivenUp = (
   { destination }: Row,
@@ -258,7 +262,7 @@ const isGivenUp = (
   (reason === undefined || ofHost.has(reason)) &&
   destination.isSilentStranger();
 
-/** Its host becomes dormant: the row waits until the host is woken (`store/unlisted-push-services.ts`), or for a day. */
+/** Makes the host dormant. The row waits until the host is woken (`store/unlisted-push-services.ts`), or for a day. */
 function toParked(row: Row, result: Omit<RowResult, 'result'>, { now }: RecordSettings): RowResult {
   row.destination.setDormant();
   const leftMs = row.tries.expiresAtMs - now();
@@ -269,15 +273,15 @@ function toParked(row: Row, result: Omit<RowResult, 'result'>, { now }: RecordSe
 
 const parkedMs = 24 * 60 * 60 * 1000;
 
-/** Faults of one host, not of this machine. */
+/** Faults of a single host, not of this machine. */
 const ofHost: ReadonlySet<string> = new Set(['connection', 'protocol-error', 'address-blocked']);
 
-/** All unlisted hosts share one alarm for each reason, because there may be any number of them. */
+/** All unlisted hosts share one alarm per reason, because there may be any number of them. */
 const alarmPlaceOf = ({ destination }: Row) => destination.isUnlisted && ({ origin: '' } as const);
 
 /**
- * Nothing was sent, and the obstacle says nothing about the message. Any worker retries it, later each time, so that one that cannot send
- * it has little to do. This counts as no attempt, and only the TTL ends it.
+ * Retries a row that was not sent for a reason unrelated to the message. Any worker may send it. The waits grow, so
+ * that a worker that cannot send it has little to do. No attempt is counted, and only the TTL ends the row.
  */
 function toWaiting(
   row: Row,
@@ -294,7 +298,7 @@ function toWaiting(
   return toRetried(waiting, retryWhenMended(retryPolicy, tries, 0, now(), random()));
 }
 
-/** The transport itself reports transient faults if they last. */
+/** False for transient faults, which the transport reports itself if they last. */
 const isToldAtOnce = (reason: string): boolean => reason !== 'connection' && reason !== 'protocol-error';
 
 function toSuspended(row: Row, { random }: RecordSettings): RowResult {
@@ -306,19 +310,19 @@ function toSuspended(row: Row, { random }: RecordSettings): RowResult {
   };
 }
 
-/** Rows not refused yet are drawn first: among many that are refused for good, they would be drawn late. */
+/** Selects rows that were not refused yet first: they would wait long among many that are refused for good. */
 const toSuspension = ({ destination }: Row, wasRefused: boolean, random: () => number): Suspension => ({
   vapidPublicKey: destination.vapidPublicKey,
   drawOrder: Math.floor(((wasRefused ? 1 : 0) + random()) * (drawOrderEnd / 2)),
 });
 
-/** Postpones a row to a time of its own, without spreading, since nothing has failed. */
+/** Postpones a row to a given time, without jitter, because nothing has failed. */
 function toPostponed(row: Row, delayMs: number, { now }: RecordSettings): RowResult {
   if (now() + delayMs >= row.tries.expiresAtMs) return { ...unsent(row), result: 'expired' };
   return { ...unsent(row), result: 'retry', retry: { ...row.tries, delayMs } };
 }
 
-/** Retried, unless it has expired or has no tries left. */
+/** Retries the row, unless it has expired or has no tries left. */
 const toRetried = (row: Omit<RowResult, 'result'>, retry: ReturnType<typeof retryAfterAttempt>): RowResult =>
   typeof retry === 'string' ? { ...row, result: retry } : { ...row, result: 'retry', retry };
 
@@ -340,7 +344,7 @@ const toAlarm = (row: Row, { reason, detail = '' }: Pick<Rejected, 'reason' | 'd
   detail,
 });
 
-/** A message is kept for its TTL from the first attempt, and never longer than its broadcast. */
+/** A message is kept for its TTL, counted from the first attempt, but never longer than its broadcast. */
 function expiryOf({ broadcast, tries, sentAtMs }: Row): number {
   if (tries.attempts > 0) return tries.expiresAtMs;
   return Math.min(broadcast.expiresAtMs, sentAtMs + broadcast.ttlSeconds * 1000);

@@ -1,5 +1,5 @@
-// The payload of each row of a broadcast: the text in its reader's language, with the reader's data instead of placeholders, and its own
-// receipt token. Texts are read once for each broadcast and worker.
+// Makes the payload of each row of a broadcast: the text in its reader's language, with the reader's data in place of
+// placeholders, and its own receipt token. A worker reads the texts of each broadcast once.
 import type { PersonData } from '../../audience/reader-facts.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createReceiptPayloads, createReceiptTokens } from '../../protocol/message/receipt-token.ts';
@@ -8,21 +8,24 @@ import type { Broadcast, BroadcastStore, Recipient } from '../../store/broadcast
 import type { ReaderStore } from '../../store/readers.ts';
 import type { NotSendable } from '../limits/not-sent.ts';
 
-/** The parts of the store about readers. */
+/** The roles of the store that know readers. */
 export interface ReaderParts {
   readonly broadcasts: Pick<BroadcastStore, 'texts'>;
   readonly readers: Pick<ReaderStore, 'dataOf'>;
 }
 
-/** Keyed by subscription id. */
+/** By subscription id. */
 export type DataOfRows = Readonly<Record<number, PersonData>>;
 
 export type PayloadOf = (recipient: Recipient, data: DataOfRows) => Uint8Array | NotSendable;
 
-/** @returns makes the payload of a row, by the language of its text; undefined for the message's own */
+/**
+ * @param language of the row's text; undefined for the message's own text
+ * @returns a function that makes the payload of a row
+ */
 export type RowPayloads = (language: string | undefined) => PayloadOf;
 
-/** How many broadcasts' texts a worker keeps. */
+/** Number of broadcasts whose texts a worker keeps. */
 const keptBroadcasts = 32;
 
 export class PayloadSource {
@@ -36,7 +39,7 @@ export class PayloadSource {
   }
 
   async of(broadcast: Broadcast): Promise<RowPayloads> {
-    // after a restore, a lost broadcast's id may belong to another one
+    // after a restore, the id of a lost broadcast may belong to another one
     const key = `${broadcast.id} ${broadcast.createdAtMs}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
@@ -48,7 +51,7 @@ export class PayloadSource {
     return payloads;
   }
 
-  /** One query for a page of rows, if the broadcast has placeholders. */
+  /** Reads the data for a page of rows with one query, if the broadcast has placeholders. */
   async dataOf({ hasPlaceholders = false }: Broadcast, rows: readonly Recipient[]): Promise<DataOfRows> {
     if (!hasPlaceholders) return noData;
     const stored = rows.flatMap(({ subscriptionId: id, endpoint }) =>

@@ -1,4 +1,4 @@
-// Runs workers on a store: in threads if there is much to do, otherwise in this one.
+// Runs workers on a store: in threads if there is much to do, otherwise in this thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../../store/store.ts';
 import type { GroupedOptions } from '../settings/sender-options.ts';
@@ -10,15 +10,15 @@ export interface RunWorkersOptions extends GroupedOptions {
 }
 
 export interface WorkRange {
-  /** Without it, every broadcast. */
+  /** Default: every broadcast. */
   readonly broadcastId?: number | undefined;
-  /** Number of rows to send to, if known. */
+  /** Number of rows to send, if known. */
   readonly rows?: number | undefined;
 }
 
 export type RunWorkers = (range: WorkRange, signal: AbortSignal) => Promise<void>;
 
-/** @throws {DeskbellError} ERR_CONFIGURATION for threads together with functions that they cannot be given */
+/** @throws {DeskbellError} ERR_CONFIGURATION if there are threads, and functions that cannot be passed to them */
 export function createRunWorkers({
   store,
   threads,
@@ -64,7 +64,7 @@ const threadFileMissing =
   'Messages are sent in the main thread and encrypted with Node\'s builtins, since the files of "deskbell" are not beside its ' +
   'code, as in a bundle: declare "deskbell" external (docs/sending.md#in-bundles-and-frameworks).';
 
-/** All threads report the same. */
+/** Reports equal warnings of several threads once. */
 function onceEach(onWarning: (warning: string) => void): (warning: string) => void {
   const reported = new Set<string>();
   return (warning) => {
@@ -74,7 +74,8 @@ function onceEach(onWarning: (warning: string) => void): (warning: string) => vo
   };
 }
 
-// Restarts work after faults that pass: a full disk, a database that is away. What was not committed is taken up again.
+// Restarts work after temporary faults, such as a full disk or an unavailable database. Work that was not committed
+// is repeated.
 
 const firstPauseMs = 1000;
 const maxPauseMs = 60_000;
@@ -89,8 +90,8 @@ export interface RestartOptions {
 }
 
 /**
- * Restarts the work whenever it ends, until `stopped` is aborted. After a fault it waits for a second, doubled each time up to a minute;
- * once the work has lasted a minute, for a second again.
+ * Restarts the work whenever it ends, until `stopped` is aborted. After a fault it waits for a second, then twice as
+ * long each time, up to a minute. Once the work has lasted a minute, the wait is a second again.
  */
 export async function restartAfterFaults(
   work: () => Promise<void>,

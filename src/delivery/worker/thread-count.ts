@@ -1,11 +1,11 @@
-// How many threads deliver: what the options allow, and what is worthwhile for the number of rows.
+// Decides how many threads deliver, from the options and the number of rows.
 import { availableParallelism } from 'node:os';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 /**
- * @param options of a sender: functions among them cannot be given to a thread
- * @returns one per core where `threads` is not given; 0 means no further thread
- * @throws {DeskbellError} ERR_CONFIGURATION for threads together with functions
+ * @param options of a sender; functions among them cannot be passed to a thread
+ * @returns one per core if `threads` is not given; 0 means no further thread
+ * @throws {DeskbellError} ERR_CONFIGURATION if there are both threads and functions
  */
 export function resolveThreadCount(threads: number | undefined, options: object): number {
   const functions = Object.entries(options).flatMap(([name, value]) =>
@@ -19,10 +19,10 @@ export function resolveThreadCount(threads: number | undefined, options: object)
   );
 }
 
-/** What one thread does faster than another starts. */
+/** One thread delivers this many rows before another thread would have started. */
 const rowsForThread = 2000;
 
-/** @returns 0 if so few rows are delivered sooner without another thread */
+/** @returns 0 if this thread alone delivers the rows sooner */
 export function threadsFor(rows: number, maxThreads: number): number {
   return Math.min(maxThreads, Math.floor(rows / rowsForThread));
 }

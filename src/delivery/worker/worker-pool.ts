@@ -1,6 +1,7 @@
-// The heap of a delivery thread. V8's flags for heap sizes, which people set in NODE_OPTIONS for the whole process, override the limits of
-// a thread: with `--max-semi-space-size=32` its young generation is larger than its old one may grow, V8 marks the old one without end, and
-// a message takes twice as much processor time; with `--max-old-space-size` garbage piles up.
+// Sets the heap of a delivery thread. V8's heap flags, which people set in NODE_OPTIONS for the whole process,
+// override the limits of a thread. With `--max-semi-space-size=32`, its young generation is larger than its old one
+// may grow, so V8 constantly marks the old one, and a message takes twice as much CPU time. With
+// `--max-old-space-size`, garbage piles up.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,24 +12,24 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { WorkerOptions } from './create-worker.ts';
 import type { ThreadReport, WorkerThreadData } from './worker-thread.ts';
 
-// a worker uses about 25 MB; without a limit V8 lets garbage pile up to many times that
+// a worker uses about 25 MB; without a limit, V8 lets garbage grow to many times that
 const resourceLimits = { maxYoungGenerationSizeMb: 18, maxOldGenerationSizeMb: 64 };
 
 /**
- * A row lives for about 30 ms. While a thread warms up, that is longer than the young generation lasts, and V8 concludes that rows are
- * long-lived: each then costs its share of collecting the old generation, 3 % in all.
+ * A row lives for about 30 ms. While a thread warms up, that is longer than the young generation lasts, so V8
+ * concludes that rows live long. Collecting them in the old generation then costs 3 % in all.
  */
 const pretenuringFlag = '--no-allocation-site-pretenuring';
 
 const sizeFlags = ['max-semi-space-size', 'min-semi-space-size', 'max-old-space-size', 'max-heap-size'];
 
-/** Threads that do not run yet. */
+/** Number of threads that do not run yet. */
 let starting = 0;
 
 /** Starts a thread with the heap limits of a delivery thread, whatever flags this process was started with. */
 export function startThread(file: string, options: ThreadOptions): Worker {
   setFlagsFromString(pretenuringFlag);
-  // V8 reads the flags when the thread makes its heap; later threads of the process get its own flags again
+  // V8 reads the flags when the thread makes its heap; afterwards the process gets its own flags back
   if (starting === 0) for (const flag of sizeFlags) setFlagsFromString(`--${flag}=0`);
   starting += 1;
   const thread = new Worker(file, { ...options, resourceLimits });
@@ -39,30 +40,34 @@ export function startThread(file: string, options: ThreadOptions): Worker {
     starting -= 1;
     if (starting === 0) for (const flag of sizeFlags) setFlagsFromString(`--${flag}=${sizeGiven(flag)}`);
   };
-  // if its heap cannot be made, it exits without having started
+  // if its heap cannot be made, the thread exits without ever being online
   return thread.once('online', onStarted).once('exit', onStarted);
 }
 
 /** The flag that the process was started with, in MB; 0 is V8's default. */
 function sizeGiven(flag: string): number {
   const given = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ').replaceAll('_', '-');
-  // a share of the memory, which Node has turned into a number: this thread's own limit takes precedence
+  // Node has turned this percentage into a number; the limit of this thread takes precedence
   const isShare = flag === 'max-old-space-size' && given.includes(`--${flag}-percentage`);
   if (isShare) return Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20);
   return Number([...given.matchAll(new RegExp(`--${flag}[= ](\\d+)`, 'g'))].at(-1)?.[1] ?? 0);
 }
 
-// Runs workers in threads, one per core, so that a broadcast is not limited to one core and does not hold up the rest of this process.
+// Runs workers in threads, one per core, so that a broadcast can use all cores and does not block the rest of this
+// process.
 
 const threadFile = fileURLToPath(new URL('./worker-thread.ts', import.meta.url));
 
-/** Whether the file that threads run exists. The bundle of an application has it only if the bundler was configured to include it. */
+/**
+ * True if the file that threads run exists. A bundled application has it only if the bundler was configured to
+ * include it.
+ */
 export const hasThreadFile = (): boolean => existsSync(threadFile);
 
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;
 
 /**
- * Runs `threads` workers until all have ended; when one fails, the others are stopped.
+ * Runs `threads` workers until all have ended. If one fails, the others are stopped.
  *
  * @throws {DeskbellError} the first fault of a worker
  */
@@ -82,7 +87,7 @@ export async function runWorkerThreads(
       throw error;
     }
   };
-  // Threads that start together slow each other down, and the first message would go out later.
+  // Threads that start together slow each other down, which would delay the first message.
   const firstIsReady = Promise.withResolvers<void>();
   const first = run(firstIsReady.resolve);
   await Promise.race([firstIsReady.promise, first.catch(() => {})]);

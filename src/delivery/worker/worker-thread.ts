@@ -1,5 +1,5 @@
-// A delivery thread: opens the store and runs one worker. Its parent posts `stop` to end it; it posts that it is ready, its warnings and
-// its fault, if any, and exits.
+// A delivery thread: opens the store and runs one worker. The parent posts `stop` to end it. The thread posts that it
+// is ready, its warnings, and its fault if there is one, and exits.
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { openStoreAt } from '../../store/open-store-at.ts';
@@ -17,7 +17,7 @@ export interface WorkerThreadData {
   readonly logs: MessageLog['of'] | undefined;
 }
 
-/** What a thread posts to its parent. An error itself would lose its class and code on the way. */
+/** What a thread posts to its parent. An `Error` would lose its class and code on the way. */
 export type ThreadReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'warning'; readonly text: string }
@@ -37,7 +37,7 @@ async function run(): Promise<void> {
   } catch (error) {
     post(toReport(error));
   } finally {
-    // without a listener the thread ends
+    // without a listener, the thread can end
     parentPort?.off('message', onStop);
   }
 }

@@ -1,10 +1,10 @@
-// One worker: takes slices and due retries from the work source, sends their rows, and commits what came of them. Any
-// number of workers in any number of threads and processes may work on the same broadcasts.
+// One worker: takes slices and due retries, sends their rows, and commits the results. Any number of workers in any
+// number of threads and processes may work on the same broadcasts.
 //
-//   WORKING  takes work, sends in batches, commits. Nothing to do → waits until something is due
-//   CUT OFF  no push service can be reached from here: it leaves the work to others, and looks now and then, with one batch,
-//            whether one can; its first rows reach it again within seconds. Rows whose time is over are settled at once
-//   STOPPING takes no more rows, waits a while for answers; what has none by then is given back, and may be repeated
+//   WORKING  takes work, sends in batches, commits. If there is nothing to do, waits until something is due
+//   CUT OFF  no push service can be reached from here, so it leaves the work to others. From time to time it tries one batch;
+//            the first rows come back to it within seconds. Expired rows are settled at once
+//   STOPPING takes no more rows and waits a while for answers. Rows without an answer are given back, and may be repeated
 //   STOPPED  everything is committed or given back
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock, Timer } from '../../transport/clock.ts';
@@ -31,7 +31,7 @@ export interface WorkerParts extends Omit<WorkloadParts & CommitterParts, 'desti
 /**
  * Works until the broadcast is over, paused or cancelled, or until `signal` is aborted.
  *
- * @throws what the store throws; any worker that continues repeats rows that were not committed
+ * @throws the store's error; another worker then repeats rows that were not committed
  */
 export function runWorker(parts: WorkerParts, signal: AbortSignal): Promise<void> {
   return new Worker(parts).run(signal);
@@ -43,18 +43,18 @@ class Worker {
   readonly #now: () => number;
   readonly #workload: Workload;
   readonly #committer: Committer;
-  /** Push services that rows wait for. */
+  /** Push services for which rows wait. */
   readonly #waitedFor = new Set<Destination>();
-  /** Push services that rows were taken for. */
+  /** Push services for which rows were taken. */
   readonly #known = new Set<Destination>();
-  /** Push services that rows were put aside for. */
+  /** Push services for which rows were put aside. */
   readonly #aside = new Set<Destination>();
   #aheadNotBeforeMs = 0;
   readonly #record: RecordSettings;
   #waiting = 0;
-  /** Posted and not answered. */
+  /** Number of rows that were posted but not answered. */
   #inFlight = 0;
-  /** While it is cut off. */
+  /** When to look again, while it is cut off. */
   #looksAgainAtMs = 0;
   #wake: () => void = noWake;
 
@@ -85,7 +85,7 @@ class Worker {
     }
   }
 
-  /** @returns false if there is nothing left to work for */
+  /** @returns false if no work is left */
   async #turn(signal: AbortSignal): Promise<boolean> {
     this.#committer.throwFault();
     if (this.#isWaitingForNetwork()) {
@@ -101,7 +101,7 @@ class Worker {
       return true;
     }
     if (this.#workload.assignments.size > 0) {
-      // while rows wait, each answer wakes it
+      // while rows wait, each answer wakes the worker
       if (this.#waiting === 0) this.#committer.commitAll();
       await this.#sleep(this.#settings.leaseRetriesEveryMs);
       return true;
@@ -121,11 +121,11 @@ class Worker {
     return this.#parts.path.isCutOff();
   }
 
-  /** Leaves what it has taken and not sent to others, for a while. */
+  /** Leaves the work that it has taken but not sent to others for a while. */
   #waitForNetwork(): void {
     this.#looksAgainAtMs = this.#parts.clock.monotonicNow() + this.#settings.lookWhileCutOffMs;
     for (const assignment of this.#workload.assignments) assignment.stop();
-    // every other batch has only untried rows: they may include a push service that can be reached
+    // every other batch has only untried rows, which may include a push service that can be reached
     this.#workload.leaveRetries(this.#now() + 1.5 * this.#settings.lookWhileCutOffMs);
   }
 
@@ -153,12 +153,12 @@ class Worker {
     if (!isOver && this.#parts.path.isCutOff()) this.#waitForNetwork();
   }
 
-  /** Only a few rows wait in memory, unless rows behind them may be sendable. */
+  /** True unless enough rows wait in memory. More are still taken if rows behind them may be sendable. */
   get #mayTake(): boolean {
     return this.#waiting < this.#settings.waitingRows || this.#known.size > this.#waitedFor.size;
   }
 
-  /** @returns false if there was none */
+  /** @returns false if there were none */
   #takeRows(nowMs: number): boolean {
     const takenAtMs = this.#parts.clock.monotonicNow();
     const rows = this.#workload.takeRows(nowMs, takenAtMs);
@@ -183,7 +183,7 @@ class Worker {
   }
 
   /**
-   * Adds waiting rows to a batch, as far as the pace of their push services permits.
+   * Adds waiting rows to a batch, as far as the pace of their push services allows.
    *
    * @returns true if rows were put aside
    */
@@ -191,7 +191,7 @@ class Worker {
     const { batchRows } = this.#settings;
     const { path, clock } = this.#parts;
     let isBusy = false;
-    // those that still have waiting rows are added again, behind the others
+    // a destination that still has waiting rows is added again, behind the others
     const destinations = Array.from(this.#waitedFor);
     for (const destination of destinations) {
       if (rows.length >= batchRows) break;
@@ -215,7 +215,7 @@ class Worker {
     return isBusy;
   }
 
-  /** Rows of a lost lease are another worker's; those of a paused broadcast are not sent now. */
+  /** False if the row's lease was lost, because another worker has it, or if its broadcast is paused. */
   #isWanted(row: AssignedRow): boolean {
     if (!this.#workload.assignments.has(row.assignment)) return false;
     if (!row.assignment.isStopped) return true;
@@ -246,7 +246,7 @@ class Worker {
     destination.gate.load.expectAside(nowMs);
   }
 
-  /** What may be sent early, because its push service answers and no row waits for it here. */
+  /** Rows that may be sent early, because their push service answers and no row waits for it here. */
   get #ahead(): RowsAhead | undefined {
     const nowMs = this.#parts.clock.monotonicNow();
     const wanting: Destination[] = [];
@@ -290,17 +290,17 @@ class Worker {
     const wasPosted = row.sending !== undefined;
     if (wasPosted) this.#recordAnswer(row, result);
     else if (row.isReturning) this.#recordReturn(row, result);
-    // another worker may continue at once what was stopped here
+    // another worker may continue at once with rows that were stopped here
     const isGivenBack = result.kind === 'deferred' && row.assignment.isStopped;
     const rowResult = toRowResult(row, isGivenBack ? atOnce : result, this.#record);
     row.assignment.settle(row, rowResult);
     this.#committer.countResult(rowResult);
-    // the other rows of the batch that is being sent have no result yet
+    // the other rows of the current batch have no result yet
     if (wasPosted && (this.#inFlight === 0 || this.#committer.isDue)) this.#committer.commitAll();
     if (wasPosted && this.#waiting > 0) this.#wake();
   };
 
-  /** Rows that come back without being sent must not loop. */
+  /** Records rows that come back without being sent, which must not loop. */
   #recordReturn({ destination: { gate } }: AssignedRow, { kind }: Result): void {
     const nowMs = this.#parts.clock.monotonicNow();
     if (nowMs >= this.#aheadNotBeforeMs) this.#aheadNotBeforeMs = nowMs + this.#settings.leaseAheadEveryMs;
@@ -327,7 +327,7 @@ class Worker {
     const { monotonicNow } = this.#parts.clock;
     const { assignments } = this.#workload;
     for (const assignment of assignments) assignment.stop();
-    // slow push services could not answer all of it in time, and what is not answered may be repeated
+    // slow push services could not answer all requests in time, and those without an answer may be repeated
     this.#parts.path.withdraw();
     const endMs = monotonicNow() + stopGraceMs;
     while (this.#inFlight > 0 && assignments.size > 0 && !this.#committer.hasFailed) {
@@ -340,7 +340,7 @@ class Worker {
     this.#committer.throwFault();
   }
 
-  /** Until something is committed, or there may be room for a waiting row; at most `ms`. */
+  /** Sleeps until something is committed or a waiting row may have room, at most `ms`. */
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#parts.clock.startTimer(resolve, ms, true);
@@ -357,7 +357,7 @@ const noWake = (): void => {};
 
 const atOnce = { kind: 'waits', afterMs: 0 } as const;
 
-/** True if nothing could be sent when the row was due before, and its push service is a listed one. */
+/** True if nothing could be sent when the row was due before, and its push service is listed. */
 const wasHeld = ({ isReturning, tries, destination }: AssignedRow): boolean =>
   isReturning && tries.deferrals > 0 && !destination.isUnlisted;
 

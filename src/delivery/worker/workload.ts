@@ -1,4 +1,4 @@
-// What a worker has to do: slices to read and rows to retry, each under a lease, within the limits of the settings.
+// The work of one worker: slices to read and rows to retry, each under a lease, within the limits of the settings.
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Leases } from '../../store/leases.ts';
@@ -18,7 +18,7 @@ export interface WorkloadParts {
   readonly onSlice: (broadcast: Broadcast) => void;
 }
 
-/** Rows that were put aside and are to be sent early. */
+/** Rows that were put aside and may be sent early. */
 export interface RowsAhead {
   readonly rows: number;
   readonly aheadMs: number;
@@ -37,12 +37,12 @@ export class Workload {
     this.#parts = parts;
   }
 
-  /** Rows of slices that are taken and not yet behind a cursor. */
+  /** Number of taken rows of slices that a cursor has not passed. */
   get #pageRows(): number {
     return this.#sum(({ pageRows }) => pageRows);
   }
 
-  /** Soon no more rows of slices can be taken. */
+  /** True if soon no more rows of slices can be taken. */
   get isCrowded(): boolean {
     return this.#pageRows > this.#parts.settings.maxPageRows / 2;
   }
@@ -66,7 +66,7 @@ export class Workload {
     return rows;
   }
 
-  /** Retries beyond the maximum could never be leased. */
+  /** Number of retries to lease at once. Retries beyond the maximum could never be leased. */
   get #retryLeaseRows(): number {
     const { maxRetryRows, retryLeaseRows, maxDetachedRows } = this.#parts.settings;
     return Math.min(retryLeaseRows, maxRetryRows, maxDetachedRows);
@@ -79,13 +79,13 @@ export class Workload {
     return retryRows + added <= maxRetryRows && this.detachedRows + added <= maxDetachedRows;
   }
 
-  /** There may be leases again: the next `replenish` looks for them. */
+  /** Makes the next `replenish` look for leases again, because there may be some. */
   lookAgain(): void {
     this.#leaseRetriesNotBeforeMs = 0;
     this.#leaseSliceNotBeforeMs = 0;
   }
 
-  /** Leases no retries until then, unless it has just leased none. */
+  /** Leases no retries until then, unless it leased none the last time. */
   leaveRetries(untilMs: number): void {
     this.#isLeavingRetries = !this.#isLeavingRetries;
     if (this.#isLeavingRetries) this.#leaseRetriesNotBeforeMs = untilMs;
@@ -121,7 +121,7 @@ export class Workload {
     const rows: AssignedRow[] = [];
     const batchRows = Math.min(settings.batchRows, maxUncommittedOf(settings) - this.#uncommittedRows);
     for (const assignment of this.assignments) {
-      // retries have room already
+      // retries already have their room
       const capacity = assignment.slice ? settings.maxPageRows - this.#pageRows : batchRows;
       const end = Math.min(batchRows, rows.length + capacity);
       while (rows.length < end) {
@@ -148,7 +148,7 @@ export class Workload {
     return assignment;
   }
 
-  /** @returns how many */
+  /** @returns the number of leased rows */
   async #leaseRetries(limit: number, aheadMs?: number): Promise<number> {
     const { leases, ledger, destinations, settings, payloads, broadcastId } = this.#parts;
     const lease = await leases.leaseRetries({ leaseMs: settings.leaseMs, limit, aheadMs, broadcastId });
