@@ -27,10 +27,7 @@ const mixedBatch = 19;
 
 /** Prefix of a fault that only rules out running eight key agreements at a time. */
 export const eightAtATime = 'eight at a time, ';
-/**
- * The smallest private keys and their negatives. 2 and the order minus 2 hit the exception that falls back to
- * OpenSSL.
- */
+/** The smallest private keys and their negatives. 2 and the order minus 2 hit the exception that falls back to OpenSSL. */
 const edgeKeys = [1n, 2n, 3n];
 /** SEC 2 §2.4.2: the order of the group. */
 const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;

@@ -78,9 +78,7 @@ export interface BroadcastRun {
   readonly broadcast: Broadcast;
   /** False if an earlier call with the same idempotency key created it. */
   readonly isNew: boolean;
-  /**
-   * Yields the progress about twice a second, including that of other processes, until this process stops delivering.
-   */
+  /** Yields the progress about twice a second, including that of other processes, until this process stops delivering. */
   progress(): AsyncIterable<Progress>;
   /** Resolves when this process stops delivering: the broadcast is over or paused, or `stop` was called. */
   readonly finished: Promise<Broadcast>;

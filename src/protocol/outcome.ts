@@ -44,10 +44,7 @@ export type RetryReason =
   | 'sender-fault'
   /** The answer violated HTTP. Set by the sender, never by `readResponse`. */
   | 'protocol-error'
-  /**
-   * Nothing was sent, because the push service must get no messages for a while. Set by the sender, never by
-   * `readResponse`.
-   */
+  /** Nothing was sent, because the push service must get no messages for a while. Set by the sender, never by `readResponse`. */
   | 'deferred';
 
 /** The result of one attempt. */
@@ -55,10 +52,7 @@ export type Outcome =
   | {
       /** The push service accepted the message. Whether the user agent shows it is unknown. */
       readonly kind: 'accepted';
-      /**
-       * Absolute URL of the message at the push service (RFC 8030 §5). Anyone who knows it can use it, like an
-       * endpoint.
-       */
+      /** Absolute URL of the message at the push service (RFC 8030 §5). Anyone who knows it can use it, like an endpoint. */
       readonly messageUrl?: string;
       /** The push service's ID of the message (`apns-id`, `x-wns-msg-id`). */
       readonly messageId?: string;
@@ -79,9 +73,7 @@ export type Outcome =
       readonly slowsOrigin: boolean;
       /** The request may have reached the push service, so a repeat may be delivered twice. */
       readonly isInDoubt?: boolean;
-      /**
-       * Nothing was written, and the cause is on this side or in the network. The message is not at fault and waits.
-       */
+      /** Nothing was written, and the cause is on this side or in the network. The message is not at fault and waits. */
       readonly isUnsent?: boolean;
       /** If the last attempt gets this answer, the subscription has ended. */
       readonly isGoneAtLast?: boolean;
@@ -91,9 +83,7 @@ export type Outcome =
       /** Keep the subscription and do not repeat this message. */
       readonly kind: 'rejected';
       readonly reason: RejectionReason;
-      /**
-       * `message`: only this message to this subscription. `origin`: also every further message to this push service.
-       */
+      /** `message`: only this message to this subscription. `origin`: also every further message to this push service. */
       readonly scope: 'message' | 'origin';
       /** Alert an operator, once per origin and reason. */
       readonly isAlarm: boolean;
@@ -143,10 +133,7 @@ export function failureReason({ code }: DeskbellError): FailureReason {
   }
 }
 
-/**
- * Error codes of a machine that has no network, no name server or not enough resources. No remote host can cause
- * them.
- */
+/** Error codes of a machine that has no network, no name server or not enough resources. No remote host can cause them. */
 const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
   'EACCES',
   'EADDRNOTAVAIL',

@@ -23,15 +23,9 @@ export type RejectionReason =
   /** WNS accepted the request but dropped the message. */
   | 'dropped'
   | 'redirected'
-  /**
-   * A host named by a stranger has an address that must not be connected to. Set by the sender, never by
-   * `readResponse`.
-   */
+  /** A host named by a stranger has an address that must not be connected to. Set by the sender, never by `readResponse`. */
   | 'address-blocked'
-  /**
-   * A placeholder has no default, and the reader no longer has a value for it. Set by the sender, never by
-   * `readResponse`.
-   */
+  /** A placeholder has no default, and the reader no longer has a value for it. Set by the sender, never by `readResponse`. */
   | 'no-value'
   | 'unexpected-status';
 

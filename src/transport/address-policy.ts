@@ -71,10 +71,7 @@ function embeddedIpv4(address: string, prefixes: readonly AddressRange[]): strin
 
 const ownRemedy = 'If this push service is yours, add its origin to "pushServices".';
 
-/**
- * Says what to do. If a listed push service has such an address, the cause is the local network, in one of three
- * ways.
- */
+/** Says what to do. If a listed push service has such an address, the cause is the local network, in one of three ways. */
 function remedyFor(address: string): string {
   const kind = isIP(address) === 0 ? 'invalid' : ipaddr.parse(address).range();
   const isOfMachine = ['loopback', 'linkLocal', 'unspecified', 'ipv4Mapped'].includes(kind);

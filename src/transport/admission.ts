@@ -236,10 +236,7 @@ export class Admission {
     return this.recordHttpFault(error) || isStopped;
   }
 
-  /**
-   * Records the error that ended a connection. @returns true if sending must stop now, because of too many HTTP
-   * faults
-   */
+  /** Records the error that ended a connection. @returns true if sending must stop now, because of too many HTTP faults */
   recordHttpFault(error: DeskbellError): boolean {
     const nowMs = this.#settings.monotonicNow();
     const pauseMs = this.#httpFaults.record(error, nowMs);
@@ -257,10 +254,7 @@ export class Admission {
     this.#connectFault = undefined;
   }
 
-  /**
-   * Returns an obstacle that operators should know. Failures to connect count only if they last, because they often
-   * pass.
-   */
+  /** Returns an obstacle that operators should know. Failures to connect count only if they last, because they often pass. */
   #obstacle(nowMs: number): FailureReason | undefined {
     if (this.#httpFaults.areTooMany(nowMs)) return 'protocol-error';
     const reason = this.#connectFault && failureReason(this.#connectFault);

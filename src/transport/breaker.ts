@@ -57,9 +57,7 @@ export class Breaker {
     return this.#state === 'HALF_OPEN' && this.#probe !== undefined ? firstOpenMs : 0;
   }
 
-  /**
-   * Returns how long the push service has asked to wait with `Retry-After`, from now; 0 if the caller already knows.
-   */
+  /** Returns how long the push service has asked to wait with `Retry-After`, from now; 0 if the caller already knows. */
   takeWait(nowMs: number): number {
     if (this.#askedUntilMs < this.#takenUntilMs + laterByMs) return 0;
     this.#takenUntilMs = this.#askedUntilMs;

@@ -306,9 +306,7 @@ export class Origin implements SessionEvents {
     this.#openConnections();
   }
 
-  /**
-   * Gives a request to a session. If the session throws, which it should not, it is ended and the process continues.
-   */
+  /** Gives a request to a session. If the session throws, which it should not, it is ended and the process continues. */
   #add(exchange: Exchange, session: Session): void {
     this.#inFlight += 1;
     try {

@@ -28,9 +28,7 @@
 
 /** The initial window, which one HTTP/2 connection carries. Latency alone never lowers the window below it. */
 export const latencyFloor = 100;
-/**
- * How many requests a thread sends in a tenth of a second. A queue at the push service stops the growth much earlier.
- */
+/** How many requests a thread sends in a tenth of a second. A queue at the push service stops the growth much earlier. */
 export const maxLimit = 3000;
 /** Requests per millisecond until the round trip is known. */
 export const firstPerMs = latencyFloor / 500;

@@ -131,9 +131,7 @@ function createTransports() {
   };
 }
 
-/**
- * Encrypts in one batch. If the batch refuses a message, it is encrypted as in the original, or fails with its error.
- */
+/** Encrypts in one batch. If the batch refuses a message, it is encrypted as in the original, or fails with its error. */
 function encryptAll(
   messages: readonly Waiting[],
   encryptBatch: EncryptBatch,

@@ -182,10 +182,7 @@ const refusedTokens = (
     return fromRaised({ origin, reason: vapidRefusedReason, detail, sinceMs, rows, broadcastIds });
   });
 
-/**
- * True if an alarm that broadcasts raised is still active: no condition covers it, and no answer shows that it is
- * over.
- */
+/** True if an alarm that broadcasts raised is still active: no condition covers it, and no answer shows that it is over. */
 function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly TokenAnswers[]): boolean {
   // these reasons have conditions of their own
   if (reason === heldDeletionsReason || reason === 'connection') return false;

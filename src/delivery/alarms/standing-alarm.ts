@@ -4,10 +4,7 @@ import { countOf } from '../../errors/format-count.ts';
 import type { Acknowledgement } from '../../store/alarms.ts';
 import type { InstallationWarning } from './installation-warnings.ts';
 
-/**
- * Conditions of the installation, its work and its push services. An alarm that broadcasts raised has its reason as
- * kind.
- */
+/** Conditions of the installation, its work and its push services. An alarm that broadcasts raised has its reason as kind. */
 export const alarmKinds = [
   'store-failed',
   'sending-paused',

@@ -183,10 +183,7 @@ function checkId(id: number): number {
   );
 }
 
-/**
- * Each member begins with its kind, and its length follows from its kind or text, so different lists have different
- * hashes.
- */
+/** Each member begins with its kind, and its length follows from its kind or text, so different lists have different hashes. */
 function updateHash(hash: Hash, member: number | Subscription): void {
   if (typeof member === 'number') hash.update(`id ${member}\n`);
   else hash.update(`to ${member.endpoint}\n`).update(member.p256dh).update(member.auth);

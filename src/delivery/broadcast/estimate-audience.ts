@@ -55,10 +55,7 @@ interface EstimatorOptions {
 const defaultMaxCandidates = 20_000;
 /** Looking up one id costs about as much as reading this many. */
 const lookupCost = 40;
-/**
- * A sample older than this is read again. If it has all subscriptions, the caller waits; otherwise the next caller
- * gets it.
- */
+/** A sample older than this is read again. If it has all subscriptions, the caller waits; otherwise the next caller gets it. */
 const freshMs = 10_000;
 /** No caller gets a sample older than this. */
 const maxAgeMs = 60_000;
@@ -165,10 +162,7 @@ function rankTags(sample: SubscriptionSample): readonly TagCount[] {
     .map(([tag, weight]) => ({ tag, subscriptions: Math.round(weight * scale) }));
 }
 
-/**
- * Number of rows that the store reads for an exact count: those with the rarest tag of `all`, those of `any`, or all
- * rows.
- */
+/** Number of rows that the store reads for an exact count: those with the rarest tag of `all`, those of `any`, or all rows. */
 function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: TagExpression): number {
   const rows = sample.windows.flat();
   const scale = scaleOf(sample);

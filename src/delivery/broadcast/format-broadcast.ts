@@ -22,10 +22,7 @@ export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountN
   return countNames.map((name) => [name, counts[name]] as const).filter(([, count]) => count !== 0);
 }
 
-/**
- * Number of rows that have a final outcome or whose subscription was removed, without those left out by a
- * cancellation.
- */
+/** Number of rows that have a final outcome or whose subscription was removed, without those left out by a cancellation. */
 export const settledRows = ({ recipients, counts }: Pick<Broadcast, 'recipients' | 'counts'>): number =>
   recipients - counts.pending - counts.cancelled;
 
@@ -65,9 +62,7 @@ export function totalReceipts({
   };
 }
 
-/**
- * The share of accepted messages that browsers report as shown or clicked, 0 to 1; `undefined` if none was accepted.
- */
+/** The share of accepted messages that browsers report as shown or clicked, 0 to 1; `undefined` if none was accepted. */
 export const shareOfAccepted = (
   reported: number,
   { counts }: Pick<Broadcast, 'counts'>,
@@ -155,10 +150,7 @@ const listTexts: Readonly<Record<ListKind, string>> = {
   subscriptions: 'a list of given subscriptions',
 };
 
-/**
- * For example `every subscription`, `the user "42", with all of the tags news, de` or
- * `those who clicked on broadcast 7`.
- */
+/** For example `every subscription`, `the user "42", with all of the tags news, de` or `those who clicked on broadcast 7`. */
 export function formatAskedAudience(audience: AskedAudience | undefined): string {
   if (audience === undefined) return notRecorded;
   if (audience === 'all') return 'every subscription';

@@ -15,10 +15,7 @@ export interface NotSendable {
 
 export type NotSent =
   | { readonly kind: 'notSendable'; readonly fault: NotSendable }
-  /**
-   * This process's configuration does not list the push service. A sender whose configuration does may send the
-   * message.
-   */
+  /** This process's configuration does not list the push service. A sender whose configuration does may send the message. */
   | { readonly kind: 'notListed'; readonly detail: string }
   | { readonly kind: 'expired' }
   /** The person has already been contacted as often as the broadcast allows. */

@@ -235,9 +235,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#unansweredMs(nowMs) >= Math.max(silentAfterMs, longRoundTrips * this.#latencyMs);
   }
 
-  /**
-   * Time since the last answer, or since the oldest request in flight was written, or sent if no connection takes it.
-   */
+  /** Time since the last answer, or since the oldest request in flight was written, or sent if no connection takes it. */
   #unansweredMs(nowMs: number): number {
     if (this.#inFlight === 0) return 0;
     const writtenAtMs = this.#first?.sending?.writtenAtMs ?? 0;

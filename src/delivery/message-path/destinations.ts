@@ -63,10 +63,7 @@ export interface Destinations {
   storeDormant(): Promise<void>;
 }
 
-/**
- * After a known or listed push service accepts a message, this machine and its network count as working for this
- * long.
- */
+/** After a known or listed push service accepts a message, this machine and its network count as working for this long. */
 const wellForMs = 5 * 60 * 1000;
 
 /** An operator may allow a whole domain, so only this many of its hosts are remembered. */

@@ -58,10 +58,7 @@ function sizeGiven(flag: string): number {
 
 const threadFile = fileURLToPath(new URL('./worker-thread.ts', import.meta.url));
 
-/**
- * True if the file that threads run exists. A bundled application has it only if the bundler was configured to
- * include it.
- */
+/** True if the file that threads run exists. A bundled application has it only if the bundler was configured to include it. */
 export const hasThreadFile = (): boolean => existsSync(threadFile);
 
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;

@@ -24,10 +24,7 @@ export interface EncodedMessage {
   readonly payload: Uint8Array;
   /** Payloads by canonical BCP 47 tag, for `chooseLanguage`, in the order of the tags. */
   readonly texts: ReadonlyMap<string, Uint8Array>;
-  /**
-   * The placeholders in all texts. If there are none, payloads are sent as they are; otherwise `createTemplate` fills
-   * them.
-   */
+  /** The placeholders in all texts. If there are none, payloads are sent as they are; otherwise `createTemplate` fills them. */
   readonly placeholders: readonly Placeholder[];
 }
 

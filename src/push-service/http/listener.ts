@@ -156,10 +156,7 @@ export class Connection {
     if (this.#isDraining) this.drain();
   }
 
-  /**
-   * HTTP/2: announces the last stream that will be processed, and ends when all up to it are answered (RFC 9113
-   * §6.8).
-   */
+  /** HTTP/2: announces the last stream that will be processed, and ends when all up to it are answered (RFC 9113 §6.8). */
   goAway(lastStreamId: number, code: number): void {
     if (this.session === undefined || this.#isDraining) return;
     this.#lastStreamId = lastStreamId;
