@@ -54,10 +54,20 @@ ${renderMembers(textDescriptions, (name, type) => `${name}?: ${orUndefined(type)
 /** As the service worker has it: encoding has given names to actions, and a tag to a message that asked for its own. */
 function renderPushMessage(): string {
   const members = Object.fromEntries(
-    Object.entries(memberDescriptions).filter(([, { isForEncoder }]) => !isForEncoder),
+    Object.entries(memberDescriptions).filter(([, { readBy }]) => readBy !== 'encoder'),
   );
-  return `// What a page receives of a message.
+  const options = Object.entries(members).filter(([, { readBy }]) => readBy === undefined);
+  const isPicture = ([, { schema }]: (typeof options)[number]): boolean => schema.format === 'picture';
+  return `// What page and service worker receive of a message.
 ${made}
+
+/** Members that are options of the notification with the same name. */
+${renderNames(
+  'optionNames',
+  options.filter((member) => !isPicture(member)),
+)}
+/** The same, with the URL of a picture. */
+${renderNames('pictureNames', options.filter(isPicture))}
 
 /** A push message as this browser received it: \`title\`, \`message\`, and what else the sender gave. */
 export interface PushMessage {
@@ -77,6 +87,13 @@ export interface PushMessageAction {
 ${renderMembers(actionMembers, (name, type) => `${name}${name === 'title' || name === 'action' ? '' : '?'}: ${type}`)}
 }
 `;
+}
+
+/** As the formatter has it: in one line if it fits. */
+function renderNames(list: string, members: readonly (readonly [string, unknown])[]): string {
+  const names = members.map(([name]) => `'${name}'`);
+  const line = `export const ${list} = [${names.join(', ')}] as const;`;
+  return line.length <= 110 ? line : `export const ${list} = [\n  ${names.join(',\n  ')},\n] as const;`;
 }
 
 /** @param fallbackOfAll what holds where any of them is not given */

@@ -4,6 +4,7 @@
 //   npm run test:all                       those too: more combinations, faults, sizes and whole journeys
 //   npm run test:all -- --eighth NUMBER    an eighth of *.all.test.ts and nothing else; NUMBER modulo 8 says which
 //   npm test -- test/store                 the files of a folder, of any name or pattern
+//   npm test -- FILE --test-name-pattern PATTERN    those tests of the file whose names match
 // With --record it writes what each file took into scripts/tests/seconds.json. With --limit SECONDS, a test may take so long.
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -31,6 +32,7 @@ const { values, positionals } = readOptions({
     eighth: { type: 'string' },
     record: { type: 'boolean', default: false },
     limit: { type: 'string' },
+    'test-name-pattern': { type: 'string', multiple: true, default: [] },
   },
   allowPositionals: true,
 });
@@ -85,6 +87,7 @@ async function runFile(file: string, printer?: Transform): Promise<FileResult> {
   const events = run({
     cwd: root,
     files: [resolve(root, file)],
+    testNamePatterns: values['test-name-pattern'],
     signal: AbortSignal.any([stop.signal, AbortSignal.timeout(fileLimitMs)]),
     execArgv: ['--import', join(root, 'test/end-when-done.ts'), `--test-timeout=${limit * 1000}`],
   });

@@ -94,6 +94,13 @@ function isRunning(pid: number): boolean {
   }
 }
 
+test('--test-name-pattern runs the tests of a file whose names match', async (t) => {
+  const files = { names: "test('quiet hours', () => {}); test('fails', () => { throw new Error(); });" };
+  const run = start(t, files, '--test-name-pattern', 'quiet');
+  assert.equal(await run.ended, 0, run.output());
+  assert.match(run.output(), /✔ quiet hours [^]*^ℹ pass 1$/m);
+});
+
 test('a pattern that no test file has is an error', async (t) => {
   const run = start(t, {}, 'test/nothing/*.test.ts');
   assert.equal(await run.ended, 1);

@@ -1,5 +1,18 @@
-// What a page receives of a message.
+// What page and service worker receive of a message.
 // Made from src/protocol/message/members.ts by `npm run docs`; do not edit.
+
+/** Members that are options of the notification with the same name. */
+export const optionNames = [
+  'tag',
+  'renotify',
+  'requireInteraction',
+  'silent',
+  'timestamp',
+  'lang',
+  'dir',
+] as const;
+/** The same, with the URL of a picture. */
+export const pictureNames = ['icon', 'image', 'badge'] as const;
 
 /** A push message as this browser received it: `title`, `message`, and what else the sender gave. */
 export interface PushMessage {

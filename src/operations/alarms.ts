@@ -3,6 +3,7 @@ import { acknowledgeAlarm, readAlarms } from '../delivery/alarms/read-alarms.ts'
 import {
   alarmKinds,
   alarmRanks,
+  alarmUnits,
   maxNoteLength,
   type StandingAlarm,
 } from '../delivery/alarms/standing-alarm.ts';
@@ -60,9 +61,7 @@ const standingAlarmView: View<StandingAlarm> = {
       count: Type.Integer({
         description: 'About how many. Of several broadcasts with the same alarm, the largest number.',
       }),
-      unit: Type.String({
-        enum: ['message', 'subscription', 'broadcast', 'schedule', 'installation', 'machine'],
-      }),
+      unit: Type.String({ enum: [...alarmUnits] }),
       isAtLeast: Type.Boolean({ description: 'There may be more than `count`.' }),
       broadcasts: Type.Array(Type.Integer()),
       link: Type.String({ description: 'The page of the console where it is cured.' }),

@@ -1,6 +1,6 @@
 // Shows a message as a notification, after the site's own hook, and passes it to open pages.
 import { addToHistory, defaultHistoryLimit, markAsRead } from '../database.ts';
-import type { PushMessage } from '../push-message.ts';
+import { optionNames, pictureNames, type PushMessage } from '../push-message.ts';
 import { hookTimeoutMs, withTimeLimit } from '../time-limit.ts';
 import { report, turnOff } from './receipts.ts';
 import {
@@ -87,10 +87,6 @@ export async function showBadge(count: number | undefined): Promise<void> {
 // Reads push events: any payload, and the browser's own reading of the declarative form.
 
 const defaultTitle = 'New message';
-
-/** Members that are notification options of the same name; `pictureNames` are URLs. */
-const optionNames = ['tag', 'renotify', 'requireInteraction', 'silent', 'timestamp', 'lang', 'dir'] as const;
-const pictureNames = ['icon', 'image', 'badge'] as const;
 
 interface Texts {
   readonly title: string;

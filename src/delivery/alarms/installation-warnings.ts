@@ -80,7 +80,7 @@ async function lookForKeys(vapidKeys: Store['vapidKeys'], directory: string): Pr
   }
 }
 
-const storeRemedy =
+export const storeRemedy =
   'Nothing is stored or sent meanwhile, and browsers that register are answered with an error. It continues by itself once this is mended.';
 
 const reasons = {

@@ -2,7 +2,7 @@
 // all subscriptions as gone, or has deletions that are held.
 import { deletionGuardPolicy } from '../../store/deletion-guard.ts';
 import { heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions.ts';
-import type { TokenAnswers } from '../../store/alarms.ts';
+import type { RaisedAlarm, TokenAnswers } from '../../store/alarms.ts';
 import type { StoredSenderReport } from '../../store/sending.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import { meaningOf } from '../broadcast/meanings.ts';
@@ -85,11 +85,14 @@ function remedyFor(obstacle: string | undefined, machines: readonly string[]): s
   return `Check name resolution, firewall and proxy of ${machines.join(', ')}.`;
 }
 
-/** @param broadcastsOf returns the broadcasts affected by a held deletion */
-export const heldAlarms = (
-  held: readonly HeldOrigin[],
-  broadcastsOf: (origin: string) => readonly number[],
-): readonly FoundAlarm[] =>
+/** @param facts `raised`: alarms of the affected broadcasts */
+export const heldAlarms = ({
+  held,
+  raised,
+}: {
+  readonly held: readonly HeldOrigin[];
+  readonly raised: readonly RaisedAlarm[];
+}): readonly FoundAlarm[] =>
   held.map(({ origin, subscriptions, sinceMs }) => ({
     kind: heldDeletionsReason,
     pushService: pushServiceName(origin),
@@ -98,7 +101,9 @@ export const heldAlarms = (
     sinceMs,
     count: subscriptions,
     unit: 'subscription',
-    broadcastIds: broadcastsOf(origin),
+    broadcastIds:
+      raised.find((alarm) => alarm.origin === origin && alarm.reason === heldDeletionsReason)?.broadcastIds ??
+      [],
     link,
   }));
 

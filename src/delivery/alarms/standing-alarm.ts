@@ -2,39 +2,8 @@
 // acknowledged it.
 import { countOf } from '../../errors/format-count.ts';
 import type { Acknowledgement } from '../../store/alarms.ts';
+import type { KnownReason } from '../broadcast/meanings.ts';
 import type { InstallationWarning } from './installation-warnings.ts';
-
-/** Conditions of the installation, its work and its push services. An alarm that broadcasts raised has its reason as kind. */
-export const alarmKinds = [
-  'store-failed',
-  'sending-paused',
-  'keys-missing',
-  'clock-wrong',
-  'no-worker',
-  'broadcast-late',
-  'schedule-late',
-  'unreachable',
-  'vapid-refused',
-  'accepts-nothing',
-  'all-gone',
-  'many-ended',
-  'deletions-held',
-  'counts-differ',
-  'chrome-limit',
-] as const;
-
-export type AlarmKind = (typeof alarmKinds)[number];
-
-/** These conditions affect every broadcast that is not over. */
-export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
-  'store-failed',
-  'keys-missing',
-  'clock-wrong',
-  'no-worker',
-]);
-
-/** The kinds that `InstallationWarning` can have. */
-export type WarningKind = InstallationWarning['code'] & AlarmKind;
 
 /**
  * `urgent`: something is not sent or stored until somebody acts; only these should page people. `soon`: somebody must
@@ -44,7 +13,8 @@ export const alarmRanks = ['urgent', 'soon', 'note'] as const;
 
 export type AlarmRank = (typeof alarmRanks)[number];
 
-const ranks: Readonly<Record<AlarmKind, AlarmRank>> = {
+/** Conditions of the installation, its work and its push services. `read-alarms.ts` has a finder for each. */
+const conditions = {
   'store-failed': 'urgent',
   'sending-paused': 'soon',
   'keys-missing': 'urgent',
@@ -60,12 +30,71 @@ const ranks: Readonly<Record<AlarmKind, AlarmRank>> = {
   'deletions-held': 'soon',
   'counts-differ': 'soon',
   'chrome-limit': 'soon',
+} as const satisfies Readonly<Record<string, AlarmRank>>;
+
+export type AlarmKind = keyof typeof conditions;
+
+export const alarmKinds = Object.keys(conditions) as readonly AlarmKind[];
+
+export const isAlarmKind = (kind: string): kind is AlarmKind => Object.hasOwn(conditions, kind);
+
+/**
+ * Reasons for which broadcasts raise alarms have ranks too. None of these is urgent: if nothing can be sent to a push service, it also has
+ * the alarm `unreachable` or `accepts-nothing`; and most of these failures can be caused by a host that a stranger named.
+ */
+const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
+  ...conditions,
+  // somebody must change a setting, report a fault or send again
+  'not-listed': 'soon',
+  'address-blocked': 'soon',
+  'sender-fault': 'soon',
+  'protocol-error': 'soon',
+  connection: 'soon',
+  'expired-unsent': 'soon',
+  // the push service refused the message
+  'bad-request': 'note',
+  'bad-encryption': 'note',
+  'bad-ttl': 'note',
+  'bad-topic': 'note',
+  'bad-urgency': 'note',
+  'cache-policy': 'note',
+  'payload-too-large': 'note',
+  'vapid-key-mismatch': 'note',
+  dropped: 'note',
+  redirected: 'note',
+  'no-value': 'note',
+  'unexpected-status': 'note',
+  // Deskbell tries again
+  throttled: 'note',
+  'server-error': 'note',
+  'not-handled': 'note',
+  deferred: 'note',
 };
 
-const isAlarmKind = (kind: string): kind is AlarmKind => Object.hasOwn(ranks, kind);
+/** Returns the rank of an alarm's kind, or of the reason for which a broadcast raised it; `note` for a reason of another version. */
+export const rankOf = (kind: string): AlarmRank =>
+  Object.hasOwn(ranks, kind) ? ranks[kind as KnownReason] : 'note';
 
-/** Returns the rank of an alarm's kind, or of the reason for which a broadcast raised it. */
-export const rankOf = (kind: string): AlarmRank => (isAlarmKind(kind) ? ranks[kind] : 'note');
+/** They affect every broadcast that is not over. */
+export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
+  'store-failed',
+  'keys-missing',
+  'clock-wrong',
+  'no-worker',
+]);
+
+/** `InstallationWarning` has kinds of these. */
+export type WarningKind = InstallationWarning['code'] & AlarmKind;
+
+/** What an alarm counts. */
+export const alarmUnits = [
+  'message',
+  'subscription',
+  'broadcast',
+  'schedule',
+  'installation',
+  'machine',
+] as const;
 
 export interface StandingAlarm {
   /** Made of kind and push service; stays the same while the alarm is active. */
@@ -85,7 +114,7 @@ export interface StandingAlarm {
   readonly sinceMs: number | undefined;
   /** An estimate. If several broadcasts raised the alarm, the largest of their numbers. */
   readonly count: number;
-  readonly unit: 'message' | 'subscription' | 'broadcast' | 'schedule' | 'installation' | 'machine';
+  readonly unit: (typeof alarmUnits)[number];
   /** True if the real number may be larger than `count`. */
   readonly isAtLeast: boolean;
   /** In ascending order. */

@@ -14,7 +14,8 @@ export interface ReasonMeaning {
   readonly remedy: string;
 }
 
-type KnownReason =
+/** Reasons for which a message was not accepted, or a broadcast raised an alarm. */
+export type KnownReason =
   | RetryReason
   | RejectionReason
   | typeof heldDeletionsReason

@@ -1,6 +1,6 @@
 // Describes each member of a message once. The checks, the operator API's schema, the flags of `deskbell send`, the
-// fields of the console, the types `Message` and `PushMessage`, and the table in docs/notifications.md are made from
-// this. client/service-worker.ts defines how the service worker uses each member.
+// fields of the console, the types `Message` and `PushMessage`, the notification options that the service worker sets,
+// and the table in docs/notifications.md are made from this. client/worker/show.ts uses the other members.
 import { maxLanguageCharacters } from '../language.ts';
 import type { ValueSchema } from './value-schema.ts';
 
@@ -18,8 +18,11 @@ export interface MemberDescription {
   readonly flagDescription?: string;
   /** The field in the console's form. */
   readonly field: FieldDescription;
-  /** The encoder uses this member; it is not sent to the browser. */
-  readonly isForEncoder?: true;
+  /**
+   * Who uses it: the encoder, which does not send it to the browser, or code in the service worker. By default it is an option of the
+   * notification, with the same name.
+   */
+  readonly readBy?: 'encoder' | 'service worker';
 }
 
 export interface FieldDescription {
@@ -59,12 +62,14 @@ const textMembers = {
     description: 'Title of the notification.',
     byDefault: 'required',
     field: { label: 'Title', group: 'texts' },
+    readBy: 'service worker',
   },
   message: {
     schema: { type: 'string' },
     description: 'Body text of the notification.',
     byDefault: 'required',
     field: { label: 'Text', group: 'texts' },
+    readBy: 'service worker',
   },
   url: {
     schema: link,
@@ -75,6 +80,7 @@ const textMembers = {
       hint: 'What a click opens: absolute, or relative to your page.',
       group: 'texts',
     },
+    readBy: 'service worker',
   },
   actions: {
     schema: { type: 'array', items: actionSchema },
@@ -82,6 +88,7 @@ const textMembers = {
     expected: 'an array of actions, each { title, action, url, icon } with a title at least',
     byDefault: 'no buttons',
     field: { label: 'Buttons', group: 'actions' },
+    readBy: 'service worker',
   },
 } as const satisfies Readonly<Record<string, MemberDescription>>;
 
@@ -130,7 +137,7 @@ const messageMembers = {
       hint: 'JSON: {"de": {"title": "Hallo", "message": "Es regnet"}}',
       group: 'readers',
     },
-    isForEncoder: true,
+    readBy: 'encoder',
   },
   placeholders: {
     schema: flag,
@@ -142,7 +149,7 @@ const messageMembers = {
       hint: '{name|there} is the name in the data of the person, else “there”. {{ and }} are braces.',
       group: 'readers',
     },
-    isForEncoder: true,
+    readBy: 'encoder',
   },
   tag: {
     schema: { type: ['string', 'null'], minLength: 1 },
@@ -208,6 +215,7 @@ const messageMembers = {
     expected: 'a whole number, 0 to remove the badge',
     byDefault: 'the number on the icon stays as it is',
     field: { label: 'Number on the app’s icon', hint: '0 removes it.', group: 'behaviour' },
+    readBy: 'service worker',
   },
   data: {
     schema: {},
@@ -219,6 +227,7 @@ const messageMembers = {
       hint: 'Any JSON value, for your page and its service worker.',
       group: 'behaviour',
     },
+    readBy: 'service worker',
   },
   declarative: {
     schema: flag,
@@ -230,7 +239,7 @@ const messageMembers = {
       hint: 'Some browsers show it without the service worker. Needs a title, and absolute URLs.',
       group: 'behaviour',
     },
-    isForEncoder: true,
+    readBy: 'encoder',
   },
   mutable: {
     schema: flag,
@@ -238,7 +247,7 @@ const messageMembers = {
       'In the declarative form: whether a browser may let the service worker change the notification.',
     byDefault: '`false`; see [below](#the-declarative-form)',
     field: { label: 'The service worker may change the declarative form', group: 'behaviour' },
-    isForEncoder: true,
+    readBy: 'encoder',
   },
 } as const satisfies Readonly<Record<string, MemberDescription>>;
 
