@@ -335,6 +335,16 @@ test('a subscription names the last one that was stored, while the service is aw
   assert.deepEqual(sent(), [fourth, undefined], 'a former user must not come back');
 });
 
+test('a subscription with a former key of the service is ended, and another one is made', async () => {
+  let key = vapidKey;
+  const { client, ended } = openPage({}, { service: () => [200, key] });
+  await client.subscribe();
+  assert.equal(await client.resync(), 'sent-again');
+  key = Buffer.alloc(65, 5).toString('base64url');
+  assert.equal(await client.resync(), 'subscribed-anew');
+  assert.deepEqual(ended, ['https://push.example/1']);
+});
+
 test('a new subscription that the service refuses is ended again; one that it could not take, or knew, is not', async () => {
   let status = 200;
   const service: Browser['service'] = (request) => {
@@ -675,11 +685,12 @@ test('channels are asked for and set with the stored subscription, and who has n
   assert.equal(await reasonOf(client.setChannels({ news: false })), 'not-subscribed');
 });
 
-test('what was turned off while the service was away is sent at the next page load, before anything else is chosen', async () => {
+test('what was turned off while the service was away is sent at the next page load, also after signing out, before anything else is chosen', async () => {
   const first = openPage();
   await first.client.subscribe();
   await change(first.indexedDB, { choices: { news: false } });
   const { client, asked } = openPage({}, { service: withoutChannels }, first.indexedDB);
+  await client.signOut();
   await client.setChannels({ sport: false });
   await client.resync();
   assert.deepEqual(

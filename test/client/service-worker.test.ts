@@ -360,11 +360,12 @@ test('an action turns its channel off with the stored subscription', async () =>
   assert.equal(await waiting(), undefined);
 });
 
-test('a click is for the site’s hook first; what it leaves turns a channel off, or opens a page', async () => {
+test('a click is for the site’s hook first; what it leaves turns a channel off, opens a page, or focuses it', async () => {
   const { scope, bodies } = await startChoosing([200]);
   const opened: string[] = [];
+  const pages: object[] = [];
   scope['self'].clients = {
-    matchAll: async () => [],
+    matchAll: async () => pages,
     openWindow: async (url: string) => void opened.push(url),
   };
   await scope['updateOwnState']({ pageUrl: 'https://example.org/app/page.html' });
@@ -389,6 +390,13 @@ test('a click is for the site’s hook first; what it leaves turns a channel off
     'https://example.org/',
   ]);
   assert.equal(bodies.length, 1);
+  for (const path of ['app/page.html', 'app/orders/7']) {
+    const url = `https://example.org/${path}`;
+    pages.push({ url, focus: async () => void opened.push(`${path} in front`) });
+  }
+  await click({ url: 'orders/7' }, '');
+  await click({}, '');
+  assert.deepEqual(opened.slice(3), ['app/orders/7 in front', 'app/page.html in front']);
 });
 
 test('what cannot be turned off now is kept, tried again, and sent with what is turned off later', async () => {

@@ -250,6 +250,9 @@ describe('POST /webPush', () => {
         sendJson(service.base, 'POST', '/webPush', newSubscription(), { 'x-forwarded-for': address });
       assert.equal((await post('192.0.2.1')).status, 200);
       assert.equal((await post('192.0.2.2')).status, expected);
+      const both = { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.3' };
+      const again = await sendJson(service.base, 'POST', '/webPush', newSubscription(), both);
+      assert.equal(again.status, 429, 'Forwarded counts only without X-Forwarded-For');
     }
   });
 
