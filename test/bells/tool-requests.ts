@@ -13,11 +13,14 @@ export interface ToolRequest {
   readonly shown: Readonly<Record<string, unknown>> | null;
   readonly tool: string;
   readonly urgency?: string;
-  /** Default: JSON with `outcome`. */
+  /** Default: as ntfy answers, else JSON with `outcome`. */
   readonly answer?: RegExp;
   readonly leftOut?: string;
   readonly shape?: string;
 }
+
+/** Default: to the bell itself, an object as JSON. */
+type Request = Omit<ToolRequest, 'path'> & { readonly path?: string };
 
 const hmac = (secret: string, body: string): string =>
   createHmac('sha256', secret).update(body).digest('hex');
@@ -132,10 +135,9 @@ const grafanaTime = '1795860000';
 
 const form = 'application/x-www-form-urlencoded';
 
-export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
+const listRequests = (M: string, S: string): readonly Request[] => [
   {
     name: 'curl -d',
-    path: `${M}/${S}`,
     headers: { 'content-type': form },
     body: 'Backups are done: 100% & more\n',
     shown: { title: 'alerts', message: 'Backups are done: 100% & more', renotify: undefined },
@@ -146,7 +148,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   {
     name: 'curl with what ntfy documents',
     method: 'PUT',
-    path: `${M}/${S}`,
     headers: {
       Title: Buffer.from('Schloß „Tee“').toString('latin1'),
       Priority: 'urgent',
@@ -166,7 +167,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     },
     urgency: 'high',
     tool: 'text, as for ntfy',
-    answer: /"event":"message"/,
     leftOut: 'an icon, an e-mail, 1 action',
   },
   {
@@ -177,7 +177,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     shown: { title: 'Hello', message: 'text' },
     urgency: 'low',
     tool: 'text, as for ntfy',
-    answer: /"event":"message"/,
   },
   {
     name: 'ntfy’s tags, of which GitHub has 1,870; a body counts before the parameter',
@@ -187,11 +186,9 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     shown: { title: 'alerts', message: '🔴 🤦 body\n(constructor, nobody)' },
     tool: 'text, as for ntfy',
     leftOut: '1 action',
-    answer: /"event":"message"/,
   },
   {
     name: 'Sonarr, whose body is empty',
-    path: `${M}/${S}`,
     headers: {
       'X-Title': '=?UTF-8?B?U29uYXJyIOKAkyBHcmFi?=',
       'X-Message': 'Tea House - 1x02 [1080p]\\nGrabbed',
@@ -203,11 +200,9 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     shown: { title: '🎉 Sonarr – Grab', message: 'Tea House - 1x02 [1080p]\nGrabbed' },
     urgency: 'normal',
     tool: 'text, as for ntfy',
-    answer: /"event":"message"/,
   },
   {
     name: 'shoutrrr, as ntfy',
-    path: `${M}/${S}`,
     headers: {
       Title: 'Watchtower',
       Priority: 'Default',
@@ -220,7 +215,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     shown: { title: 'Watchtower', message: 'Found new image' },
     urgency: 'normal',
     tool: 'text, as for ntfy',
-    answer: /"event":"message"/,
   },
   {
     name: 'ntfy with a sequence id, which replaces',
@@ -228,23 +222,19 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     body: '50 %',
     shown: { message: '50 %', renotify: true, tag: /^bell-1-[\w-]{16}$/ },
     tool: 'text, as for ntfy',
-    answer: /"event":"message"/,
   },
   {
     name: 'a file, as ntfy takes attachments',
     method: 'PUT',
-    path: `${M}/${S}`,
     headers: { Filename: 'flower.jpg' },
     body: Uint8Array.of(0xff, 0xd8, 0xff, 0, 1),
     shown: { message: 'flower.jpg' },
     tool: 'text, as for ntfy',
-    answer: /"event":"message"/,
     leftOut: 'an attachment',
   },
   {
     name: 'Uptime Kuma, Healthchecks and Gatus, as ntfy',
     path: M === '' ? '/' : M,
-    headers: { 'content-type': 'application/json' },
     body: {
       topic: S,
       title: 'Shop [Uptime-Kuma]',
@@ -271,7 +261,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     ),
     shown: { title: 'Copied', message: String.raw`C:\new` },
     tool: 'ntfy, as JSON',
-    answer: /"event":"message"/,
   },
   {
     name: 'Home Assistant, which sends every member',
@@ -311,7 +300,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   {
     name: 'Grafana, signed with a time',
     method: 'PUT',
-    path: `${M}/${S}`,
     headers: {
       'content-type': 'application/json',
       'X-Time-Of-Mine': grafanaTime,
@@ -323,7 +311,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'Alertmanager: several alerts are one notification',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'user-agent': 'Alertmanager/0.34.0' },
     body: alertmanager(
       'firing',
@@ -347,8 +334,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'Alertmanager: a resolved group replaces silently',
-    path: `${M}/${S}`,
-    headers: { 'content-type': 'application/json' },
     body: alertmanager('resolved', [
       alert('resolved', { instance: 'db1' }, { summary: 'Disk is full', description: 'Nothing is left' }),
     ]),
@@ -364,8 +349,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'Uptime Kuma: down',
-    path: `${M}/${S}`,
-    headers: { 'content-type': 'application/json' },
     body: kuma(0, 'Shop'),
     shown: {
       title: 'Shop is down',
@@ -378,7 +361,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'Uptime Kuma, as a form: up',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'multipart/form-data; boundary=axios-1.6' },
     body: `--axios-1.6\r\nContent-Disposition: form-data; name="data"\r\n\r\n${JSON.stringify(kuma(1, 'Shop'))}\r\n--axios-1.6--\r\n`,
     shown: { title: 'Shop is up', message: '200 - OK', renotify: undefined, silent: true },
@@ -394,8 +376,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'Uptime Kuma: a certificate expires',
-    path: `${M}/${S}`,
-    headers: { 'content-type': 'application/json' },
     body: {
       ...kuma(1, 'Shop'),
       heartbeat: null,
@@ -406,7 +386,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitHub: a pull request',
-    path: `${M}/${S}`,
     headers: {
       'content-type': 'application/json',
       'X-GitHub-Event': 'pull_request',
@@ -424,7 +403,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitHub: a comment, as a form',
-    path: `${M}/${S}`,
     headers: { 'content-type': form, 'X-GitHub-Event': 'issue_comment', 'X-GitHub-Delivery': 'two' },
     body: `payload=${encodeURIComponent(JSON.stringify({ ...pullRequest, action: 'created', pull_request: undefined, issue: pullRequest.pull_request, comment: { body: 'Milk?\nSugar?', html_url: 'https://github.com/octo/repo/issues/7#1' } }))}`,
     shown: {
@@ -435,7 +413,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitHub: a push',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'push' },
     body: push,
     shown: { title: 'octo/repo', message: 'ada pushed 2 commits to main\nBrew tea', url: push.compare },
@@ -443,7 +420,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitHub: a build that runs',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'workflow_run' },
     body: run('in_progress', null),
     shown: null,
@@ -452,7 +428,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitHub: a build that has failed',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'workflow_run' },
     body: run('completed', 'failure'),
     shown: {
@@ -465,7 +440,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitHub: ping',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'ping' },
     body: { zen: 'Keep it logically awesome.', hook_id: 1 },
     shown: null,
@@ -474,7 +448,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'Gitea, which has GitHub’s names too',
-    path: `${M}/${S}`,
     headers: {
       'content-type': form,
       'X-Gitea-Event': 'push',
@@ -496,7 +469,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitHub: a comment on a pull request, which is an issue too',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'issue_comment' },
     body: {
       ...pullRequest,
@@ -531,7 +503,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitLab: a comment',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Note Hook' },
     body: {
       object_kind: 'note',
@@ -552,7 +523,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitLab: a push',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Push Hook' },
     body: {
       ...push,
@@ -575,7 +545,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitLab: a pipeline that runs',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Pipeline Hook' },
     body: pipeline('running'),
     shown: null,
@@ -584,7 +553,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitLab: a pipeline that has failed',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Pipeline Hook' },
     body: pipeline('failed'),
     shown: {
@@ -597,7 +565,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitLab: a job that has succeeded',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Job Hook' },
     body: {
       object_kind: 'build',
@@ -613,7 +580,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'GitLab: a release',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Release Hook' },
     body: { object_kind: 'release', id: 1, name: 'v1.1', tag: 'v1.1', action: 'create', ...gitLab },
     shown: { message: 'ada created release: v1.1', url: 'https://gitlab.example.org/tea/house' },
@@ -638,7 +604,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   {
     name: 'Uptime Kuma, as Gotify; of priority 0',
     path: `${M}/message?token=${S}`,
-    headers: { 'content-type': 'application/json' },
     body: {
       message: 'Up',
       priority: 0,
@@ -668,7 +633,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'Apprise, as JSON, with an attachment',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'application/json', 'user-agent': 'Apprise' },
     body: {
       version: '1.0',
@@ -684,8 +648,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'a webhook as for Slack',
-    path: `${M}/${S}`,
-    headers: { 'content-type': 'application/json' },
     body: {
       channel: '#ops',
       username: 'Alertmanager',
@@ -706,8 +668,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'a webhook as for Discord',
-    path: `${M}/${S}`,
-    headers: { 'content-type': 'application/json' },
     body: {
       content: 'Hello',
       embeds: [{ title: 'Build 7', description: 'has failed', url: 'https://ci.example.org/7', color: 1 }],
@@ -718,15 +678,12 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'Home Assistant’s notify.rest',
-    path: `${M}/${S}`,
-    headers: { 'content-type': 'application/json' },
     body: { message: 'The washing is done', title: 'Home' },
     shown: { title: 'Home', message: 'The washing is done' },
     tool: 'other JSON, or a form',
   },
   {
     name: 'a form',
-    path: `${M}/${S}`,
     headers: { 'content-type': form },
     body: 'subject=Mail&body=Tea%20is%20ready&link=javascript%3Aalert(1)',
     shown: { title: 'Mail', message: 'Tea is ready', url: undefined },
@@ -734,7 +691,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'JSON that nobody knows, with the wrong type',
-    path: `${M}/${S}`,
     headers: { 'content-type': 'text/plain' },
     body: { alert: { host: 'db1', level: 3, on: true, also: [{ a: null }] }, key: S },
     shown: {
@@ -746,7 +702,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
   },
   {
     name: 'JSON that is an array; NUL, halves of characters and depth in what is noted',
-    path: `${M}/${S}`,
     body: `[{"a\\u0000\\ud800": ${'['.repeat(200_000)}${']'.repeat(200_000)}}, 1]`,
     shown: { title: 'alerts', message: /^\[\{"a\\u0000\\ud800": \[{3000}/ },
     tool: 'unknown JSON',
@@ -758,7 +713,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     path: `${M}/${S}?message=Hello`,
     shown: { message: 'Hello' },
     tool: 'text, as for ntfy',
-    answer: /"event":"message"/,
   },
   {
     name: 'ntfy’s GET',
@@ -766,7 +720,6 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     path: `${M}/${S}/trigger`,
     shown: { message: 'triggered' },
     tool: 'text, as for ntfy',
-    answer: /"event":"message"/,
   },
   {
     name: 'ntfy’s ?auth=',
@@ -777,3 +730,11 @@ export const requestsOf = (M: string, S: string): readonly ToolRequest[] => [
     answer: /"topic":"mytopic"/,
   },
 ];
+
+export const requestsOf = (M: string, S: string): readonly ToolRequest[] =>
+  listRequests(M, S).map((request) => ({
+    path: `${M}/${S}`,
+    ...(typeof request.body === 'object' &&
+      !(request.body instanceof Uint8Array) && { headers: { 'content-type': 'application/json' } }),
+    ...request,
+  }));
