@@ -313,34 +313,6 @@ describe('the order with other actions', () => {
   });
 });
 
-describe('the configuration', () => {
-  const paths = ['/api/get', '/api/getWithArg/x'];
-
-  test('switches the filter on where it says nothing', async (t) => {
-    const service = await startService({}, t);
-    await ask(service, '/api/get');
-    assert.deepEqual(order(service.records), ['filter result']);
-  });
-
-  for (const [what, options, statuses] of [
-    ['no action asks for a session', {}, [200, 200, 200]],
-    ['each asks where the authenticator logs', { logging: ['authenticator'] }, [401, 401, 401]],
-    ['none asks where it says so', { logging: ['authenticator'], authenticate: 'none' }, [200, 200, 200]],
-    ['the named ones ask', { authenticate: ['get', 'post'] }, [401, 200, 401]],
-  ] as const satisfies readonly [string, Partial<ServerOptions>, number[]][]) {
-    test(`${what}`, async (t) => {
-      const service = await startService(options, t);
-      const given = await Promise.all(paths.map(async (path) => (await ask(service, path)).status));
-      const post = await ask(service, '/api/post', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: '{}',
-      });
-      assert.deepEqual([...given, post.status], statuses);
-    });
-  }
-});
-
 describe('a log of the application that throws loses records, not answers:', () => {
   for (const mechanism of ['none', ...allFour] as const) {
     test(mechanism, async (t) => {

@@ -203,14 +203,6 @@ describe('a request that may be forged', () => {
     assert.equal((await put({})).status, 200);
     assert.equal((await put({ cookie: 'other=1' })).status, 200);
   });
-  test('is refused with a made-up token', () =>
-    assertForgeryRefused(put({ cookie: alice.cookie, 'csrf-token': randomBytes(32).toString('base64url') })));
-  test('is refused with a token cut short', () =>
-    assertForgeryRefused(put({ cookie: alice.cookie, 'csrf-token': alice.csrfToken.slice(0, -1) })));
-  test('is refused with two tokens', () =>
-    assertForgeryRefused(
-      put({ cookie: alice.cookie, 'csrf-token': `${alice.csrfToken}, ${alice.csrfToken}` }),
-    ));
   test('is refused with a token made under another key', async () => {
     const stranger = await createSessionCookie({ sessionKey: randomBytes(32), value: 'alice' });
     return assertForgeryRefused(put({ cookie: stranger.cookie, 'csrf-token': stranger.csrfToken }));
