@@ -13,16 +13,7 @@ import type { OutcomeInterval } from '../../src/store/statistics.ts';
 import { noOutcomes } from '../store/made-up-subscription.ts';
 
 const origin = 'https://web.push.apple.com';
-const counts = {
-  accepted: 1,
-  gone: 0,
-  rejected: 50,
-  expired: 0,
-  exhausted: 0,
-  capped: 0,
-  doubtful: 0,
-  dormant: 0,
-};
+const counts = { ...noOutcomes, accepted: 1, rejected: 50 };
 const broadcast: Broadcast = {
   id: 7,
   state: 'running',

@@ -17,6 +17,7 @@ import { until } from '../../tools/until.ts';
 import { addSubscriptions, madeUpBroadcast, openIds } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
+import { workerReport } from '../store/made-up-subscription.ts';
 
 describe('a broadcast whose time is over', () => {
   for (const [name, isToAll] of [
@@ -226,18 +227,15 @@ test('a pause, and a clock that push services contradict, are warnings of the in
   assert.deepEqual(await createWarningReader(store)(), []);
   for (let count = 0; count < 2; count += 1) await store.broadcasts.create(madeUpBroadcast(store.now()));
   await store.sending.pause('restored');
-  const report = {
-    id: 'a',
-    machine: 'm',
-    processId: 1,
-    kind: 'worker',
-    startedAtMs: 1,
-    pushServices: [],
-  } as const;
   // that of another machine is tolerated
   const threeMinutesMs = 180_000;
-  await store.senders.put({ ...report, id: 'b', startedAtMs: 0, clockDifferenceMs: threeMinutesMs });
-  await store.senders.put({ ...report, clockDifferenceMs: -threeMinutesMs - 1 });
+  await store.senders.put({
+    ...workerReport,
+    id: 'other',
+    startedAtMs: 0,
+    clockDifferenceMs: threeMinutesMs,
+  });
+  await store.senders.put({ ...workerReport, clockDifferenceMs: -threeMinutesMs - 1 });
   const warnings = await createWarningReader(store)();
   assert.deepEqual(
     warnings.map(({ code }) => code),

@@ -19,16 +19,11 @@ import type { ReportedPushService, SenderReports, StoredSenderReport } from '../
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 import { message, openStageWithRecorder } from './fault-stage.ts';
+import { idlePushService, workerReport } from '../store/made-up-subscription.ts';
 
-const origin = 'https://push.example.net';
+const { origin } = idlePushService;
 const service: ReportedPushService = {
-  origin,
-  connections: 0,
-  inFlight: 0,
-  queued: 0,
-  maxInFlight: 100,
-  answers: 0,
-  throttled: 0,
+  ...idlePushService,
   breaker: 'open',
   breakerReason: 'push.example.net:443 cannot be reached (ECONNREFUSED).',
 };
@@ -142,14 +137,7 @@ describe('a push service that cannot be reached', () => {
 
 // Which processes are reported to deliver: each once when it comes and once when it goes.
 
-const worker = {
-  id: 'one',
-  machine: 'push-1',
-  processId: 7,
-  kind: 'worker',
-  startedAtMs: 5,
-  pushServices: [],
-} as const;
+const worker = { ...workerReport, startedAtMs: 5 };
 const everyMs = 5;
 const isSeven = ({ processId }: { readonly processId: number }): boolean => processId === 7;
 const fail = (error: unknown): void => assert.ifError(error);

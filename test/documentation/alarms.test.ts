@@ -21,20 +21,14 @@ import { missingKeysRemedy } from '../../src/keys/vapid-key-files.ts';
 import { clockRemedy } from '../../src/delivery/reports/clock-check.ts';
 import type { StoredSenderReport } from '../../src/store/sending.ts';
 import { pages } from './pages.ts';
-import { noOutcomes } from '../store/made-up-subscription.ts';
+import { idlePushService, noOutcomes, workerReport } from '../store/made-up-subscription.ts';
 
 const page = pages.find(({ path }) => path === 'docs/alarms.md')!.text;
 const due = [{ id: 1, sinceMs: 0, hasBegun: false }];
-const origin = 'https://push.example.net';
-const idle = { connections: 0, inFlight: 0, queued: 0, maxInFlight: 1, answers: 0, throttled: 0 };
 const sender = {
-  id: 'one',
-  machine: 'push-1',
-  processId: 1,
-  kind: 'worker',
-  startedAtMs: 0,
+  ...workerReport,
   seenAtMs: 0,
-  pushServices: [{ origin, ...idle, breaker: 'open', unreachableMs: 20_000 }],
+  pushServices: [{ ...idlePushService, breaker: 'open', unreachableMs: 20_000 }],
 } as const satisfies StoredSenderReport;
 
 const late = (broadcasts: typeof due, schedules: typeof due, senders: readonly StoredSenderReport[]) =>

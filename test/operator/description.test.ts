@@ -16,6 +16,7 @@ import {
 } from '../service/dereference.ts';
 import { type FormatValues, type JsonSchema, valuesFitting } from '../service/fitting-requests.ts';
 import { startOperator, startStage, stoppedClock } from './running-operator.ts';
+import { idlePushService, workerReport } from '../store/made-up-subscription.ts';
 
 type Content = Readonly<Record<string, { readonly schema: object; readonly example: unknown }>>;
 type Responses = Readonly<Record<string, { readonly content?: Content }>>;
@@ -80,26 +81,8 @@ test('every example of a request works, and every answer has the form that the d
   const owners = [{ user: '42', tags: ['news'] }, {}];
   const { ask, read, sender, store } = await startStage(t, owners, { now: stoppedClock() });
   const alarm = 'unreachable%3Apush.example.net';
-  await store.senders.put({
-    id: 'one',
-    machine: 'push-1',
-    processId: 7,
-    kind: 'worker',
-    startedAtMs: 1,
-    pushServices: [
-      {
-        origin: 'https://push.example.net',
-        connections: 0,
-        inFlight: 0,
-        queued: 0,
-        maxInFlight: 9,
-        answers: 0,
-        throttled: 0,
-        breaker: 'open',
-        unreachableMs: 65_000,
-      },
-    ],
-  });
+  const unreachable = { ...idlePushService, breaker: 'open', unreachableMs: 65_000 } as const;
+  await store.senders.put({ ...workerReport, pushServices: [unreachable] });
   await (
     await sender.broadcast('all', { title: 'Ding dong', message: 'Tea is ready' })
   ).finished;

@@ -7,7 +7,7 @@ import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import type { Lease, SliceLease } from '../../src/store/leases.ts';
 import type { Store } from '../../src/store/store.ts';
-import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { madeUpSubscription, vapidPublicKey, workerReport } from '../store/made-up-subscription.ts';
 import { createMatching, madeUpBroadcast, madeUpSchedule } from '../store/store-under-test.ts';
 import type { Asked } from './collect-routes.ts';
 import { signIn } from './console-visitor.ts';
@@ -164,14 +164,7 @@ async function work(store: Store, round: number): Promise<void> {
   await leases.waitForWork({ broadcastId: id, signal: stopped });
   await ledger.pushServices();
   await store.rates.take({ origin, perSecond: 10, wanted: 3, rateLimited: 1 });
-  await store.senders.put({
-    id: `sender-${round}`,
-    machine: 'here',
-    processId: 1,
-    kind: 'worker',
-    startedAtMs: nowMs,
-    pushServices: [],
-  });
+  await store.senders.put({ ...workerReport, id: `sender-${round}`, startedAtMs: nowMs });
   await store.senders.list();
   await broadcasts.cancel(id);
   await store.schedules.takeDue(leaseMs);

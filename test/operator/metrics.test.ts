@@ -26,7 +26,7 @@ import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService } from '../../src/push-service/start-push-service.ts';
 import { operatorRoles } from '../../src/store/operators.ts';
 import type { Store } from '../../src/store/store.ts';
-import { madeUpSubscription } from '../store/made-up-subscription.ts';
+import { idlePushService, madeUpSubscription, workerReport } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast, recordAnswer } from '../store/store-under-test.ts';
 import { startOperator, stoppedClock, type RunningOperator } from './running-operator.ts';
 
@@ -105,22 +105,9 @@ test('breakers are those of all senders, whichever process is asked; buckets add
   const { store } = await startOperator(t, { now: stoppedClock() });
   const metrics = createMetrics(store);
   const pushService = 'fcm.googleapis.com';
-  const reported = {
-    origin: `https://${pushService}`,
-    connections: 1,
-    inFlight: 0,
-    queued: 0,
-    maxInFlight: 9,
-  };
   for (const [index, breaker] of (['open', 'half-open', 'closed'] as const).entries()) {
-    await store.senders.put({
-      id: String(index),
-      machine: 'elsewhere',
-      processId: index,
-      kind: 'worker',
-      startedAtMs: Date.now(),
-      pushServices: [{ ...reported, answers: 0, throttled: 0, breaker }],
-    });
+    const pushServices = [{ ...idlePushService, origin: `https://${pushService}`, breaker }];
+    await store.senders.put({ ...workerReport, id: String(index), processId: index, pushServices });
   }
   const counts = Array.from({ length: 13 }, (_, bucket) => Number(bucket < 2));
   for (let times = 0; times < 3; times += 1) {

@@ -5,7 +5,7 @@ import { acknowledgeAlarm, readAlarms } from '../../src/delivery/alarms/read-ala
 import type { StandingAlarm } from '../../src/delivery/alarms/standing-alarm.ts';
 import { createWarningReader } from '../../src/delivery/alarms/installation-warnings.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
-import { vapidPublicKey } from './made-up-subscription.ts';
+import { vapidPublicKey, workerReport } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   commitSlice,
@@ -47,15 +47,7 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       const draft = madeUpBroadcast(nowMs, { expiresAtMs: nowMs + 30 * dayMs, sliceRows: 10, ...changes });
       return (await store.broadcasts.create(draft)).broadcast.id;
     };
-    const putWorker = () =>
-      store.senders.put({
-        id: 'worker',
-        machine: 'push-1',
-        processId: 1,
-        kind: 'worker',
-        startedAtMs: nowMs,
-        pushServices: [],
-      });
+    const putWorker = () => store.senders.put({ ...workerReport, startedAtMs: nowMs });
     /** Commits the next slice of a broadcast: ten rows. */
     const commitNext = async (broadcastId: number, resultOf: (index: number) => Partial<RowResult>) => {
       const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
@@ -132,8 +124,7 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       assert.deepEqual(await kinds(), []);
       nowMs += 1;
       // who sends single messages alone delivers no broadcast
-      const single = { id: 'single', machine: 'push-1', processId: 2, kind: 'single' } as const;
-      await store.senders.put({ ...single, startedAtMs: nowMs, pushServices: [] });
+      await store.senders.put({ ...workerReport, id: 'single', kind: 'single', startedAtMs: nowMs });
       const [alarm] = await standing();
       assert.deepEqual(
         [alarm!.kind, alarm!.count, alarm!.sinceMs, alarm!.link],
@@ -150,7 +141,7 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       nowMs += 10 * minuteMs;
       await putWorker();
       assert.deepEqual(await kinds(), [], 'what has begun goes on');
-      await store.senders.remove('worker');
+      await store.senders.remove(workerReport.id);
       assert.deepEqual(await kinds(), ['no-worker'], 'and nobody goes on with it');
       await store.broadcasts.pause(id);
       assert.deepEqual(await kinds(), []);
@@ -206,7 +197,7 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       await store.broadcasts.cancel(urgent);
       const startAtMs = firstAtMs + 2 * minuteMs;
       assert.deepEqual(await onlyAlarm(), ['broadcast-late', 1, 'broadcast', startAtMs, linkTo(scheduled)]);
-      await store.senders.remove('worker');
+      await store.senders.remove(workerReport.id);
 
       for (let slice = 0; slice < 4; slice += 1) await store.leases.leaseSlice({ leaseMs });
       const endAtMs = nowMs + leaseMs;

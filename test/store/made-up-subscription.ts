@@ -27,3 +27,36 @@ export const noOutcomes = {
   doubtful: 0,
   dormant: 0,
 };
+export const noCounts = { ...noOutcomes, pending: 0, removed: 0, cancelled: 0, unaccounted: 0 };
+
+/** What is told of a person of whom nothing was stored. */
+export const nothingRemoved = {
+  subscriptions: 0,
+  ended: 0,
+  broadcasts: 0,
+  schedules: 0,
+  bells: 0,
+  recipients: 0,
+  attempts: 0,
+  receipts: 0,
+};
+
+/** What a sender reports of a push service that works, and to which nothing is on its way. */
+export const idlePushService = {
+  origin: 'https://push.example.net',
+  connections: 0,
+  inFlight: 0,
+  queued: 0,
+  maxInFlight: 9,
+  answers: 0,
+  throttled: 0,
+  breaker: 'closed',
+} as const;
+export const workerReport = {
+  id: 'one',
+  machine: 'push-1',
+  processId: 7,
+  kind: 'worker',
+  startedAtMs: 1,
+  pushServices: [],
+} as const;

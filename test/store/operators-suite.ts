@@ -6,6 +6,7 @@ import { keyLifetimeMs } from '../../src/store/message-requests.ts';
 import { type AuditFilter, maxSessions } from '../../src/store/operators.ts';
 import { reportLifetimeMs } from '../../src/store/sending.ts';
 import type { Store } from '../../src/store/store.ts';
+import { idlePushService, workerReport } from './made-up-subscription.ts';
 import type { StoreUnderTest } from './store-under-test.ts';
 
 /** 32 bytes. */
@@ -188,25 +189,15 @@ export function describeOperators(name: string, prepare: () => Promise<StoreUnde
     });
 
     test('the report of a sender is replaced, and forgotten when the sender is silent or takes it back', async () => {
-      const pushService = {
-        origin: 'https://fcm.googleapis.com',
-        connections: 1,
-        inFlight: 2,
-        queued: 0,
-        maxInFlight: 100,
-        latencyMs: 41.5,
-        answers: 10,
-        throttled: 1,
-        breaker: 'closed',
-      } as const;
-      const report = { machine: 'push-1', processId: 7, kind: 'worker', startedAtMs: nowMs } as const;
-      await store.senders.put({ ...report, id: 'one', pushServices: [] });
-      await store.senders.put({ ...report, id: 'one', pushServices: [pushService] });
+      const pushService = { ...idlePushService, inFlight: 2, latencyMs: 41.5, throttled: 1 };
+      const report = { ...workerReport, startedAtMs: nowMs };
+      await store.senders.put(report);
+      await store.senders.put({ ...report, pushServices: [pushService] });
       nowMs += reportLifetimeMs;
-      await store.senders.put({ ...report, id: 'two', startedAtMs: nowMs, pushServices: [] });
-      const two = { ...report, id: 'two', startedAtMs: nowMs, pushServices: [], seenAtMs: nowMs };
+      await store.senders.put({ ...report, id: 'two', startedAtMs: nowMs });
+      const two = { ...report, id: 'two', startedAtMs: nowMs, seenAtMs: nowMs };
       assert.deepEqual(await store.senders.list(), [
-        { ...report, id: 'one', pushServices: [pushService], seenAtMs: nowMs - reportLifetimeMs },
+        { ...report, pushServices: [pushService], seenAtMs: nowMs - reportLifetimeMs },
         two,
       ]);
       nowMs += 1;
