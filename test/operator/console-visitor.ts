@@ -1,6 +1,7 @@
 // A browser without a screen: keeps the cookie, sends forms with the token that their page has, from the origin of the page.
 import assert from 'node:assert/strict';
-import type { RunningOperator } from './running-operator.ts';
+import type { TestContext } from 'node:test';
+import { type RunningOperator, startOperator } from './running-operator.ts';
 
 export interface Visitor {
   /** Where the last page was; redirects are followed. */
@@ -84,4 +85,14 @@ export async function signIn(
   await visitor.submit('/console/sign-in', { token: await operator.add(name, role) });
   assert.equal(visitor.page.url, '/console/');
   return visitor;
+}
+
+/** A listener of its own for a test, with somebody who has signed in to its console. */
+export async function openConsole(
+  t: TestContext,
+  options: Parameters<typeof startOperator>[1] = {},
+  role: 'full' | 'read' = 'full',
+) {
+  const operator = await startOperator(t, options);
+  return { ...operator, operator, visitor: await signIn(operator, role) };
 }

@@ -8,7 +8,7 @@ import { createSessions } from '../../src/operator/console/sessions.ts';
 import { type OperatorRole, operatorRoles } from '../../src/store/operators.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import type { Asked } from './collect-routes.ts';
-import { createVisitor, signIn } from './console-visitor.ts';
+import { createVisitor, openConsole, signIn } from './console-visitor.ts';
 import { codeOf, type RunningOperator, startOperator, startStage } from './running-operator.ts';
 
 /** Who asks, with what they carry. */
@@ -709,8 +709,7 @@ describe('what is wrong with a request', () => {
   });
 
   test('a form is read as browsers write it', async (t) => {
-    const operator = await startOperator(t);
-    const visitor = await signIn(operator);
+    const { visitor } = await openConsole(t);
     await visitor.open('/console/send');
     const page = await visitor.submit('/console/send', { title: 'a+b & ü', message: 'one\r\ntwo' });
     assert.equal(page.status, 200);
@@ -718,8 +717,7 @@ describe('what is wrong with a request', () => {
   });
 
   test('a long form that is wrong is answered by a short page', async (t) => {
-    const operator = await startOperator(t);
-    const visitor = await signIn(operator);
+    const { visitor } = await openConsole(t);
     await visitor.open('/console/send');
     const page = await visitor.submit('/console/send', {
       ...message,
@@ -732,8 +730,7 @@ describe('what is wrong with a request', () => {
   });
 
   test('no answer to a wrong form is long, though each of its characters becomes six', async (t) => {
-    const operator = await startOperator(t);
-    const visitor = await signIn(operator);
+    const { visitor } = await openConsole(t);
     await visitor.open('/console/send');
     const page = await visitor.submit('/console/send', { ...message, title: '"'.repeat(8000) });
     assert.equal(page.status, 400);
