@@ -285,24 +285,6 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(new Set(made.map(({ broadcast }) => broadcast.id)).size, 1);
     });
 
-    test('a list of ids takes each once; one that is not stored counts as removed', async () => {
-      await addSubscriptions(store, 10);
-      const ids = (await store.subscriptions.page({ afterId: 0, limit: 10 })).map(({ id }) => id);
-      const audienceId = await openIds(store, [ids[2]!, ids[5]!, ids[7]!, 1e12]);
-      const broadcast = await createBroadcast({ audienceId });
-      assert.equal(broadcast.recipients, 4);
-      const seen: number[] = [];
-      await settleAll(broadcast.id, (recipient) => {
-        seen.push(recipient.subscriptionId ?? 0);
-        return accepted(recipient);
-      });
-      assert.deepEqual(seen, [ids[2], ids[5], ids[7]]);
-      const { state, counts } = await found(broadcast.id);
-      assert.equal(state, 'done');
-      assert.equal(counts.accepted, 3);
-      assert.equal(counts.removed, 1);
-    });
-
     test('a list may hold subscriptions that are not stored; they are sent to and not added to the store', async () => {
       const audienceId = await store.broadcasts.openAudience();
       const members = [1, 2, 3, 2].map(madeUpSubscription);
@@ -638,24 +620,6 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(await store.subscriptions.count(), results.length);
       const { counts } = await found(id);
       for (const result of results) assert.equal(counts[result], 1);
-    });
-
-    test('who leaves before their turn is counted as removed, in a slice and among the retries', async () => {
-      await addSubscriptions(store, 20);
-      const { id } = await createBroadcast();
-      const all = await store.subscriptions.page({ afterId: 0, limit: 20 });
-      await store.subscriptions.removeById(all[0]?.id ?? 0);
-      await settleAll(id, retryAfter(0));
-      await store.subscriptions.removeById(all[1]?.id ?? 0);
-      for (;;) {
-        const claim = await store.leases.leaseRetries({ leaseMs, limit: 10 });
-        if (claim === undefined) break;
-        await store.ledger.commit({ ...held(claim), rows: claim.rows.map(accepted), leaseMs });
-      }
-      const { state, counts } = await found(id);
-      assert.equal(state, 'done');
-      assert.equal(counts.accepted, 18);
-      assert.equal(counts.removed, 2);
     });
 
     test('pausing stops the taking of work, and workers hear of it at their commit; resuming goes on', async () => {

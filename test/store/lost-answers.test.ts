@@ -109,6 +109,20 @@ const calls: readonly Call[] = [
     expected: 200,
   },
   {
+    what: 'answers to single messages are counted once',
+    statement: 'record_single_answers',
+    prepare: (store) => addSubscriptions(store, 2),
+    run: async ({ ledger, statistics }) => {
+      const answers = [
+        [madeUpSubscription(0), 'gone'] as const,
+        [madeUpSubscription(1), 'accepted'] as const,
+      ];
+      await ledger.recordAnswers(answerCommit(origin, answers));
+      return (await statistics.outcomeTotals()).map(({ attempts, gone }) => [attempts, gone]);
+    },
+    expected: [[2, 1]],
+  },
+  {
     what: 'a push service that nobody has listed is added',
     statement: 'insert into deskbell.unlisted_push_services',
     run: (store) => store.unlisted.add(origin, 10),

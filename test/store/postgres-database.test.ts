@@ -898,25 +898,6 @@ describe('a PostgreSQL store', () => {
     assert.deepEqual(await counts(id), [29, 1, 56]);
   });
 
-  test('counts answers to single messages once though the answer to their commit was lost', async () => {
-    await using proxy = await openProxy(database.url);
-    await using behind = closing(await openPostgresStore({ url: proxy.url, maxConnections: 1 }));
-    await addSubscriptions(behind, 2);
-    const answers = [[madeUpSubscription(0), 'gone'] as const, [madeUpSubscription(1), 'accepted'] as const];
-    proxy.loseAnswerTo('record_single_answers');
-    await behind.ledger.recordAnswers(answerCommit(origin, answers));
-    assert.equal(proxy.lostAnswers(), 1);
-    const [total] = await behind.statistics.outcomeTotals();
-    assert.deepEqual([total?.attempts, total?.gone, total?.accepted], [2, 1, 1]);
-    assert.equal(await behind.subscriptions.count(), 1);
-    await behind.ledger.recordAnswers(answerCommit(origin, answers));
-    assert.equal(
-      (await behind.statistics.outcomeTotals())[0]?.attempts,
-      4,
-      'another commit is no repetition',
-    );
-  });
-
   test('counts all answers of many senders at the same time, whose commits never wait in a circle', async () => {
     await addSubscriptions(store, 200);
     const origins = ['https://a.example', 'https://b.example', 'https://c.example'];

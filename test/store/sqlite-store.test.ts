@@ -118,27 +118,6 @@ describe('the SQLite file', () => {
     assert.equal(integrityOf(path), 'ok');
   });
 
-  test('nothing of a person who was removed is left in the bytes of the file or its log', async () => {
-    const path = newPath();
-    const { endpoint } = madeUpSubscription(1);
-    const user = 'ada-lovelace-1815';
-    const isAnywhere = (text: string) =>
-      [path, `${path}-wal`].some((file) => readFileSync(file).includes(text));
-    await withStore(path, async (store) => {
-      await store.subscriptions.putAll(
-        [1, 2, 3].map((index) => ({
-          subscription: madeUpSubscription(index),
-          vapidPublicKey,
-          assign: { user: index === 1 ? user : 'bob', tags: [`tag-of-${index}`] },
-        })),
-      );
-      for (const text of [endpoint, user, 'tag-of-1']) assert.ok(isAnywhere(text), text);
-      await store.people.remove(user);
-      for (const text of [endpoint, user, 'tag-of-1']) assert.ok(!isAnywhere(text), text);
-      assert.ok(isAnywhere('tag-of-2'), 'others stay');
-    });
-  });
-
   test('whoever reported receipts is forgotten, however many they are, 5,000 rows in each step', async () => {
     const path = newPath();
     await withStore(path, async (store) => {
