@@ -14,10 +14,11 @@ import {
   spawnUntilStopped,
   temporaryFolder,
   type RunResult,
-  environmentFor,
   parseLines,
+  dataWithSinks,
 } from './run-command.ts';
 import { until } from '../../tools/until.ts';
+import { idlePushService, workerReport } from '../store/made-up-subscription.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready'];
 
@@ -26,21 +27,8 @@ const unreachable = /^deskbell: push\.example\.net cannot be reached from push-2
 /** Another machine says that it cannot reach a push service, for as long as a test may take. */
 async function reportUnreachable(data: string): Promise<void> {
   const { store, close } = await openDataDirectory(data);
-  const idle = { connections: 0, inFlight: 0, queued: 0, maxInFlight: 9, answers: 0, throttled: 0 };
-  const away = {
-    origin: 'https://push.example.net',
-    ...idle,
-    breaker: 'open',
-    unreachableMs: 16_000,
-  } as const;
-  await store.senders.put({
-    id: 'other',
-    machine: 'push-2',
-    processId: 7,
-    kind: 'single',
-    startedAtMs: 1,
-    pushServices: [away],
-  });
+  const away = { ...idlePushService, breaker: 'open', unreachableMs: 16_000 } as const;
+  await store.senders.put({ ...workerReport, machine: 'push-2', kind: 'single', pushServices: [away] });
   await close();
   const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
   database.exec('update senders set seen_at_ms = seen_at_ms + 3600000');
@@ -68,18 +56,9 @@ suite('broadcasts of the command line', () => {
     /** What the sinks have got, in all and at most by one. */
     readonly received: () => { readonly messages: number; readonly most: number };
   }> {
-    const data = await temporaryFolder();
-    const environment = environmentFor(data, pushService);
-    const run = (...words: string[]): Promise<RunResult> => runCommand(words, { environment });
-    const { stdout } = await run('keys', 'generate', '--json');
-    const { publicKey } = JSON.parse(stdout) as { publicKey: string };
     const batches = pushService.tallySinks().length;
-    const lines = [...pushService.createSinks(count, { vapidPublicKey: publicKey })].map((sink) =>
-      JSON.stringify(sink),
-    );
-    const input = `${lines.join('\n')}\n`;
-    const imported = await runCommand(['subscriptions', 'import', '-'], { input, environment });
-    assert.equal(imported.exitCode, 0, imported.stderr);
+    const { data, environment, lines } = await dataWithSinks(pushService, count);
+    const run = (...words: string[]): Promise<RunResult> => runCommand(words, { environment });
     const received = () => {
       const { messages = 0, sinksByMessages = {} } = pushService.tallySinks()[batches] ?? {};
       return { messages, most: Math.max(...Object.keys(sinksByMessages).map(Number)) };

@@ -10,7 +10,7 @@ import { encodeBase64url } from '../../src/protocol/bytes.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { importGenerated } from './generated-imports.ts';
-import { runCommand, temporaryFolder } from './run-command.ts';
+import { newDataDirectory } from './run-command.ts';
 
 const memberOf = createMemberOf({ user: 'userId', tags: 'tags' });
 const policy = createEndpointPolicy();
@@ -106,6 +106,31 @@ const shapes: Readonly<Record<string, readonly [text: string, expected: number |
       ],
     }),
     ['1:ada', '2:admin'],
+  ],
+  'a row that has the endpoint of its subscription for its index, and a key of its own': [
+    lines({ endpoint: one.endpoint, public_key: 'the VAPID key', push_subscription: one }),
+    1,
+  ],
+  'keys as the JSON of them, beside a member that is no subscription': [
+    lines({ endpoint: one.endpoint, keys: JSON.stringify(one.keys), subscription: 7 }),
+    1,
+  ],
+  'members in any case, with or without "_", "-" and "."': [
+    lines(
+      {
+        'Push-Subscription': { endpoint: one.endpoint },
+        'KEYS-P256DH': one.keys.p256dh,
+        AuthKey: one.keys.auth,
+      },
+      { 'END.POINT': two.endpoint, 'user-public-key': two.keys.p256dh, 'auth.secret': two.keys.auth },
+      {
+        end_point: three.endpoint,
+        UAPublic: three.keys.p256dh,
+        USER_AUTH_TOKEN: three.keys.auth,
+        'User-ID': 7,
+      },
+    ),
+    ['1', '2', '3:7'],
   ],
   "Django's dumpdata": [
     JSON.stringify([
@@ -323,7 +348,6 @@ test('bytes that are no text in the encoding are said with line, byte and the li
 });
 
 test('files of all kinds, mixed and damaged: each row is counted, and nobody becomes somebody else', async () => {
-  const data = await temporaryFolder();
-  await runCommand(['keys', 'generate', '--data', data]);
+  const data = await newDataDirectory();
   for (let seed = 1; seed <= 12; seed += 1) await importGenerated(seed, data);
 });

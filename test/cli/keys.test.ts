@@ -24,6 +24,7 @@ import {
   serve,
   spawnUntilStopped,
   temporaryFolder,
+  newDataDirectory,
 } from './run-command.ts';
 
 // It brings no types.
@@ -70,8 +71,7 @@ suite('deskbell keys', { concurrency: true }, () => {
   });
 
   test('a lost key file beside subscriptions is not replaced unasked; the lost pair itself comes back', async () => {
-    const data = await temporaryFolder();
-    await runCommand(['keys', 'generate', '--data', data]);
+    const data = await newDataDirectory();
     const { stdout: backup } = await runCommand(['keys', 'show', '--private', '--data', data]);
     const input = JSON.stringify(exampleSubscription(1));
     await runCommand(['subscriptions', 'import', '-', '--data', data], { input });

@@ -17,6 +17,7 @@ import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { BroadcastStore } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { within } from '../../tools/until.ts';
+import { noCounts } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
 
@@ -193,18 +194,7 @@ async function watch(
   const find = async () => {
     const { atMs, accepted } = found.next().value!;
     nowMs = atMs;
-    const none = {
-      gone: 0,
-      rejected: 0,
-      expired: 0,
-      exhausted: 0,
-      capped: 0,
-      doubtful: 0,
-      dormant: 0,
-      removed: 0,
-      cancelled: 0,
-    };
-    const counts = { ...none, accepted, pending: 2000 - accepted, unaccounted: 0 };
+    const counts = { ...noCounts, accepted, pending: 2000 - accepted };
     const rest = { recipients: 2000, waiting: 0, toRetry: 0, heldBack: [] };
     return { id: 1, state: accepted === 2000 ? 'done' : 'running', counts, ...rest };
   };

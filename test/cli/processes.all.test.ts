@@ -18,6 +18,7 @@ import {
   runUntilStopped,
   spawnUntilStopped,
   temporaryFolder,
+  dataWithSinks,
 } from './run-command.ts';
 
 const registrations = 300;
@@ -110,11 +111,7 @@ test('a message that its push service does not answer is given up while it stops
   await using pushService = await startPushService({
     onEvent: ({ type }) => type === 'fault' && received.resolve(),
   });
-  const environment = environmentFor(await temporaryFolder(), pushService);
-  const { stdout: made } = await runCommand(['keys', 'generate', '--json'], { environment });
-  const { publicKey } = JSON.parse(made) as { publicKey: string };
-  const [subscription] = pushService.createSinks(1, { vapidPublicKey: publicKey });
-  await runCommand(['subscriptions', 'import', '-'], { environment, input: JSON.stringify(subscription) });
+  const { environment } = await dataWithSinks(pushService, 1);
   const { stdout: token } = await runCommand(['operators', 'add', 'backup', '--send'], { environment });
   pushService.faults.inject({ kind: 'hang' });
   const words = ['serve', '--port', '0', '--operator', '127.0.0.1:0', '--json'];

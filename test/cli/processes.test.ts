@@ -19,17 +19,17 @@ import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import { createUserAgent, type PushService, startPushService } from '../../src/push-service/index.ts';
+import { type PushService, startPushService } from '../../src/push-service/index.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import {
-  environmentFor,
   mainFile,
   runCommand,
   runUnread,
   spawnUntilStopped,
   startCommand,
   temporaryFolder,
+  dataWithSinks,
 } from './run-command.ts';
 
 /** They run until they are told to stop; their own files end them by signals. */
@@ -103,14 +103,7 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
 
     /** A data directory with one subscription, and the state of its only broadcast. */
     async function setUp() {
-      const data = await temporaryFolder();
-      const own = environmentFor(data, pushService);
-      const { stdout: keys } = await runCommand(['keys', 'generate', '--json'], { environment: own });
-      const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
-      const { publicKey } = JSON.parse(keys) as { publicKey: string };
-      const input = JSON.stringify(await userAgent.subscribe(publicKey));
-      await userAgent.close();
-      await runCommand(['subscriptions', 'import', '-'], { environment: own, input });
+      const { environment: own } = await dataWithSinks(pushService, 1);
       const stateOf = async (): Promise<string> => {
         const { stdout } = await runCommand(['broadcasts', 'show', '1', '--json'], { environment: own });
         return (JSON.parse(stdout) as { state: string }).state;

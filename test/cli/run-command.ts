@@ -1,5 +1,6 @@
 // Runs the real command, in this process or as one of its own, with nothing of the tester's environment that could change
 // what it does.
+import assert from 'node:assert/strict';
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
@@ -11,6 +12,7 @@ import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { runProcess, type Host } from '../../src/cli/run-process.ts';
+import type { PushService } from '../../src/push-service/index.ts';
 import { until } from '../../tools/until.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 
@@ -212,6 +214,27 @@ export const environmentFor = (data: string, { origin }: { readonly origin: stri
   DESKBELL_PUSH_SERVICES: origin,
   DESKBELL_THREADS: '1',
 });
+
+/** A data directory of which keys are all that there is. */
+export async function newDataDirectory(): Promise<string> {
+  const data = await temporaryFolder();
+  assert.equal((await runCommand(['keys', 'generate', '--data', data])).exitCode, 0);
+  return data;
+}
+
+/** A data directory with so many sinks of a push service. @returns `lines`: each of them as JSON */
+export async function dataWithSinks(pushService: PushService, count: number) {
+  const data = await newDataDirectory();
+  const environment = environmentFor(data, pushService);
+  const { stdout } = await runCommand(['keys', 'show', '--json'], { environment });
+  const { publicKey: vapidPublicKey } = JSON.parse(stdout) as { publicKey: string };
+  const sinks = pushService.createSinks(count, { vapidPublicKey });
+  const lines = Array.from(sinks, (sink) => JSON.stringify(sink));
+  const input = lines.join('\n');
+  const imported = await runCommand(['subscriptions', 'import', '-'], { input, environment });
+  assert.equal(imported.exitCode, 0, imported.stderr);
+  return { data, environment, lines };
+}
 
 // oxlint-disable-next-line typescript/no-explicit-any
 export const parseLines = (output: string): any[] =>

@@ -18,6 +18,8 @@ import {
   runUntilStopped,
   serve,
   temporaryFolder,
+  dataWithSinks,
+  newDataDirectory,
 } from './run-command.ts';
 
 const message = ['--title', 'Monday', '--message', 'A new week'];
@@ -27,19 +29,12 @@ async function setUp(t: TestContext) {
   const pushService = await startPushService({ checksBodies: false });
   t.after(() => pushService.close());
   const folder = await temporaryFolder();
-  const data = join(folder, 'data');
-  const environment = environmentFor(data, pushService);
+  const { data, environment } = await dataWithSinks(pushService, 2);
   const run = async (...words: string[]) => {
     const done = await runCommand(words, { environment });
     assert.equal(done.exitCode, 0, done.stderr);
     return done;
   };
-  const { publicKey } = JSON.parse((await run('keys', 'generate', '--json')).stdout) as {
-    publicKey: string;
-  };
-  const sinks = [...pushService.createSinks(2, { vapidPublicKey: publicKey })];
-  const input = sinks.map((sink) => `${JSON.stringify(sink)}\n`).join('');
-  assert.equal((await runCommand(['subscriptions', 'import', '-'], { environment, input })).exitCode, 0);
   await run('send', '--all', '--detach', ...message);
   await run('send', '--all', '--cron', '0 9 1 1 *', ...message);
   const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
@@ -229,8 +224,7 @@ test('lists what is wrong, and acknowledges it with a name and a note, which the
 });
 
 test('the audit names a user that has no name by its number', async (t) => {
-  const data = await temporaryFolder();
-  await runCommand(['keys', 'generate', '--data', data]);
+  const data = await newDataDirectory();
   const unknown = t.mock.method(os, 'userInfo', () => {
     throw Object.assign(new Error('uv_os_get_passwd'), { code: 'ENOENT', syscall: 'uv_os_get_passwd' });
   });

@@ -15,6 +15,7 @@ import {
   spawnUntilStopped,
   temporaryFolder,
   serve,
+  newDataDirectory,
 } from './run-command.ts';
 import { freePort, listenOnNewPort } from '../../tools/listening.ts';
 import { until, within } from '../../tools/until.ts';
@@ -77,8 +78,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
   });
 
   test('where its webhook cannot be opened, it closes the operator’s listener, and ends with 1', async () => {
-    const data = await temporaryFolder();
-    await runCommand(['keys', 'generate', '--data', data]);
+    const data = await newDataDirectory();
     await writeFile(join(data, 'webhook-secret'), 'cut off', { mode: 0o600 });
     const port = await freePort();
     const operator = ['--operator', `127.0.0.1:${port}`, '--webhook', 'http://127.0.0.1:9/'];
@@ -302,8 +302,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
   });
 
   test('without a log file it survives SIGHUP, as the worker and the push service do', async () => {
-    const data = await temporaryFolder();
-    await runCommand(['keys', 'generate', '--data', data]);
+    const data = await newDataDirectory();
     const commands: readonly (readonly [string[], RegExp])[] = [
       [['serve', '--port', '0', '--data', data], /listens on/],
       [['worker', '--data', data, '--subject', 'mailto:push@example.org', '--threads', '1'], /delivers/],

@@ -22,11 +22,11 @@ import { startOperator } from '../operator/running-operator.ts';
 import { newSubscription, sendJson } from '../service/running-service.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import {
-  environmentFor,
   runCommand,
   runUntilStopped,
   spawnUntilStopped,
   temporaryFolder,
+  dataWithSinks,
 } from './run-command.ts';
 
 const skip = process.platform === 'linux' ? false : 'It reads /proc.';
@@ -112,14 +112,10 @@ test('deskbell serve --operator --webhook posts what another command brings abou
 
 /** A data directory with one subscription, and a way to read metrics with a token for them. */
 async function setUp() {
-  const data = await temporaryFolder();
   const pushService = await startPushService({ checksBodies: false });
   after(() => pushService.close());
-  const environment = { ...environmentFor(data, pushService), DESKBELL_MAX_SUBSCRIPTIONS: '50' };
-  const keys = await runCommand(['keys', 'generate', '--json'], { environment });
-  const { publicKey } = JSON.parse(keys.stdout) as { publicKey: string };
-  const [sink] = pushService.createSinks(1, { vapidPublicKey: publicKey });
-  await runCommand(['subscriptions', 'import', '-'], { environment, input: `${JSON.stringify(sink)}\n` });
+  const { data, environment: own } = await dataWithSinks(pushService, 1);
+  const environment = { ...own, DESKBELL_MAX_SUBSCRIPTIONS: '50' };
   const { stdout } = await runCommand(['operators', 'add', 'prometheus', '--metrics', '--json'], {
     environment,
   });
