@@ -2,9 +2,7 @@
 // it, while a snapshot of before is held. Nobody may be left out and nobody counted twice, and about no broadcast more than ten
 // notices a second are sent.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { pgbouncer, skipWithout } from '../scripts/install-test-tools.ts';
@@ -23,6 +21,7 @@ import { startPgBouncer } from '../test/store/pgbouncer.ts';
 import { countNotices } from '../tools/notice-counter.ts';
 import { useSharedServer } from '../tools/postgres-server.ts';
 import { until } from '../tools/until.ts';
+import { startDelivering } from './delivering-process.ts';
 import { scaled } from './scale.ts';
 
 const rows = scaled(100_000);
@@ -70,15 +69,7 @@ test(
     const { broadcast: created } = await sender.createBroadcast('all', message);
     await sender.close();
     const children = Array.from({ length: senders }, () => {
-      const child = spawn(
-        process.execPath,
-        [
-          join(import.meta.dirname, 'delivering-child.ts'),
-          JSON.stringify(store.address),
-          JSON.stringify(senderOptions),
-        ],
-        { stdio: ['ignore', 'inherit', 'inherit'] },
-      );
+      const child = startDelivering(store.address, senderOptions);
       stack.defer(() => void child.kill('SIGKILL'));
       return child;
     });

@@ -2,8 +2,7 @@
 // server is killed, or the network between them fails, in random order and spread over the broadcast. Nobody may be left out
 // and nobody counted twice, what a dead sender held is taken over within twenty seconds, and the broadcast ends by itself.
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
+import type { ChildProcess } from 'node:child_process';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { createSender } from '../src/delivery/sender.ts';
@@ -19,6 +18,7 @@ import {
 } from '../test/delivery/broadcast-bench.ts';
 import { useSharedServer } from '../tools/postgres-server.ts';
 import { startFaultyProxy } from '../tools/faulty-proxy.ts';
+import { startDelivering } from './delivering-process.ts';
 import { readLeaseLog, startLeaseLog, takeoversOf } from './lease-log.ts';
 import { scaled } from './scale.ts';
 import { until } from '../tools/until.ts';
@@ -95,17 +95,9 @@ test(`${numberOfFaults} faults leave nobody out of a broadcast to ${rows}`, asyn
     const behindProxy = new URL(url);
     behindProxy.port = String(proxy.port);
     behindProxy.searchParams.set('application_name', name);
-    const child = spawn(
-      process.execPath,
-      [
-        join(import.meta.dirname, 'delivering-child.ts'),
-        JSON.stringify({
-          ...store.address,
-          options: { ...(store.address.options as object), url: behindProxy.href },
-        }),
-        JSON.stringify({ ...senderOptions, worker }),
-      ],
-      { stdio: ['ignore', 'inherit', 'inherit'] },
+    const child = startDelivering(
+      { ...store.address, options: { ...(store.address.options as object), url: behindProxy.href } },
+      { ...senderOptions, worker },
     );
     children.set(name, child);
     child.on('exit', (code, signal) => {

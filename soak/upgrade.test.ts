@@ -2,9 +2,7 @@
 // register, single messages are sent, and a dump is open that has locked every table. Nobody waits for long, no process ends, there is
 // no deadlock, and nobody is left out of the broadcast.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSender } from '../src/delivery/sender.ts';
@@ -27,6 +25,7 @@ import { madeUpSubscription } from '../test/store/made-up-subscription.ts';
 import { connect, readRows } from '../tools/postgres-client.ts';
 import { useSharedServer } from '../tools/postgres-server.ts';
 import { until } from '../tools/until.ts';
+import { startDelivering } from './delivering-process.ts';
 import { scaled } from './scale.ts';
 
 const rows = scaled(100_000);
@@ -71,15 +70,7 @@ test(`an upgrade during a broadcast to ${rows}, registrations, single messages a
   const { broadcast } = await sender.createBroadcast('all', message);
   const find = async () => (await store.broadcasts.find(broadcast.id))!;
   const children = Array.from({ length: senders }, () => {
-    const child = spawn(
-      process.execPath,
-      [
-        join(import.meta.dirname, 'delivering-child.ts'),
-        JSON.stringify(store.address),
-        JSON.stringify(options),
-      ],
-      { stdio: ['ignore', 'inherit', 'inherit'] },
-    );
+    const child = startDelivering(store.address, options);
     stack.defer(() => void child.kill('SIGKILL'));
     return child;
   });

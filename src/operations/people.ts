@@ -126,7 +126,7 @@ export async function removeWithReceipt(
   // before the removal: a receipt that could not be stored leaves the person there
   const record = await audit.begin({
     operator,
-    action: 'person.removed',
+    action: 'person.receipt',
     target: receiptTarget(user, removalReceipt),
   });
   const removed = await people.remove(user, operator);

@@ -40,6 +40,19 @@ test('every link of a page in the package leads to a file in the package', () =>
   assert.deepEqual(leaving, []);
 });
 
+test('every file of the source that CONTRIBUTING.md and docs/architecture.md name is there', () => {
+  const texts = pages.filter(({ path }) => /CONTRIBUTING|architecture/.test(path)).map(({ text }) => text);
+  const named = texts.flatMap((text) => text.match(/(?<=`)(?:[\w.-]+\/)+[\w-]+\.\w+(?=`)/g) ?? []);
+  assert.ok(named.length > 20);
+  assert.deepEqual(
+    named.filter((path) => !/^(dist|deskbell)/.test(path) && !isInSource(path)),
+    [],
+  );
+});
+
+const isInSource = (path: string): boolean =>
+  [path, `src/${path}`].some((each) => existsSync(join(root, each)));
+
 function fileOf({ path, target }: Link): string {
   const [file = ''] = target.split('#');
   return file === '' ? path : normalize(join(dirname(path), file));

@@ -218,8 +218,8 @@ test('one search finds a user, an id, the end of an endpoint and words, and open
   // all have the same end
   const words = wordsOf(await search(endpoint.slice(-8)));
   assert.match(words, /Subscription 1 1 Subscription 2 2 Subscription 3 3/);
-  assert.match(wordsOf(await search('nothing')), /Nothing fits “nothing”\./);
-  assert.match(wordsOf(await search(hostile)), /Nothing fits “&lt;img/);
+  assert.match(wordsOf(await search('nothing')), /Nothing was found for “nothing”\./);
+  assert.match(wordsOf(await search(hostile)), /Nothing was found for “&lt;img/);
   assert.equal((await search('x'.repeat(5000))).status, 200);
 });
 

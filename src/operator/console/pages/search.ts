@@ -1,4 +1,4 @@
-// The one search of every page: a user, an id, the end of an endpoint, or words of a message. What alone fits is opened at once.
+// The search that every page has: by user, id, end of an endpoint, or words of a message. A single result is opened at once.
 import type { FastifyInstance } from 'fastify';
 import { checkUser } from '../../../audience/user-and-tags.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
@@ -20,7 +20,7 @@ interface Hit {
 }
 
 const maxHits = 10;
-/** Shorter ends are those of many endpoints. */
+/** Shorter ends match too many endpoints. */
 const minEndCharacters = 6;
 
 export function addSearchPage(app: FastifyInstance, { store }: OperatorContext): void {
@@ -39,10 +39,10 @@ export function addSearchPage(app: FastifyInstance, { store }: OperatorContext):
         text === ''
           ? empty('Write what to look for into the field “Search”.')
           : table(
-              'What fits',
+              'Results',
               { What: 'short', Name: 'words' },
               hits.map(({ kind, url, name }) => [kind, html`<a href="${url}">${name}</a>`]),
-              `Nothing fits “${text}”.`,
+              `Nothing was found for “${text}”.`,
             ),
     });
   });

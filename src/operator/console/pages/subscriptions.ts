@@ -189,7 +189,7 @@ const columns = {
   'Push service': 'short',
   User: 'words',
   Tags: 'words',
-  Since: 'short',
+  Registered: 'short',
 } as const;
 
 function renderRow(subscription: StoredSubscription): readonly (string | Html)[] {
@@ -218,7 +218,7 @@ function renderFacts(subscription: StoredSubscription): Html {
     ['Language', language ?? 'unknown'],
     ['Time zone', timeZone ?? 'unknown'],
     ['Choices made there', renderOwnChoices(subscription.channels)],
-    ['Since', shown('createdAt', createdAtMs, timeFromNow)],
+    ['Registered', shown('createdAt', createdAtMs, timeFromNow)],
     ['Renewed', shown('updatedAt', updatedAtMs, timeFromNow)],
     ['VAPID key', html`<code>${vapidPublicKey.slice(0, 12)}…</code>`],
   ]);
