@@ -1,5 +1,6 @@
 // Subscriptions that have left the store: when, at which push service, why, and who removed them. Triggers write them down; whoever
 // deletes for another reason says so in the same transaction.
+import { setImmediate } from 'node:timers/promises';
 import type { PortableDatabase, PortableStatement, PortableValues } from './portable-sql.ts';
 
 /**
@@ -40,7 +41,11 @@ export interface Losses {
   /** The newest first. */
   list(range: {
     readonly reason?: LossReason | undefined;
-    readonly origin?: string | undefined;
+    readonly origins?: readonly string[] | undefined;
+    readonly subscriptionId?: number | undefined;
+    /** Since then, and before then. */
+    readonly sinceMs?: number | undefined;
+    readonly untilMs?: number | undefined;
     /** The last of the page before. */
     readonly beforeId?: number | undefined;
     readonly limit: number;
@@ -69,24 +74,52 @@ interface LossRow {
   readonly user_name: string | null;
 }
 
-const conditions = {
-  reason: 'l.reason = :reason',
-  origin: 'l.origin = :origin',
-  beforeId: 'l.id < :beforeId',
-} as const;
-
 const dayMs = 24 * 60 * 60 * 1000;
 
+const startOfDay = (atMs: number): number => atMs - (atMs % dayMs);
+
 export function createLosses(database: PortableDatabase): Losses {
+  const conditions = {
+    reason: 'l.reason = :reason',
+    origins: `${database.position}(:origins, '"' || l.origin || '"') > 0`,
+    subscriptionId: 'l.subscription_id = :subscriptionId',
+    sinceMs: 'l.at_ms >= :sinceMs',
+    untilMs: 'l.at_ms < :untilMs',
+    beforeId: 'l.id < :beforeId',
+  } as const;
+  /** Days that no loss is added to any more: they are counted once. */
+  const past = new Map<number, readonly LossCount[]>();
+
+  const countDay = async (startMs: number): Promise<readonly LossCount[]> => {
+    const rows = await database.read<Omit<LossCount, 'startMs'>>(
+      `select origin, reason, count(*) as subscriptions from deskbell.losses
+       where at_ms >= :startMs and at_ms < :endMs group by 1, 2 order by 3 desc, 1, 2`,
+      { startMs, endMs: startMs + dayMs },
+    );
+    return rows.map((row) => ({ startMs, ...row }));
+  };
+
   return {
     countByDay: async () => {
-      const rows = await database.read<Omit<LossCount, 'startMs'> & { readonly day: number }>(
-        `select at_ms / ${dayMs} as day, origin, reason, count(*) as subscriptions
-         from deskbell.losses group by 1, 2, 3 order by 1 desc, 4 desc, 2, 3`,
+      const [range] = await database.read<{ readonly first: number | null; readonly last: number | null }>(
+        'select min(at_ms) as first, max(at_ms) as last from deskbell.losses',
       );
-      return rows.map(({ day, ...count }) => ({ startMs: day * dayMs, ...count }));
+      const { first, last } = range!;
+      if (first === null || last === null) return [];
+      const [oldestMs, newestMs] = [startOfDay(first), startOfDay(last)];
+      for (const startMs of past.keys()) if (startMs <= oldestMs) past.delete(startMs);
+      const days: LossCount[] = [];
+      for (let startMs = newestMs; startMs >= oldestMs; startMs -= dayMs) {
+        const counted = past.get(startMs) ?? (await countDay(startMs));
+        // of the day before the newest one, a transaction may not have ended yet
+        if (startMs < newestMs - dayMs) past.set(startMs, counted);
+        days.push(...counted);
+        await setImmediate();
+      }
+      return days;
     },
-    list: async ({ limit, ...filter }) => {
+    list: async ({ limit, origins, ...others }) => {
+      const filter = { ...others, origins: origins && JSON.stringify(origins) };
       const given = Object.entries(filter).filter(([, value]) => value !== undefined);
       const where = ['true', ...given.map(([name]) => conditions[name as keyof typeof conditions])];
       const rows = await database.read<LossRow>(

@@ -370,7 +370,7 @@ test('a push service that calls all subscriptions gone is not said to take messa
   assert.match(overview, /Messages a second [2-4] over the last seconds/);
   assert.match(overview, /today 30 gained, 0 lost/);
   assert.ok(
-    overview.includes(`${new Date(nowMs).toISOString().slice(0, 10)} 30 Outcomes per`),
+    overview.includes(`${new Date(nowMs).toISOString().slice(0, 10)} 30 Whom we lost`),
     'its last day',
   );
   assert.match(overview, /Alarms 1 /, 'nothing is late');

@@ -102,9 +102,19 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
           [rows[0]!.id, 'removed', 'ada', origin],
         ],
       );
-      const [newest] = await store.losses.list({ reason: 'removed', origin, limit: 1 });
+      const [newest] = await store.losses.list({ reason: 'removed', origins: [origin], limit: 1 });
       const rest = await store.losses.list({ reason: 'removed', beforeId: newest!.id, limit: 9 });
       assert.equal(rest.length, 1);
+      const [lost] = await store.losses.list({ subscriptionId: former.id, limit: 9 });
+      assert.equal(lost?.reason, 'replaced');
+      const since = { sinceMs: lost.atMs - dayMs, untilMs: lost.atMs + dayMs };
+      assert.equal((await store.losses.list({ ...since, limit: 9 })).length, 5);
+      for (const other of [
+        { sinceMs: since.untilMs },
+        { untilMs: since.sinceMs },
+        { origins: ['https://fcm'] },
+      ])
+        assert.deepEqual(await store.losses.list({ ...other, limit: 9 }), []);
       const counts = await store.losses.countByDay();
       assert.deepEqual(counts.map(({ reason, subscriptions }) => [reason, subscriptions]).toSorted(), [
         ['gone', 1],

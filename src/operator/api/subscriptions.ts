@@ -83,7 +83,14 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
     },
     view: lossView,
     read: ({ query: { reason, pushService: origin } }, { limit, cursor }) =>
-      readPage(limit, (count) => losses.list({ reason, origin, beforeId: cursor, limit: count })),
+      readPage(limit, (count) =>
+        losses.list({
+          reason,
+          origins: origin === undefined ? undefined : [origin],
+          beforeId: cursor,
+          limit: count,
+        }),
+      ),
   });
 
   addOperations(app, parts, [listLosses, updateSubscription, removeSubscription, removePerson]);

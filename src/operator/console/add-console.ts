@@ -24,6 +24,7 @@ import { addChannelPages } from './pages/channels.ts';
 import { addSchedulePages } from './pages/schedules.ts';
 import { addSendPages } from './pages/send.ts';
 import { addHeldDeletionPages, addPushServicesPage } from './pages/push-services.ts';
+import { addLossesPage } from './pages/losses.ts';
 import { addPeoplePages } from './pages/people.ts';
 import { addSearchPage } from './pages/search.ts';
 import { addSubscriptionPages } from './pages/subscriptions.ts';
@@ -48,6 +49,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
       addSendPages(scope, parts);
       addSearchPage(scope, parts);
       addSubscriptionPages(scope, parts);
+      addLossesPage(scope, parts);
       addPeoplePages(scope, parts);
       addChannelPages(scope, parts);
       addBellPages(scope, parts);

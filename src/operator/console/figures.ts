@@ -6,6 +6,7 @@ import type { ReachTime, Wait } from '../../delivery/broadcast/progress.ts';
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import { type Html, htmlText } from '../../http/description/html.ts';
 import type { OpenBroadcasts, Settlement } from '../../store/broadcasts.ts';
+import type { LossReason } from '../../store/losses.ts';
 import type { ReceiptEvent } from '../../store/receipts.ts';
 import type { RemovedPerson } from '../../store/remove-person.ts';
 import type { LeftOut } from '../../store/split-audience.ts';
@@ -43,6 +44,8 @@ interface Figures {
   readonly draft: 'bytes' | 'maxBytes' | 'memberBytes' | 'pictureBytes' | 'excess' | 'recipients' | 'start';
   readonly held: 'since' | 'subscriptions';
   readonly key: 'subscriptions';
+  readonly loss: 'at' | 'reason';
+  readonly losses: LossReason;
   readonly more: 'hosts';
   readonly open: keyof OpenBroadcasts;
   readonly outcome: 'attempts' | 'state' | 'words';

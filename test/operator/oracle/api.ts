@@ -5,13 +5,12 @@ import { describeRoutes } from '../../../src/http/description/openapi-document.t
 import { modelOf } from '../../../src/http/schema.ts';
 import { operatorDescription } from '../../../src/operator/api/add-api.ts';
 import type { RunningOperator } from '../running-operator.ts';
-import { stateIn } from './figures.ts';
+import { renewedAt, stateIn } from './figures.ts';
 import {
   dayMs,
   iso,
   isStored,
   lateTimes,
-  noonMs,
   standingAlarms,
   type Json,
   type Post,
@@ -233,8 +232,8 @@ export const apiOracle: ApiOracle = {
   Subscription: {
     id: (world, { id }) => personOf(world, id).id,
     channels: (world, { id }) => ({ news: personOf(world, id).hasNews }),
-    createdAt: () => iso(noonMs),
-    updatedAt: () => iso(noonMs),
+    createdAt: (world, { id }) => iso(personOf(world, id).createdAtMs),
+    updatedAt: (world, { id }) => iso(renewedAt(personOf(world, id))),
   },
   Channel: { isOnByDefault: () => true },
   Person: {

@@ -13,13 +13,13 @@ import {
   isPending,
   iso,
   nextPartOf,
-  noonMs,
   ofCause,
   ofOutcome,
   reports,
   standingAlarms,
   stateOf,
   stateOfRow,
+  type Lost,
   type Post,
   type Story,
   type World,
@@ -89,6 +89,10 @@ const postOf = (world: World, [id, subscriptionId, atMs]: readonly string[]): Po
       String(post.row.id) === subscriptionId &&
       (atMs === undefined || String(post.atMs) === atMs),
   )!;
+
+/** Imports count as a visit. */
+export const renewedAt = ({ visitMs, createdAtMs }: World['people'][number]): number =>
+  visitMs ?? createdAtMs;
 
 const personOf = (world: World, id: string | undefined) =>
   world.people.find((person) => String(person.id) === id)!;
@@ -164,7 +168,8 @@ const open =
 const startOfDay = (atMs: number): number => atMs - (atMs % dayMs);
 const onDay = (times: readonly number[], date: string | undefined): number =>
   times.filter((atMs) => date === 'all' || iso(atMs).startsWith(date!)).length;
-const gainedTimes = ({ people }: World): readonly number[] => people.map(() => noonMs);
+const gainedTimes = ({ people }: World): readonly number[] => people.map(({ createdAtMs }) => createdAtMs);
+const lostTimes = ({ lost }: World): readonly number[] => lost.map(({ atMs }) => atMs);
 
 const alarm =
   (figure: (found: ReturnType<typeof standingAlarms>[number]) => unknown): FigureOracle =>
@@ -201,11 +206,28 @@ const held =
       ),
     );
 
+/** @param isMeant given the time since the last visit; `undefined`: none since it was imported */
 const visits =
-  (isMeant: (elapsedMs: number) => boolean): FigureOracle =>
-  (world, [name]) =>
-    world.people.filter((person) => person.isStored && isOf(person, name) && isMeant(world.nowMs - noonMs))
-      .length;
+  (isMeant: (elapsedMs: number | undefined) => boolean): FigureOracle =>
+  ({ people, nowMs }, [name]) =>
+    people.filter(
+      (person) => person.isStored && isOf(person, name) && isMeant(person.visitMs && nowMs - person.visitMs),
+    ).length;
+
+const losses =
+  (reason: Lost['reason']): FigureOracle =>
+  ({ lost }, of) =>
+    lost.filter(
+      (each) =>
+        each.reason === reason &&
+        of.every((word) =>
+          /^\d{4}-/.test(word) ? iso(each.atMs).startsWith(word) : isOf(each.person, word),
+        ),
+    ).length;
+
+/** Those of a removed person have no id. */
+const lostOf = ({ lost }: World, [id]: readonly string[]): readonly Lost[] =>
+  lost.filter(({ person, isOfPerson }) => id === (isOfPerson ? '' : String(person.id)));
 
 const stored = (world: World): number => world.people.filter(({ isStored }) => isStored).length;
 const now: FigureOracle = (_world, _of, { value }) => {
@@ -353,7 +375,7 @@ export const figureOracle: Readonly<Record<FigureName, FigureOracle>> = {
   'days.date': (world, _of, { value }) =>
     startOfDay(world.nowMs) - Date.parse(String(value)) < 30 * dayMs ? value : 'one of thirty days',
   'days.gained': (world, [date]) => onDay(gainedTimes(world), date),
-  'days.lost': ({ lost }, [date]) => onDay(lost, date),
+  'days.lost': (world, [date]) => onDay(lostTimes(world), date),
 
   'done.at': now,
   'done.messages': ({ done }) => done,
@@ -371,6 +393,15 @@ export const figureOracle: Readonly<Record<FigureName, FigureOracle>> = {
   'held.subscriptions': held((times) => times.length),
 
   'key.subscriptions': (world, [key]) => (key === vapidPublicKey ? stored(world) : 0),
+
+  // to the second, by the database's clock
+  'loss.at': (world, of, { value }) =>
+    lostOf(world, of).some(({ atMs }) => Math.abs(atMs - Number(value)) < 5000) ? value : 'when it was lost',
+  'loss.reason': (world, of) => lostOf(world, of)[0]!.reason,
+  'losses.gone': losses('gone'),
+  'losses.removed': losses('removed'),
+  'losses.replaced': losses('replaced'),
+  'losses.unsubscribed': losses('unsubscribed'),
 
   'more.hosts': () => 0,
 
@@ -410,7 +441,7 @@ export const figureOracle: Readonly<Record<FigureName, FigureOracle>> = {
   'overview.gained': (world) =>
     gainedTimes(world).filter((atMs) => startOfDay(atMs) === startOfDay(world.nowMs)).length,
   'overview.lost': (world) =>
-    world.lost.filter((atMs) => startOfDay(atMs) === startOfDay(world.nowMs)).length,
+    lostTimes(world).filter((atMs) => startOfDay(atMs) === startOfDay(world.nowMs)).length,
   'senders.machines': ({ senders }) => new Set(senders.map(({ machine }) => machine)).size,
   'overview.open': () => 0,
   'overview.rate': ({ posts, nowMs }) =>
@@ -475,19 +506,19 @@ export const figureOracle: Readonly<Record<FigureName, FigureOracle>> = {
   ),
   'services.attempts': (world, of) => sum(postsOf(world, of)),
 
-  'subscription.createdAt': () => noonMs,
+  'subscription.createdAt': (world, [id]) => personOf(world, id).createdAtMs,
   'subscription.endedAt': (world, [id]) => personOf(world, id).endedAtMs,
   'subscription.id': (world, [id]) => personOf(world, id).id,
-  'subscription.updatedAt': () => noonMs,
+  'subscription.updatedAt': (world, [id]) => renewedAt(personOf(world, id)),
 
   'tag.subscriptions': ({ people }, [tag]) =>
     people.filter((person) => person.isStored && person.tag === tag).length,
 
-  'visits.longerAgo': visits((elapsedMs) => elapsedMs > 90 * dayMs),
-  'visits.notSinceImport': () => 0,
-  'visits.within7Days': visits((elapsedMs) => elapsedMs <= 7 * dayMs),
-  'visits.within30Days': visits((elapsedMs) => elapsedMs > 7 * dayMs && elapsedMs <= 30 * dayMs),
-  'visits.within90Days': visits((elapsedMs) => elapsedMs > 30 * dayMs && elapsedMs <= 90 * dayMs),
+  'visits.longerAgo': visits((elapsedMs = 0) => elapsedMs > 90 * dayMs),
+  'visits.notSinceImport': visits((elapsedMs) => elapsedMs === undefined),
+  'visits.within7Days': visits((elapsedMs = Infinity) => elapsedMs <= 7 * dayMs),
+  'visits.within30Days': visits((elapsedMs = 0) => elapsedMs > 7 * dayMs && elapsedMs <= 30 * dayMs),
+  'visits.within90Days': visits((elapsedMs = 0) => elapsedMs > 30 * dayMs && elapsedMs <= 90 * dayMs),
 };
 
 /** Rows that were settled at this moment, by the second. */

@@ -37,7 +37,6 @@ import {
   type Oracle,
   originsOf,
   reports,
-  type Person,
   type Row,
   saidBy,
   stateOf,
@@ -499,6 +498,8 @@ async function comparePages(moment: string, world: World, visitor: Visitor): Pro
     '/console/schedules',
     '/console/subscriptions',
     '/console/subscriptions/visits',
+    '/console/subscriptions/lost',
+    `/console/subscriptions/lost?pushService=push.apple.com&day=${iso(Date.now()).slice(0, 10)}&reason=unsubscribed`,
     '/console/channels',
     '/console/bells',
     '/console/bells/show?name=door',
@@ -508,7 +509,7 @@ async function comparePages(moment: string, world: World, visitor: Visitor): Pro
     ...['user-a', 'user-b', 'user-f'].map((user) => `/console/people?user=${user}`),
     ...world.stories.slice(1, 3).map(({ id }) => `/console/broadcasts/${id}`),
     ...world.schedules.map(({ id }) => `/console/schedules/${id}`),
-    ...[1, 17, 18, 20].map((id) => `/console/subscriptions/${id}`),
+    ...[1, 14, 17, 18, 20, 40].map((id) => `/console/subscriptions/${id}`),
   ];
   for (const path of paths) {
     const figures = await look(visitor, () => visitor.open(path));
@@ -516,26 +517,36 @@ async function comparePages(moment: string, world: World, visitor: Visitor): Pro
   }
 }
 
-const reasonOf = ({ endedAtMs }: Person): string => (endedAtMs === undefined ? 'removed' : 'gone');
-
-/** Who has left, and why: those that are gone, and those that were removed. */
+/** Who has left, when, why, and by whom. */
 async function compareLosses(moment: string, world: World, operator: RunningOperator): Promise<void> {
   const { items } = await operator.read<{ readonly items: readonly Json[] }>('/v1/losses?limit=100');
-  const lost = world.people.filter((person) => !person.isStored);
   world.expect(`${moment}: losses`, () =>
     assert.deepEqual(
-      items.map(({ pushService, reason }) => [pushService, reason].join(' ')).toSorted(),
-      lost.map((person) => `${person.origin} ${reasonOf(person)}`).toSorted(),
+      items
+        .map(({ subscription, pushService, reason, by }) => [subscription, pushService, reason, by].join(' '))
+        .toSorted(),
+      world.lost
+        .map(({ person, reason, by, isOfPerson }) =>
+          [isOfPerson ? undefined : person.id, person.origin, reason, by].join(' '),
+        )
+        .toSorted(),
     ),
   );
   const days = await operator.read<{ readonly items: readonly Json[] }>('/v1/losses/days?limit=100');
-  for (const { pushService, reason, subscriptions } of days.items)
-    world.expect(`${moment}: losses by day`, () =>
-      assert.equal(
-        subscriptions,
-        lost.filter((person) => person.origin === pushService && reasonOf(person) === reason).length,
+  const counted = Map.groupBy(world.lost, ({ person, reason, atMs }) =>
+    [iso(atMs).slice(0, 10), person.origin, reason].join(' '),
+  );
+  world.expect(`${moment}: losses by day`, () =>
+    assert.deepEqual(
+      new Map(
+        days.items.map(({ day, pushService, reason, subscriptions }) => [
+          [day, pushService, reason].join(' '),
+          subscriptions,
+        ]),
       ),
-    );
+      new Map([...counted].map(([name, { length }]) => [name, length])),
+    ),
+  );
 }
 
 async function compare(
@@ -661,22 +672,25 @@ export const addOracleTest = (isWide: boolean) =>
     });
     const times = { timeZone: 'UTC', startAtMs: noonMs, ttlSeconds: 48 * 3600 };
     const local = await world.create('at a local time', {
-      split: { languages: [], times: { ...times, localTime: '2026-12-01T13:00' } },
+      split: { languages: [], times: { ...times, localTime: `${iso(noonMs).slice(0, 10)}T13:00` } },
       // Tokyo's is over: the next day
       fromMs: ({ zone }) =>
-        noonMs + hourMs * { 'Europe/Berlin': 1, 'America/New_York': 7, 'Asia/Tokyo': 17 }[zone],
+        noonMs + hourMs * { 'Africa/Lagos': 1, 'America/Bogota': 7, 'Asia/Tokyo': 17 }[zone],
     });
     const skipping = await world.create('without those whose local time is over', {
-      split: { languages: [], times: { ...times, localTime: '2026-12-01T13:00', ifTimePassed: 'skip' } },
+      split: {
+        languages: [],
+        times: { ...times, localTime: `${iso(noonMs).slice(0, 10)}T13:00`, ifTimePassed: 'skip' },
+      },
       isIn: ({ zone }) => zone !== 'Asia/Tokyo',
       leftOut: 'timePassed',
-      fromMs: ({ zone }) => noonMs + hourMs * (zone === 'Europe/Berlin' ? 1 : 7),
+      fromMs: ({ zone }) => noonMs + hourMs * (zone === 'Africa/Lagos' ? 1 : 7),
     });
     const quiet = await world.create('with quiet hours', {
       split: { languages: [], times: { ...times, quietHours: '19:00-08:00' } },
-      // New York's end in two hours, Tokyo's in twelve
+      // Bogota's end in two hours, Tokyo's in twelve
       fromMs: ({ zone }) =>
-        noonMs + hourMs * { 'Europe/Berlin': 0, 'America/New_York': 2, 'Asia/Tokyo': 12 }[zone],
+        noonMs + hourMs * { 'Africa/Lagos': 0, 'America/Bogota': 2, 'Asia/Tokyo': 12 }[zone],
     });
     const scheduled = await world.create('scheduled', { changes: { startAtMs: noonMs + 2 * hourMs } });
     const refused = await world.create('with a push service that refuses us');
@@ -741,6 +755,9 @@ export const addOracleTest = (isWide: boolean) =>
 
     world.nowMs += hourMs;
     await world.remove(({ user }) => user === 'user-a');
+    await world.unsubscribe(14);
+    await world.register(40, 13);
+    await world.register(16);
     world.schedules[1]!.pausedAtMs = world.nowMs;
     await change(operator, world, '/v1/schedules/2/pause');
     await ring(operator, world, secret);
@@ -758,7 +775,7 @@ export const addOracleTest = (isWide: boolean) =>
     await world.deliver(away, () => 'accepted');
     await world.deliver(stranger, () => 'accepted');
     await world.deliver(inactive, () => 'rejected');
-    await compare('when Berlin has got it', world, operator, visitor, isWide);
+    await compare('when Lagos has got it', world, operator, visitor, isWide);
 
     world.nowMs += 24 * hourMs;
     await control(operator, world, paused, 'resume');
@@ -846,7 +863,7 @@ async function act(world: World, operator: RunningOperator, visitor: Visitor): P
 
   await step(() => visitor.open('/console/subscriptions/21/remove'));
   world.done = 1;
-  world.lose(21);
+  world.lose(21, { by: 'eve' });
   await step(() => visitor.submit('/console/subscriptions/21/remove'), 303);
 
   const recipients = world.people.filter(({ isStored: is }) => is).length;
@@ -855,8 +872,8 @@ async function act(world: World, operator: RunningOperator, visitor: Visitor): P
   await visitor.open('/console/send');
   await step(() => visitor.submit('/console/send', message));
   await visitor.open('/console/send');
-  world.draft = { ...world.draft, startAtMs: Date.UTC(2026, 11, 3, 9) };
-  const later = { ...message, startAt: '2026-12-03T09:00' };
+  world.draft = { ...world.draft, startAtMs: noonMs + 46 * hourMs };
+  const later = { ...message, startAt: iso(noonMs + 46 * hourMs).slice(0, 16) };
   await step(() => visitor.submit('/console/send', later));
   await visitor.open('/console/send');
   // a form has limits in its hints
@@ -864,9 +881,9 @@ async function act(world: World, operator: RunningOperator, visitor: Visitor): P
   check('acts', world, visitor, form, false);
 
   await step(() => visitor.open('/console/people/remove?user=user-c'));
-  world.removed = world.leave('user-c');
+  world.removed = world.leave('user-c', 'eve');
   await step(() => visitor.submit('/console/people/remove'), 200);
-  world.removed = world.leave('user-d');
+  world.removed = world.leave('user-d', 'tester');
   await change(operator, world, '/v1/subscriptions?user=user-d', undefined, 'DELETE');
   // that of its receipt
   world.audited.push({ atMs: world.nowMs, status: 200 });

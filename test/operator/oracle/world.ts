@@ -2,6 +2,7 @@
 import type { ReportedPushService } from '../../../src/store/sending.ts';
 import { settlements, type NewBroadcast, type Settlement } from '../../../src/store/broadcasts.ts';
 import type { RowResult } from '../../../src/store/ledger.ts';
+import type { LossReason } from '../../../src/store/losses.ts';
 import { heldDeletionsDetail, heldDeletionsReason } from '../../../src/store/held-deletions.ts';
 import type { AudienceSplit, LeftOut } from '../../../src/store/split-audience.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -13,7 +14,8 @@ export const hosts = [
   'updates.push.services.mozilla.com',
   'web.push.apple.com',
 ] as const;
-export const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo'] as const;
+/** Without summer time, since the day is today's. */
+export const zones = ['Africa/Lagos', 'America/Bogota', 'Asia/Tokyo'] as const;
 /** Windows calls all of its subscriptions gone. */
 export const windows = 'db5p.notify.windows.com';
 const others = 18;
@@ -21,8 +23,8 @@ const subscriptions = others + 22;
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
 export const leaseMs = 10_000;
-/** 12:00 in Berlin, 06:00 in New York, 20:00 in Tokyo. */
-export const noonMs = Date.parse('2026-12-01T11:00:00Z');
+/** Tomorrow, since the database says by its own clock when a subscription was lost: 12:00 in Lagos, 06:00 in Bogota, 20:00 in Tokyo. */
+export const noonMs = Math.ceil(Date.now() / dayMs) * dayMs + 11 * hourMs;
 
 export type Cause = 'now' | 'localTime' | 'retry' | 'turn' | 'pushService';
 
@@ -96,11 +98,24 @@ export interface Person {
   readonly language: string;
   readonly hasNews: boolean;
   readonly tag: string;
+  readonly createdAtMs: number;
+  /** When its browser was last here; `undefined`: it was imported, and its browser has not been here. */
+  visitMs: number | undefined;
   isStored: boolean;
   /** Called gone, and kept until an operator decides. */
   heldSinceMs: number | undefined;
   /** Called gone, and believed. */
   endedAtMs: number | undefined;
+}
+
+/** A subscription that has left. */
+export interface Lost {
+  readonly person: Person;
+  readonly atMs: number;
+  readonly reason: LossReason;
+  readonly by: string | undefined;
+  /** It went with its person, and so has no id. */
+  readonly isOfPerson: boolean;
 }
 
 /** What came of a row, and when. */
@@ -161,6 +176,31 @@ export const saidBy = {
 /** What comes of a row; `refused`: our token, so that its push service is held. `dormant`: it waits, and the broadcast does not. */
 export type Fate = Settlement | 'retry' | 'turn' | 'refused';
 
+const stays = { isStored: true, heldSinceMs: undefined, endedAtMs: undefined } as const;
+
+/** A browser by its number, and what is stored of it. */
+function browser(index: number) {
+  const host = index < others || index >= subscriptions ? hosts[index % 3]! : windows;
+  const made = madeUpSubscription(index);
+  const person = {
+    origin: `https://${host}`,
+    zone: zones[Math.floor(index / 3) % 3]!,
+    user: index < 12 ? `user-${'abcdef'[Math.floor(index / 2)]}` : undefined,
+    language: index % 2 === 0 ? 'de' : 'en',
+    hasNews: index < 15,
+    tag: index < 6 ? 'few' : 'many',
+  } as const;
+  const row = {
+    subscription: { ...made, endpoint: made.endpoint.replace('fcm.googleapis.com', host) },
+    vapidPublicKey,
+    assign: { user: person.user, tags: [person.tag] },
+    timeZone: person.zone,
+    language: person.language,
+    channels: { news: person.hasNews },
+  };
+  return { person, row };
+}
+
 export class World {
   nowMs = noonMs;
   readonly people: Person[] = [];
@@ -168,8 +208,7 @@ export class World {
   readonly posts: Post[] = [];
   readonly workers: Worker[] = [];
   readonly schedules: MadeSchedule[] = [];
-  /** When subscriptions went. */
-  readonly lost: number[] = [];
+  readonly lost: Lost[] = [];
   /** What the console last did to so many. */
   done = 0;
   /** What was removed of a person. */
@@ -231,38 +270,36 @@ export class World {
 
   async subscribe(): Promise<void> {
     await this.store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
-    for (let index = 0; index < subscriptions; index += 1) {
-      const host = index < others ? hosts[index % 3]! : windows;
-      const language = index % 2 === 0 ? 'de' : 'en';
-      const zone = zones[Math.floor(index / 3) % 3]!;
-      const user = index < 12 ? `user-${'abcdef'[Math.floor(index / 2)]}` : undefined;
-      const made = madeUpSubscription(index);
-      const subscription = {
-        ...made,
-        endpoint: made.endpoint.replace('fcm.googleapis.com', host),
-      };
-      const hasNews = index < 15;
-      const { id } = await this.store.subscriptions.register({
-        subscription,
-        vapidPublicKey,
-        assign: { user, tags: [index < 6 ? 'few' : 'many'] },
-        timeZone: zone,
-        language,
-        channels: { news: hasNews },
-      });
-      this.people.push({
-        id,
-        origin: `https://${host}`,
-        zone,
-        user,
-        language,
-        hasNews,
-        tag: index < 6 ? 'few' : 'many',
-        isStored: true,
-        heldSinceMs: undefined,
-        endedAtMs: undefined,
-      });
-    }
+    for (let index = 0; index < subscriptions - 1; index += 1) await this.register(index);
+    const { person, row } = browser(subscriptions - 1);
+    await this.store.subscriptions.putAll([row]);
+    const [{ id } = { id: 0 }] = await this.store.subscriptions.page({
+      afterId: this.people.length,
+      limit: 1,
+    });
+    // it was imported, and its browser has not been here
+    this.people.push({ ...stays, ...person, id, createdAtMs: this.nowMs, visitMs: undefined });
+  }
+
+  /** A browser registers, for the first time or again. @param former whose place it takes */
+  async register(index: number, former?: number): Promise<void> {
+    const { person, row } = browser(index);
+    const registered = {
+      ...row,
+      ...(former !== undefined && { former: browser(former).row.subscription, replacesFormer: true }),
+    };
+    const { id } = await this.store.subscriptions.register(registered);
+    const known = this.people.find((each) => each.id === id);
+    if (known === undefined)
+      this.people.push({ ...stays, ...person, id, createdAtMs: this.nowMs, visitMs: this.nowMs });
+    else known.visitMs = this.nowMs;
+    if (former !== undefined) this.lose(former + 1, { reason: 'replaced' });
+  }
+
+  async unsubscribe(index: number): Promise<void> {
+    const { endpoint, auth } = browser(index).row.subscription;
+    await this.store.subscriptions.removeByEndpoint(endpoint, auth);
+    this.lose(index + 1, { reason: 'unsubscribed' });
   }
 
   /** @param isIn whom it reaches. @param fromMs when somebody gets it */
@@ -471,7 +508,7 @@ export class World {
       const detail = heldDeletionsDetail(row.origin);
       this.#meet(story, { origin: row.origin, reason: heldDeletionsReason, detail, atMs: this.nowMs });
     } else if (fate === 'gone') {
-      this.#lose(person);
+      this.#lose(person, { reason: 'gone' });
       person.endedAtMs = this.nowMs;
       this.events.push(this.nowMs);
     }
@@ -503,16 +540,19 @@ export class World {
     this.events.push(nowMs, nowMs);
   }
 
-  lose(id: number): void {
-    this.#lose(this.people.find((person) => person.id === id)!);
+  lose(id: number, how: Partial<Lost>): void {
+    this.#lose(
+      this.people.find((person) => person.id === id)!,
+      how,
+    );
   }
 
   /** A person is removed. @returns what was of them */
-  leave(user: string): World['removed'] {
+  leave(user: string, by: string): World['removed'] {
     const theirs = this.people.filter((person) => person.user === user);
     const ids = new Set(theirs.map(({ id }) => id));
     const stored = theirs.filter(({ isStored }) => isStored);
-    for (const person of stored) this.#lose(person);
+    for (const person of stored) this.#lose(person, { by, isOfPerson: true });
     const isTheirs = ({ id }: { readonly id: number }): boolean => ids.has(id);
     const reported = this.stories.flatMap(({ shown, clicked }) => [...shown, ...clicked]);
     const listed = this.stories.filter(({ hasSets }) => hasSets);
@@ -532,10 +572,11 @@ export class World {
     }
   }
 
-  #lose(person: Person): void {
+  #lose(person: Person, how: Partial<Lost> = {}): void {
     person.isStored = false;
     // triggers of the database know no other clock
-    this.lost.push(Date.now());
+    const lost = { person, atMs: Date.now(), reason: 'removed', by: undefined, isOfPerson: false } as const;
+    this.lost.push({ ...lost, ...how });
   }
 
   /** @param machines of each worker */

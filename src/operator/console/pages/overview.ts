@@ -16,6 +16,7 @@ import type { AddLive } from '../live.ts';
 import { linkToCurrent, pages, sendPage, urlOf } from '../page.ts';
 import { type ConsoleSession, sessionOf } from '../sessions.ts';
 import { titleOf } from '../outcomes-table.ts';
+import { lossesUrl } from './losses.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const shownDays = 30;
@@ -67,7 +68,11 @@ export function addOverview(app: FastifyInstance, parts: OperatorContext, addLiv
         ${live('alarms', own(sessionOf(request)).alarms)} ${live('tiles', shared.tiles)}
         <div class="columns">
           ${card('Under way', live('running', shared.running))}
-          ${card('Subscriptions by day', dayBars(days.shown, days.sinceMs, shownDays))}
+          ${card(
+            'Subscriptions by day',
+            html`${dayBars(days.shown, days.sinceMs, shownDays)}
+              <p class="small"><a href="${lossesUrl}">Whom we lost, and why</a></p>`,
+          )}
         </div>
         <section class="card" aria-labelledby="outcomes">
           <div class="head">

@@ -37,6 +37,8 @@ import { figure, figuresOf, idText } from '../figures.ts';
 import { audited, idField, optionalField, subscriptionField, textFields, type Fields } from '../forms.ts';
 import { toTags } from '../message-form.ts';
 import { renderOwnChoices } from '../reader-counts.ts';
+import type { Loss } from '../../../store/losses.ts';
+import { lossesUrl, renderReason } from './losses.ts';
 import { personUrl } from './people.ts';
 
 const pageRows = 50;
@@ -62,7 +64,10 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     const given = textFields(query, [...Object.keys(filters), 'id']);
     return sendPage(reply, {
       title: 'Subscriptions',
-      actions: html`<a class="button" href="/console/subscriptions/visits">Last visits</a>`,
+      actions: html`<div class="buttons">
+        <a class="button" href="/console/subscriptions/visits">Last visits</a>
+        <a class="button" href="${lossesUrl}">Lost</a>
+      </div>`,
       content: html`${renderFilters(given)} ${await renderList(given, idField(query, 'after'), parts)}`,
     });
   });
@@ -100,8 +105,11 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     const url = `/console/subscriptions/${id}`;
     const subscription = await store.subscriptions.findById(id);
     // operators also ask about one that has ended and is no longer stored
+    const [loss] = subscription ? [] : await store.losses.list({ subscriptionId: id, limit: 1 });
     const isKnown =
-      subscription !== undefined || (await store.attempts.outcomesTo([id], { limit: 1 })).outcomes.length > 0;
+      subscription !== undefined ||
+      loss !== undefined ||
+      (await store.attempts.outcomesTo([id], { limit: 1 })).outcomes.length > 0;
     if (!isKnown) requireSubscription(subscription, id);
     return sendPage(reply, {
       title: `Subscription ${idText('subscription', id)}`,
@@ -109,9 +117,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
       content: html`
         ${card(
           'What is known of it',
-          subscription === undefined
-            ? html`<p>It is no longer stored: it has ended, or was removed.</p>`
-            : renderFacts(subscription),
+          subscription === undefined ? renderLoss(loss) : renderFacts(subscription),
         )}
         ${card('Broadcasts', await renderBroadcastsTo([id], url, request.query, store))}
         ${subscription && changes(sessionOf(request), html`<a class="button" href="${url}/remove">Remove this subscription…</a>`)}
@@ -223,6 +229,17 @@ function renderFacts(subscription: StoredSubscription): Html {
     ['VAPID key', html`<code>${vapidPublicKey.slice(0, 12)}…</code>`],
   ]);
 }
+
+/** Why it is no longer stored. */
+const renderLoss = (loss: Loss | undefined): Html =>
+  loss === undefined
+    ? html`<p>It is no longer stored: it has ended, or was removed.</p>`
+    : html`<p>It is no longer stored.</p>
+        ${facts([
+          ['Push service', service(loss.origin)],
+          ['Lost', figure('loss.at', loss.atMs, loss.subscriptionId, timeFromNow)],
+          ['Why', renderReason(loss)],
+        ])}`;
 
 const toQuestion = ({ id, user }: StoredSubscription): Question => ({
   title: 'Remove 1 subscription?',

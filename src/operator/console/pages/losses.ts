@@ -1,0 +1,146 @@
+// Subscriptions that were lost in the last 90 days: how many, by push service and by day, why, and which.
+import type { FastifyInstance } from 'fastify';
+import { html, type Html } from '../../../http/description/html.ts';
+import { formatDay, lossMeanings } from '../../../operations/losses.ts';
+import { pushServiceName } from '../../../protocol/known-push-services.ts';
+import { type Loss, type LossCount, type LossReason, lossReasons } from '../../../store/losses.ts';
+import type { OperatorContext } from '../../context.ts';
+import { readPage } from '../../searches.ts';
+import {
+  capitalize,
+  card,
+  exactTime,
+  moreHosts,
+  older,
+  searchField,
+  searchForm,
+  selectField,
+  service,
+  table,
+  untrusted,
+  urlWith,
+} from '../components.ts';
+import { figure } from '../figures.ts';
+import { type Fields, idField, textFields } from '../forms.ts';
+import { sendPage, subscriptionLink } from '../page.ts';
+import { personUrl } from './people.ts';
+
+export const lossesUrl = '/console/subscriptions/lost';
+
+const pageRows = 50;
+/** Subscribers choose among a vendor's hosts, so there may be any number. */
+const shownServices = 20;
+/** Older ones are folded. */
+const shownDays = 14;
+
+export function addLossesPage(app: FastifyInstance, { store }: OperatorContext): void {
+  app.get('/subscriptions/lost', async ({ query }, reply) => {
+    const given = textFields(query, ['pushService', 'reason', 'day']);
+    const { pushService = '', reason: wanted, day = '' } = given;
+    const reason = lossReasons.find((name) => name === wanted);
+    const dayMs = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
+    const isOfDay = !Number.isNaN(dayMs);
+    const ofAll = await store.losses.countByDay();
+    const counts = ofAll.filter(({ startMs }) => !isOfDay || startMs === dayMs);
+    const ofService = counts.filter(
+      ({ origin }) => pushService === '' || pushServiceName(origin) === pushServiceName(pushService),
+    );
+    const { items, next } = await readPage(pageRows, (limit) =>
+      store.losses.list({
+        reason,
+        origins: pushService === '' ? undefined : [...new Set(ofService.map(({ origin }) => origin))],
+        ...(isOfDay && { sinceMs: dayMs, untilMs: dayMs + 24 * 60 * 60 * 1000 }),
+        beforeId: idField(query, 'before'),
+        limit,
+      }),
+    );
+    return sendPage(reply, {
+      title: 'Lost subscriptions',
+      entry: 'Subscriptions',
+      lead: html`<p class="quiet">
+        Of the last 90 days, in UTC.
+        ${lossReasons.map((name) => html`<em>${capitalize(name)}</em>: ${lossMeanings[name]}. `)}
+      </p>`,
+      content: html`
+        ${searchForm(lossesUrl, [
+          searchField(given, 'pushService', 'Push service'),
+          selectField(given, 'reason', 'Why', lossReasons),
+          searchField(given, 'day', 'Day (UTC)', html`type="date"`),
+        ])}
+        <div class="columns">
+          ${card('By push service', renderServices(counts, given))}
+          ${card('By day', renderDays(ofService, given))}
+        </div>
+        <h2 id="each">Each, the newest first</h2>
+        ${table('Lost subscriptions', columns, items.map(renderRow), none)}
+        ${next !== undefined && older(lossesUrl, { ...given, before: String(next) })}
+      `,
+    });
+  });
+}
+
+const none = 'No subscription was lost.';
+
+const reasonColumns = Object.fromEntries(lossReasons.map((name) => [capitalize(name), 'number'] as const));
+
+const linkTo = (given: Fields, text: string | Html): Html =>
+  html`<a href="${urlWith(lossesUrl, given)}#each">${text}</a>`;
+
+function renderServices(counts: readonly LossCount[], given: Fields): Html {
+  const services = [...Map.groupBy(counts, ({ origin }) => pushServiceName(origin))].toSorted(
+    ([, one], [, other]) => sumOf(other) - sumOf(one),
+  );
+  const rows = services.map(([name, same]) => [
+    linkTo({ ...given, pushService: name }, service(name)),
+    ...renderCounts(same, `${name} ${given['day'] ?? ''}`),
+  ]);
+  return html`${table('Lost by push service', { 'Push service': 'short', ...reasonColumns }, rows.slice(0, shownServices), none)}
+  ${moreHosts(rows.length - shownServices)}`;
+}
+
+function renderDays(counts: readonly LossCount[], given: Fields): Html {
+  const rows = [...Map.groupBy(counts, ({ startMs }) => formatDay(startMs))].map(([day, same]) => [
+    linkTo({ ...given, day }, figure('days.date', day, '', String)),
+    ...renderCounts(same, `${day} ${given['pushService'] ?? ''}`),
+  ]);
+  const show = (some: typeof rows) =>
+    table('Lost by day', { 'Day (UTC)': 'short', ...reasonColumns }, some, none);
+  return html`${show(rows.slice(0, shownDays))}
+  ${
+    rows.length > shownDays &&
+    html`<details>
+      <summary>Earlier days</summary>
+      ${show(rows.slice(shownDays))}
+    </details>`
+  }`;
+}
+
+const sumOf = (counts: readonly LossCount[], reason?: LossReason): number =>
+  counts.reduce(
+    (sum, count) => sum + (reason === undefined || count.reason === reason ? count.subscriptions : 0),
+    0,
+  );
+
+/** @param of the push service and the day that they are of, if it is one */
+const renderCounts = (counts: readonly LossCount[], of: string): readonly string[] =>
+  lossReasons.map((reason) => figure(`losses.${reason}`, sumOf(counts, reason), of.trim()));
+
+const columns = {
+  Lost: 'short',
+  Subscription: 'number',
+  'Push service': 'short',
+  Why: 'short',
+  User: 'words',
+} as const;
+
+const renderRow = (loss: Loss): readonly (string | Html)[] => [
+  figure('loss.at', loss.atMs, loss.subscriptionId, exactTime),
+  loss.subscriptionId === undefined ? '' : subscriptionLink(loss.subscriptionId),
+  service(loss.origin),
+  renderReason(loss),
+  loss.user === undefined ? '' : html`<a href="${personUrl(loss.user)}">${untrusted(loss.user)}</a>`,
+];
+
+/** `removed by ada` */
+export const renderReason = ({ reason, removedBy, subscriptionId }: Loss): Html =>
+  html`${figure('loss.reason', reason, subscriptionId, String)}${removedBy !== undefined && html` by ${untrusted(removedBy)}`}`;
