@@ -120,6 +120,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
       test('signing out clears both, with the right auth only', async () => {
         const { id, endpoint, auth } = await put(1, ada);
         assert.equal(await store.people.signOut(endpoint, madeUpSubscription(2).auth), false);
+        assert.equal(await store.people.signOut(`${endpoint}\0`, auth), false);
         assert.deepEqual(await read(id), ada);
         assert.equal(await store.people.signOut(endpoint.replace('https', 'HTTPS'), auth), true);
         assert.deepEqual(await read(id), { user: undefined, tags: [] });

@@ -40,7 +40,8 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     given,
     endpoint: {
       column: 'endpoint',
-      valueOf: String,
+      // no row has an endpoint with NUL or an empty one: it is not found instead of refused
+      valueOf: (endpoint) => (endpoint.includes('\0') ? '' : endpoint),
       place: "substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8)",
     },
     tags: {
