@@ -1,51 +1,54 @@
-// The data behind alarms: alarms that broadcasts have raised, overdue work and schedules, and acknowledgements. `delivery/alarms/`
-// decides which alarms are active.
+// The data for alarms: alarms that broadcasts raised, overdue broadcasts and schedules, and acknowledgements.
+// `delivery/alarms/` decides which alarms are active.
 import { run, type PortableDatabase } from './portable-sql.ts';
 import { countsDifferReason } from './broadcasts.ts';
 import { isNotPaused } from './sending.ts';
 import { allBroadcasts, outcomeWidths } from './statistics.ts';
 
-/** The same alarm of all broadcasts that are not over, or ended within a day. `counts-differ` is kept as long as its broadcast. */
+/**
+ * The same alarm in all broadcasts that are not over or ended within the last day. `counts-differ` is kept as long as
+ * its broadcast.
+ */
 export interface RaisedAlarm {
   readonly origin: string;
   readonly reason: string;
-  /** The push service's own words, the newest. */
+  /** The push service's latest explanation. */
   readonly detail: string;
   readonly sinceMs: number;
-  /** Rows of the broadcast that has most of them. */
+  /** The largest number of affected rows in one broadcast. */
   readonly rows: number;
-  /** Ascending. */
+  /** In ascending order. */
   readonly broadcastIds: readonly number[];
 }
 
-/** How a push service answers our token or key, as the holder of one key sees it. */
+/** How a push service answers our token or key, for one VAPID key. */
 export interface TokenAnswers {
   readonly origin: string;
-  /** Since when it refuses them all; absent if it does not. */
+  /** Since when it has refused all of them; absent if it does not. */
   readonly suspendedSinceMs: number | undefined;
-  /** 0: it has accepted nothing. */
+  /** 0 if it has accepted nothing. */
   readonly acceptedAtMs: number;
 }
 
-/** A running broadcast with work that is free. */
+/** A running broadcast with work that no worker has leased. */
 export interface DueBroadcast {
   readonly id: number;
-  /** When its work became free, as far as that is known; else its start. */
+  /** When its work became free, if known; otherwise its start. */
   readonly sinceMs: number;
-  /** Something of it was sent, or its audience is being prepared. */
+  /** True if something was sent, or its audience is being prepared. */
   readonly hasBegun: boolean;
 }
 
 export interface DueWork {
   /** Up to `maxDue`. */
   readonly broadcasts: readonly DueBroadcast[];
-  /** Up to `maxDue`, the longest due first. */
+  /** Up to `maxDue`, the longest overdue first. */
   readonly schedules: readonly { readonly id: number; readonly sinceMs: number }[];
-  /** When anything was sent last; 0 if that was hours ago. */
+  /** When anything was last sent; 0 if that was hours ago. */
   readonly lastSentAtMs: number;
 }
 
-/** The most due broadcasts, and the most due schedules, that one reading returns. */
+/** The maximum number of due broadcasts, and of due schedules, per reading. */
 export const maxDue = 20;
 
 export interface Acknowledgement {
@@ -54,7 +57,7 @@ export interface Acknowledgement {
   readonly operator: string;
   readonly note: string;
   readonly atMs: number;
-  /** What the alarm said then. */
+  /** The alarm's numbers at that time. */
   readonly count: number;
   readonly broadcasts: number;
 }
@@ -62,43 +65,43 @@ export interface Acknowledgement {
 export interface AlarmStore {
   raised(): Promise<readonly RaisedAlarm[]>;
   tokenAnswers(): Promise<readonly TokenAnswers[]>;
-  /** What is due now. */
+  /** Finds work that is due now. */
   dueWork(): Promise<DueWork>;
   acknowledgements(): Promise<readonly Acknowledgement[]>;
-  /** Replaces an earlier one of the same alarm. */
+  /** Replaces an earlier acknowledgement of the same alarm. */
   acknowledge(acknowledgement: Omit<Acknowledgement, 'atMs'>): Promise<void>;
-  /** Removes acknowledgements whose condition has ended or got worse, unless somebody has replaced them in the meantime. */
+  /** Removes acknowledgements whose condition has ended or become worse, unless somebody has replaced them in the meantime. */
   endAcknowledgements(ended: readonly Acknowledgement[]): Promise<void>;
 }
 
-/** How long an alarm stands after its broadcast has ended. */
+/** How long an alarm stays active after its broadcast has ended. */
 export const alarmsKeptMs = 24 * 60 * 60 * 1000;
 
-/** When a broadcast `b` ended: the expression of its index. */
+/** When a broadcast `b` ended. This is the expression of its index. */
 export const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
 
-/** The alarm of a broadcast `b` that ended long ago. */
+/** True for an alarm of a broadcast `b` that ended long ago. */
 export const isPast = `b.finished_at_ms is not null and b.finished_at_ms < :pastMs and a.reason <> '${countsDifferReason}'`;
 
-/** What is said in the newest broadcast that has raised the alarm. */
+/** The detail from the newest broadcast that raised the alarm. */
 const newestDetail = `select d.detail from deskbell.alarms d
   where d.origin = a.origin and d.reason = a.reason and d.is_past = 0 order by d.first_at_ms desc, d.broadcast_id desc limit 1`;
 
 interface DueRow {
   readonly id: number;
-  /** Null if the broadcast ended in between, as the next. */
+  /** Null if the broadcast ended in between; so is `freeAtMs`. */
   readonly startAtMs: number | null;
   readonly freeAtMs: number | null;
   readonly begun: number | null;
 }
 
 function toDue({ id, startAtMs, freeAtMs, begun }: DueRow, nowMs: number): DueBroadcast {
-  // what is leased is free when its lease ends
+  // leased work becomes free when its lease ends
   const freeSinceMs = freeAtMs !== null && freeAtMs <= nowMs ? freeAtMs : 0;
   return { id, sinceMs: Math.max(startAtMs ?? nowMs, freeSinceMs), hasBegun: begun !== null };
 }
 
-/** The first broadcasts of an index of the table of work. */
+/** Selects the first broadcasts of an index of the table `work`. */
 const firstOf = (condition: string, column: string): string =>
   `select * from (select broadcast_id, coalesce(slices_at_ms, 0) as at_ms from deskbell.work
                   where ${condition} and not exists (
@@ -143,7 +146,7 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
     dueWork: async () => {
       const nowMs = database.now();
       const [broadcasts, preparing, schedules, [sent]] = await Promise.all([
-        // details by subqueries, so that each is looked up in an index, however few broadcasts there are
+        // read details in subqueries, so that each uses an index even if there are few broadcasts
         database.read<DueRow>(
           `select d.broadcast_id as id,
              (select b.start_at_ms from deskbell.broadcasts b where b.id = d.broadcast_id) as "startAtMs",

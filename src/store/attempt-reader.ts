@@ -1,4 +1,4 @@
-// Reads what came of rows from the sets that commits have stored.
+// Reads the results of rows from the sets that commits have stored.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type AnswerCount,
@@ -12,21 +12,21 @@ import { decodeIds, indexOfId } from './id-set.ts';
 import type { PortableDatabase } from './portable-sql.ts';
 
 export interface AttemptReader extends Pick<AttemptStore, 'list' | 'countAnswers'> {
-  /** All attempts of subscriptions in broadcasts, the newest first. @param idRange of subscriptions */
+  /** Returns all attempts of these subscriptions in broadcasts, newest first. @param idRange of subscriptions */
   histories(broadcastIds: readonly number[], idRange: IdRange): Promise<readonly AttemptRecord[]>;
 }
 
-/** Both ends included. */
+/** A range of ids, both ends included. */
 export interface IdRange {
   readonly firstId: number;
   readonly lastId: number;
 }
 
-/** That are looked through for a subscription. */
+/** Maximum number of broadcasts to search for a subscription. */
 const maxBroadcasts = 100;
-/** Sets that are read at once. */
+/** Number of sets to read at once. */
 const setBatch = 20;
-/** The same where they are known by their ids. */
+/** The same, if their ids are known. */
 const knownSetBatch = 50;
 
 interface AnswerColumns {
@@ -52,7 +52,7 @@ const selectSets = `
   from deskbell.attempt_sets s
   join deskbell.answers a on a.broadcast_id = s.broadcast_id and a.id = s.answer_id`;
 
-/** The newest sets of a broadcast, of each outcome: an index has them in this order. */
+/** Selects the newest sets of a broadcast for each outcome, in the order of the index. */
 const newestSets = (wanted: readonly AttemptOutcome[]): string =>
   wanted
     .map(
@@ -63,7 +63,7 @@ const newestSets = (wanted: readonly AttemptOutcome[]): string =>
     .join(' union all ')
     .concat(' order by id desc limit :limit');
 
-/** Broadcasts that have attempts, the newest first: others are passed over without being looked at. */
+/** Selects broadcasts that have attempts, newest first. It skips the others without reading them. */
 export const broadcastsWithAttempts = `
   with recursive found (id, number) as (
     select max(broadcast_id), 1 from deskbell.attempt_sets where broadcast_id <= :maxId
@@ -74,7 +74,7 @@ export const broadcastsWithAttempts = `
   select id from found where id is not null order by number`;
 
 export function createAttemptReader(database: PortableDatabase): AttemptReader {
-  // by its key, so that nobody looks through the answers of all broadcasts
+  // uses the primary key, so that PostgreSQL does not read the answers of all broadcasts
   const selectKnownSets = `
     select s.id, s.broadcast_id, s.at_ms, s.since_ms, s.attempt, s.ids,
            (select ${database.jsonObject}('origin', a.origin, 'outcome', a.outcome, 'status', a.status,
@@ -90,7 +90,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
   };
 
   const histories: AttemptReader['histories'] = async (broadcastIds, { firstId, lastId }) => {
-    // without the sets themselves, of which there may be thousands
+    // without reading the sets themselves, of which there may be thousands
     const found = await database.read<{ readonly id: number }>(
       `select s.id from deskbell.attempt_sets s
        where ${database.isOneOf('s.broadcast_id', 'broadcastIds')}
@@ -109,7 +109,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
           if (place >= 0) attempts.push(toAttempt(set, place, id));
         }
       }
-      // decoding takes the thread; others get their turn in between
+      // decoding takes CPU time, so give others a turn in between
       if (first > 0) await nextTurn();
     }
     return attempts;
@@ -159,7 +159,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
     const attempts: AttemptRecord[] = [];
     for (const { id } of broadcasts) {
       const history = await historyOf(id, subscriptionId);
-      // where retention has dropped the set, the broadcast is not known any more, and ids alone tell
+      // if retention has dropped the set, its broadcast is unknown, and only ids can be compared
       const isLater = from !== undefined && id !== from.broadcast_id;
       const isBefore = (attempt: AttemptRecord) => isLater || attempt.id < beforeId;
       attempts.push(...history.filter((attempt) => isWanted(attempt) && isBefore(attempt)));
@@ -184,7 +184,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
 
     countAnswers: async (broadcastIds) => {
       if (broadcastIds.length === 0) return [];
-      // PostgreSQL does not conclude from the one condition that the other holds too, and would read all answers
+      // PostgreSQL does not infer the second condition from the first, and would read all answers
       const rows = await database.read<CountRow>(
         `select c.broadcast_id, a.origin, a.outcome, a.status, a.reason, a.detail,
                 sum(c.rows) as rows, max(c.last_at_ms) as last_at_ms
@@ -211,7 +211,7 @@ interface CountRow extends AnswerColumns {
   readonly last_at_ms: number;
 }
 
-/** The id of an attempt consists of the id of its set and its place in that set. */
+/** An attempt's id is made of the id of its set and its place in that set. */
 const setOf = (attemptId: number): number => Math.floor(attemptId / maxSetRows);
 
 const toAttempt = (set: SetRow, index: number, subscriptionId: number): AttemptRecord => ({
@@ -219,7 +219,7 @@ const toAttempt = (set: SetRow, index: number, subscriptionId: number): AttemptR
   broadcastId: set.broadcast_id,
   subscriptionId,
   atMs: set.at_ms,
-  // by the clock of who sent it
+  // by the clock of the sender
   sinceMs: Math.min(set.since_ms, set.at_ms),
   attempt: set.attempt,
   ...toAnswer(set),

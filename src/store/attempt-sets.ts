@@ -1,23 +1,23 @@
-// What a commit stores: these sets, and each answer once for its broadcast. Rows that are no stored subscriptions have no id: they are
-// in no set, and only their answers are counted.
+// Builds the sets that a commit stores. Each answer is stored once per broadcast. Rows without a stored subscription
+// have no id, so they are in no set, and only their answers are counted.
 import { createHash } from 'node:crypto';
 import type { Answer, AttemptOutcome } from './attempts.ts';
 import { isSettlement } from './broadcasts.ts';
 import { encodeIds } from './id-set.ts';
 import { countedAs, type RowResult } from './ledger.ts';
 
-/** Different answers that one process stores in words; others lose their words. */
+/** Number of different answers that one process stores with their text. Others lose it. */
 export const maxWordsPerBroadcast = 500;
-/** Broadcasts whose words are remembered. */
+/** Number of broadcasts whose answers are remembered. */
 const maxBroadcasts = 100;
 
-/** The most rows of one set, so that the number of an attempt fits in its id (`attempt-reader.ts`). */
+/** Maximum rows per set, so that the number of an attempt fits into its id (`attempt-reader.ts`). */
 export const maxSetRows = 2 ** 16;
 
 export interface StoredAnswer extends Answer {
-  /** Made of its members, so that nobody needs to look it up. */
+  /** Hash of its members, so that it need not be looked up. */
   readonly id: number;
-  /** How many rows of the commit got it; 0 for acceptances. */
+  /** How many rows of the commit got this answer; 0 for acceptances. */
   readonly rows: number;
 }
 
@@ -47,7 +47,7 @@ interface Group {
   readonly ids: number[];
 }
 
-/** @returns a function that gathers what is stored of rows of one commit */
+/** @returns a function that gathers what is stored about the rows of one commit */
 export function createAttemptGatherer(): (
   broadcastId: number,
   rows: readonly RowResult[],
@@ -66,7 +66,7 @@ export function createAttemptGatherer(): (
 
   return (broadcastId, rows) => {
     const groups = new Map<string, Group>();
-    // a key costs more than all else, and most rows have that of the row before at their push service
+    // making a key is expensive, and most rows have the same one as the previous row of their push service
     const latest = new Map<string, Group>();
     for (const row of rows) {
       const outcome = outcomeOf(row);
@@ -106,7 +106,7 @@ const isSame = (one: Answer, other: Answer): boolean =>
   one.reason === other.reason &&
   one.detail === other.detail;
 
-/** `undefined` if the row has no result yet. */
+/** Returns `undefined` if the row has no result yet. */
 export function outcomeOf(row: RowResult): AttemptOutcome | undefined {
   const { attempts, retry } = row;
   const result = retry?.isOutside === true && attempts > 0 ? 'dormant' : countedAs(row);
@@ -114,7 +114,7 @@ export function outcomeOf(row: RowResult): AttemptOutcome | undefined {
   return attempts > 0 && (result === 'retry' || result === 'refused') ? 'retry' : undefined;
 }
 
-/** In the order of their ids, so that commits do not wait for each other in a circle. */
+/** Sorts by id, so that commits take locks in the same order and cannot deadlock. */
 function toAnswers(groups: readonly Group[]): readonly StoredAnswer[] {
   const answers = new Map<number, StoredAnswer>();
   for (const { answer, answerId: id, rows } of groups) {

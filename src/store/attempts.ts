@@ -1,48 +1,48 @@
-// What came of each row of a broadcast. A commit stores its rows in sets with the same outcome, answer and number of the attempt
-// (`attempt-sets.ts`). The newest set that has a row says what came of it last, all that have it are its history.
-// Kept for every row until retention drops them.
+// The results of each row of a broadcast. A commit stores its rows in sets with the same outcome, answer and attempt
+// number (`attempt-sets.ts`). The newest set that contains a row has its last result; all sets that contain it are
+// its history. Sets are kept until retention drops them.
 import { type NewestFirst, type OutcomeAudience, settlements } from './broadcasts.ts';
 import type { ReceiptEvent } from './receipts.ts';
 
-/** Final outcomes, and `retry`: the row is tried again. */
+/** Final outcomes, and `retry`: the row will be tried again. */
 export const attemptOutcomes = [...settlements, 'retry'] as const;
-/** What comes of an attempt. */
+/** The result of an attempt. */
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 /** What a push service answered, or why nothing was sent. */
 export interface Answer {
   readonly origin: string;
   readonly outcome: AttemptOutcome;
-  /** HTTP status, absent if there was no answer. */
+  /** HTTP status; absent if there was no answer. */
   readonly status?: number | undefined;
-  /** As in `Outcome`. */
+  /** See `Outcome`. */
   readonly reason?: string | undefined;
-  /** The push service's own words. */
+  /** The push service's explanation. */
   readonly detail?: string | undefined;
 }
 
 /** One attempt, or the decision not to make one. It has no endpoint, keys or payload. */
 export interface AttemptRecord extends Answer {
-  /** Later ones of a broadcast have higher ids. */
+  /** Later attempts of a broadcast have higher ids. */
   readonly id: number;
   readonly broadcastId: number;
   readonly subscriptionId: number;
   /** When it was stored. */
   readonly atMs: number;
-  /** When the first attempt of its set was made. */
+  /** When the first attempt in its set was made. */
   readonly sinceMs: number;
-  /** From 1; if nothing was sent, how many there were before. */
+  /** Counts from 1. If nothing was sent, the number of earlier attempts. */
   readonly attempt: number;
 }
 
-/** How often an answer was given, other than an acceptance. */
+/** How often an answer was given. Acceptances are not counted. */
 export interface AnswerCount extends Answer {
   readonly broadcastId: number;
   readonly rows: number;
   readonly lastAtMs: number;
 }
 
-/** The states of a row that no attempt has settled. */
+/** States of a row that no attempt has settled. */
 const unsettledStates = [
   'notInAudience',
   'inactive',
@@ -62,61 +62,65 @@ const unsettledStates = [
 export const rowStates = [...settlements, ...unsettledStates] as const;
 
 /**
- * `notInAudience`; `inactive`, `channelOff`, `timePassed`: left out, for `skipInactive`, the channel, or a local time that was over; `preparing`: the audience is not complete, and it is not in it so far; `pending`: its turn is still to come; `inFlight`: sent, or about to be; `waiting`: stored to be tried again;
- * the outcomes of `Settlement`; `removed`: deleted from the store before its turn, or before there was the broadcast;
- * `cancelled`: not sent, since the broadcast was cancelled; `notTracked`: the broadcast is to a list of subscriptions that need not
- * be stored, of which only sums are kept; `noLongerKept`.
+ * `notInAudience`; `inactive`, `channelOff`, `timePassed`: left out because of `skipInactive`, the channel, or a
+ * local time that had passed; `preparing`: the audience is not complete and does not contain it so far; `pending`:
+ * its turn has not come; `inFlight`: sent, or about to be; `waiting`: stored to be retried; the outcomes of
+ * `Settlement`; `removed`: deleted from the store before its turn, or before the broadcast was created; `cancelled`:
+ * not sent because the broadcast was cancelled; `notTracked`: the broadcast is to a list of subscriptions that need
+ * not be stored, so only sums are kept; `noLongerKept`.
  */
 export type RowState = (typeof rowStates)[number];
 
 /** What a row waits for. */
 export interface RowWait {
-  /** `pushService`: until probes find that the push service no longer refuses our token or key. `retry`: for the next attempt.
-   *  `localTime`: for the reader's local time, or the end of their quiet hours. `turn`: nothing was sent yet, because the push service
-   *  cannot be reached, a rate limit is used up, or another sender has to send it. */
+  /**
+   * `pushService`: it refuses our token or key, so probes test when it accepts them again. `retry`: the next attempt.
+   * `localTime`: the reader's local time, or the end of their quiet hours. `turn`: nothing was sent yet, because the
+   * push service cannot be reached, a rate limit is used up, or another sender must send it.
+   */
   readonly for: 'pushService' | 'retry' | 'localTime' | 'turn';
-  /** When that is; absent if it depends on the push service. */
+  /** When the wait ends; absent if that depends on the push service. */
   readonly untilMs?: number | undefined;
-  /** When it expires. */
+  /** When the row expires. */
   readonly expiresAtMs: number;
   readonly attempts: number;
 }
 
-/** What came of a subscription in a broadcast. */
+/** The result of a subscription in a broadcast. */
 export interface RowOutcome {
   readonly broadcastId: number;
   readonly subscriptionId: number;
   readonly state: RowState;
-  /** Absent if neither an attempt nor the store has it. */
+  /** Absent if neither an attempt nor the store knows it. */
   readonly origin?: string | undefined;
-  /** Absent if it is anonymous or has left the store. */
+  /** Absent if the subscription is anonymous or has left the store. */
   readonly user?: string | undefined;
-  /** For `inactive`: over how many broadcasts. */
+  /** For `inactive`: the number of broadcasts without a click. */
   readonly skipInactive?: number | undefined;
-  /** For `notInAudience`: the subscription was registered after the broadcast was made. */
+  /** For `notInAudience`: the subscription was registered after the broadcast was created. */
   readonly isLater?: true | undefined;
   /** For `waiting`: what it waits for. */
   readonly wait?: RowWait | undefined;
   /** Newest first. */
   readonly attempts: readonly AttemptRecord[];
-  /** What its browser has reported of the notification. Absent if the broadcast asks for no receipts. */
+  /** What its browser reported about the notification. Absent if the broadcast does not request receipts. */
   readonly receipts?: readonly ReceiptEvent[] | 'noLongerKept' | undefined;
-  /** Since when its push service calls it gone and an operator has to decide. */
+  /** Set if its push service calls it gone and an operator must decide: since when. */
   readonly heldSinceMs?: number | undefined;
 }
 
-/** Some of what came of broadcasts. */
+/** A page of results. */
 export interface RowOutcomes {
   readonly outcomes: readonly RowOutcome[];
   /** Where to continue; absent if nothing is left. */
   readonly next?: number | undefined;
 }
 
-/** What came of rows, for operators to see. */
+/** Reads the results of rows for operators. */
 export interface AttemptStore {
   /**
-   * The newest first, of a broadcast, of a subscription, or both. Of a subscription alone, the broadcasts are looked through from
-   * the newest on, at most a hundred that have attempts from the one of `beforeId` on.
+   * Lists attempts of a broadcast, a subscription or both, newest first. For a subscription alone, it searches
+   * broadcasts from the newest, or that of `beforeId`, at most a hundred that have attempts.
    */
   list(
     filter: {
@@ -125,20 +129,20 @@ export interface AttemptStore {
       readonly outcome?: AttemptOutcome | undefined;
     } & NewestFirst,
   ): Promise<readonly AttemptRecord[]>;
-  /** What push services answered to these broadcasts other than acceptances, the most frequent first. */
+  /** Counts the answers of push services to these broadcasts, except acceptances, the most frequent first. */
   countAnswers(broadcastIds: readonly number[]): Promise<readonly AnswerCount[]>;
   /**
-   * What came of subscriptions in a broadcast.
+   * Returns the results of subscriptions in a broadcast.
    *
    * @returns in the order of the ids
    * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND
    */
   outcomesOf(broadcastId: number, subscriptionIds: readonly number[]): Promise<readonly RowOutcome[]>;
   /**
-   * What came of those in the audience of a broadcast whose ids are the next after `afterId`. Left out are rows that are not
-   * tracked or no longer kept, and, of a broadcast to all, those that were removed before their turn.
+   * Returns the results in a broadcast for the next ids of its audience after `afterId`. Omits rows that are not
+   * tracked or no longer kept, and, for a broadcast to all, rows that were removed before their turn.
    *
-   * @param range `ids`: how many ids to look at; there may be fewer rows, or none
+   * @param range `ids`: how many ids to read; there may be fewer rows, or none
    * @returns in the order of ids; `next`: the next `afterId`
    * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND
    */
@@ -147,22 +151,24 @@ export interface AttemptStore {
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<RowOutcomes>;
   /**
-   * Of those in the audience of a broadcast whose ids are the next after `afterId`: the stored ones with an outcome.
+   * Returns stored subscriptions that have an outcome in a broadcast, from the next ids of its audience after
+   * `afterId`.
    *
-   * @param range as of `outcomesAfter`
+   * @param range as in `outcomesAfter`
    * @returns ascending ids; `next`: the next `afterId`
-   * @throws {DeskbellError} ERR_FIELD_VALUE if there is no such broadcast, or it is not known who they are
+   * @throws {DeskbellError} ERR_FIELD_VALUE if there is no such broadcast, or its recipients are unknown
    */
   idsAfter(
     audience: OutcomeAudience,
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<{ readonly ids: readonly number[]; readonly next?: number | undefined }>;
   /**
-   * What came of subscriptions in the newest broadcasts that one of them was in the audience of; a hundred broadcasts are looked
-   * through at most.
+   * Returns the results of subscriptions in the newest broadcasts to any of them. Searches at most a hundred
+   * broadcasts.
    *
    * @param range of broadcasts
-   * @returns the newest broadcast first, each with those of the subscriptions that were in its audience; `next`: the next `beforeId`
+   * @returns newest broadcast first, each with those of the subscriptions in its audience; `next`: the next
+   *   `beforeId`
    */
   outcomesTo(subscriptionIds: readonly number[], range: NewestFirst): Promise<RowOutcomes>;
 }

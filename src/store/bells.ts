@@ -8,13 +8,13 @@ import type { ScheduleAudience } from './schedules.ts';
 
 /** What a bell adds to each message that is posted to it. */
 export interface BellSettings {
-  /** Reaches only readers who have this channel on. */
+  /** Sends only to readers who have this channel on. */
   readonly channel?: string | undefined;
-  /** Title of messages that come without one. */
+  /** Title of messages that have none. */
   readonly title?: string | undefined;
-  /** What a click opens if the message says nothing. */
+  /** What a click opens if the message does not say. */
   readonly url?: string | undefined;
-  /** Urgency of messages that come without one. */
+  /** Urgency of messages that have none. */
   readonly urgency?: Urgency | undefined;
   /** JSON Pointers (RFC 6901) into the body, for tools that Deskbell does not know. */
   readonly textFrom?: string | undefined;
@@ -23,26 +23,29 @@ export interface BellSettings {
 }
 
 export interface Bell extends BellSettings {
-  /** Never used again. */
+  /** Never reused. */
   readonly id: number;
   readonly name: string;
   readonly audience: ScheduleAudience;
   readonly createdAtMs: number;
-  /** When its last request came; `undefined`: none did yet. */
+  /** When its last request arrived; `undefined` if there was none. */
   readonly lastRequestAtMs: number | undefined;
 }
 
-/** `folded`: counted in a notification with others. `cancelled`: what waited is not sent. `nothing`: there was nothing to show. */
+/**
+ * `folded`: counted in one notification with others. `cancelled`: the waiting notification is not sent. `nothing`:
+ * there was nothing to show.
+ */
 export const bellOutcomes = ['rung', 'folded', 'repeated', 'cancelled', 'nothing', 'refused'] as const;
 export type BellOutcome = (typeof bellOutcomes)[number];
 
-/** What came of a request to a bell. */
+/** The result of a request to a bell. */
 export interface NewBellRequest {
-  /** Such as `Alertmanager`. */
+  /** For example `Alertmanager`. */
   readonly tool: string;
   readonly outcome: BellOutcome;
   readonly broadcastId?: number | undefined;
-  /** What of the request is not in the notification, in words. */
+  /** Which parts of the request are not in the notification, in words. */
   readonly leftOut?: string | undefined;
   /** Members and types of JSON that was not understood, without values. */
   readonly shape?: string | undefined;
@@ -52,21 +55,21 @@ export interface BellRequest extends NewBellRequest {
   readonly atMs: number;
 }
 
-/** Broadcasts that a bell makes in a minute at most. */
+/** Maximum number of broadcasts that a bell creates per minute. */
 export const defaultBellsPerMinute = 30;
 
-/** Requests that are kept of each bell. */
+/** Number of requests that are kept per bell. */
 export const keptRequests = 10;
 
-/** Requests over the limit: how many, and since when. */
+/** Requests over the limit: their number, and since when. */
 export interface Fold {
   readonly count: number;
   readonly sinceMs: number;
 }
 
 /**
- * How a request goes on: within the limit; counted in the broadcast with this id, which waits; or a broadcast that counts is to be made,
- * with `foldInto`.
+ * How to handle a request. `rings`: it is within the limit. A number: it was counted in the waiting broadcast with
+ * this id. Otherwise: create a broadcast that counts requests, with `foldInto`.
  */
 export type Admission = 'rings' | number | (Fold & { readonly startAtMs: number });
 
@@ -75,30 +78,34 @@ export interface BellStore {
   add(
     bell: Omit<Bell, 'id' | 'createdAtMs' | 'lastRequestAtMs'> & { readonly secretHash: Uint8Array },
   ): Promise<Bell>;
-  /** In the order of names. */
+  /** Lists bells in the order of their names. */
   list(): Promise<readonly Bell[]>;
   /** @throws {DeskbellError} ERR_BELL_NOT_FOUND */
   get(name: string): Promise<Bell>;
   findBySecret(secretHash: Uint8Array): Promise<Bell | undefined>;
-  /** The former secret is not valid any more. @throws {DeskbellError} ERR_BELL_NOT_FOUND */
+  /** Replaces the secret; the former one becomes invalid. @throws {DeskbellError} ERR_BELL_NOT_FOUND */
   rotate(name: string, secretHash: Uint8Array): Promise<void>;
-  /** @returns false if there is none of this name; broadcasts that it has made stay */
+  /** Removes a bell. Broadcasts that it created stay. @returns false if there is none with this name */
   remove(name: string): Promise<boolean>;
   /**
-   * Counts a request. Those of a minute that are over the limit are counted in one broadcast, which is sent after that minute: its
-   * payload is replaced for each of them.
+   * Counts a request. Requests over the limit of a minute are counted in one broadcast, which is sent after that
+   * minute. Each of them replaces its payload.
    *
-   * @param encode the payload of the broadcast that counts
+   * @param encode makes the payload of the counting broadcast
    */
   admit(id: number, perMinute: number, encode: (fold: Fold) => Uint8Array): Promise<Admission>;
-  /** Names the broadcast that counts the further requests of this minute, including any that have come already. @param startAtMs from `admit` */
+  /**
+   * Sets the broadcast that counts the further requests of this minute, including those that have already arrived.
+   *
+   * @param startAtMs from `admit`
+   */
   foldInto(
     id: number,
     broadcastId: number,
     startAtMs: number,
     encode: (fold: Fold) => Uint8Array,
   ): Promise<void>;
-  /** Keeps what came of a request, with the last ten. */
+  /** Stores the result of a request. The last ten are kept. */
   note(id: number, request: NewBellRequest): Promise<void>;
   /** Newest first. */
   requests(id: number): Promise<readonly BellRequest[]>;
@@ -116,7 +123,7 @@ interface BellRow {
 }
 
 const minuteMs = 60_000;
-/** A broadcast that counts begins so long after its minute: until then, no worker has read its payload. */
+/** A counting broadcast starts this long after its minute. Until then, no worker has read its payload. */
 const foldMarginMs = 5000;
 
 const secretCharacters = 14;
@@ -127,7 +134,7 @@ export const bellSecretPattern = new RegExp(`^${bellSecretForm}$`);
 export const createBellSecret = (): string =>
   `A${randomBytes(12).toString('base64url').slice(0, secretCharacters)}`;
 
-/** 32 bytes. The secret is random, so that nobody can guess it from its hash. */
+/** 32 bytes. The secret is random, so nobody can guess it from its hash. */
 export const hashBellSecret = (secret: string): Uint8Array => hash('sha256', secret, 'buffer');
 
 export function createBells(database: PortableDatabase): BellStore {
@@ -143,7 +150,7 @@ export function createBells(database: PortableDatabase): BellStore {
 
   return {
     add: async ({ name, audience, secretHash, ...settings }) => {
-      // the same secret again is the same call, whose answer was lost
+      // the same secret again means that the call is repeated because its answer was lost
       const [row] = await database.writeOnce<{ readonly id: number }>(
         `insert into deskbell.bells as b (name, secret_hash, audience, user_name, settings, created_at_ms)
          values (:name, :secretHash, :audience, :user, :settings, :nowMs)
@@ -237,7 +244,7 @@ interface FoldRow {
 const minuteOf = (atMs: number): number => Math.floor(atMs / minuteMs);
 const toFold = (row: FoldRow): Fold => ({ count: row.folded, sinceMs: row.folded_since_ms });
 
-/** @returns how many broadcasts are changed: one that was cancelled counts no more */
+/** @returns how many broadcasts were changed: 0 if the broadcast was cancelled, and so no longer counts */
 const setPayload = (broadcastId: number, payload: Uint8Array): Work<number> =>
   changeRows(
     `update deskbell.broadcasts set payload = :payload where id = :broadcastId and state <> 'cancelled'`,
@@ -257,7 +264,7 @@ function* admit(
     { id, minute },
   );
   if (counted === undefined || counted.rung <= perMinute) return 'rings';
-  // the count goes on from minute to minute, as long as there is something to count
+  // counting continues from minute to minute while there is something to count
   const [row] = yield* run<FoldRow>(
     `update deskbell.bells set folded_minute = :minute,
        folded = case when folded_minute >= :before then folded else 0 end + 1,

@@ -1,4 +1,4 @@
-// Creates broadcasts, pauses, resumes and cancels them.
+// Creates broadcasts; pauses, resumes and cancels them.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { BroadcastReader } from './broadcast-reader.ts';
 import {
@@ -17,21 +17,21 @@ import { createPreparations, type MemberFinder } from './preparations.ts';
 import { receiptWindowMs } from './receipts.ts';
 import { cutSlices, maxSlices, type Slice } from './slices.ts';
 
-/** All subscriptions at one moment: no row up to `lastId` appears later, and what is removed later is counted as removed. */
+/** All subscriptions at one moment. No row up to `lastId` can appear later; rows that are removed later count as removed. */
 export interface FrozenSubscriptions {
   readonly rows: number;
   readonly lastId: number;
   readonly removalsAfter: number;
 }
 
-/** The slices of an audience, without those of sets. */
+/** The slices of an audience. Slices of sets are not included. */
 export interface SlicedRows {
-  /** The column of the broadcasts table. Rows of sets are in "all". */
+  /** The column `rows_in` of the table of broadcasts. Rows of sets have "all". */
   readonly rowsIn: 'list' | 'partition' | 'all';
   readonly slices: readonly (Slice & { readonly number: number })[];
 }
 
-/** What each database does in its own way. */
+/** The parts that each database implements itself. */
 export interface BroadcastWriter extends Pick<BroadcastStore, 'addToAudience'>, MemberFinder {
   freeze(): Promise<FrozenSubscriptions>;
   sliceAll(frozen: FrozenSubscriptions, sliceRows: number): Promise<SlicedRows>;
@@ -100,7 +100,7 @@ export function createBroadcasts(
     );
   };
 
-  /** @returns false if the audience of the broadcast is complete */
+  /** @returns false if the broadcast's audience is complete */
   const pausePreparation = async (id: number, isPaused: number): Promise<boolean> => {
     const changed = await database.writeOnce(
       `update deskbell.preparations set is_paused = :isPaused where broadcast_id = :id
@@ -132,7 +132,7 @@ export function createBroadcasts(
       await change(id, 'cancelled', ['running', 'paused']);
       await database.write('delete from deskbell.preparations where broadcast_id = :id', { id });
       await database.background(() => judgeBroadcast(database, id));
-      // what a worker holds right now it settles itself
+      // workers settle the rows that they hold at the moment
       for (const [table, key] of [
         ['retries', 'position'],
         ['slices', 'number'],
@@ -149,13 +149,13 @@ export function createBroadcasts(
 }
 
 interface SlicedAudience extends SlicedRows, Omit<FrozenSubscriptions, 'lastId'> {
-  /** The last id that is looked at while it is prepared. Absent: the sets of a list are split instead. */
+  /** The last id to search during preparation. Absent: the sets of a list are split instead. */
   readonly lastId?: number;
-  /** Default: `sliceRows` of the broadcast. */
+  /** Default: the broadcast's `sliceRows`. */
   readonly preparedRows?: number;
 }
 
-/** A list knows its members without removals, which are read so that old ones can be forgotten. */
+/** A list has its own members. Removals are read here, so that old ones can be forgotten. */
 async function sliceList(
   database: PortableDatabase,
   audienceId: number | undefined,
@@ -178,7 +178,7 @@ async function sliceList(
   return { rows, rowsIn: 'list', slices: numbered(slices), removalsAfter };
 }
 
-/** @returns its id; undefined if another one has the key */
+/** @returns its id; undefined if another broadcast has the key */
 function* insertBroadcast(
   database: PortableDatabase,
   draft: NewBroadcast,
@@ -193,7 +193,7 @@ function* insertBroadcast(
     content_hash: draft.contentHash,
     payload: draft.payload,
     ...toOptionRow(draft),
-    // an audience of nobody is done at once; one that is to be looked for waits
+    // a broadcast to nobody is done at once; one that must be prepared waits
     state: isToPrepare ? 'paused' : isOver ? 'done' : 'running',
     finished_at_ms: isOver ? nowMs : null,
     audience_id: draft.audienceId ?? null,
@@ -247,7 +247,7 @@ function* insertBroadcast(
     );
     return id;
   }
-  // in the order of numbers, so that those that are leased one after the other share pages
+  // ordered by number, so that slices that are leased one after another share database pages
   yield* run(
     `insert into deskbell.slices (broadcast_id, number, cursor, through_position)
      select cast(:id as bigint), cast(value ->> 0 as int), cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)
@@ -266,5 +266,5 @@ function* insertBroadcast(
   return id;
 }
 
-/** So many times the ids of a slice are looked at first. */
+/** The first range to search has this many times the ids of a slice. */
 const firstLook = 32;

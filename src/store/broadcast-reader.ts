@@ -1,4 +1,4 @@
-// Puts broadcasts together from their rows, their counts per origin, their retries, alarms and receipts: one statement.
+// Reads broadcasts with their counts per origin, retries, alarms and receipts in one statement.
 import {
   type Alarm,
   type Broadcast,
@@ -19,7 +19,7 @@ import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 import { sumReceiptCounts, type ReceiptCount } from './receipts.ts';
 import { reasonOf } from './split-audience.ts';
 
-/** Broadcasts that one statement reads by their ids. */
+/** Number of broadcasts that one statement reads by id. */
 const readTogether = 50;
 
 export type BroadcastReader = Pick<
@@ -37,11 +37,11 @@ export type BroadcastReader = Pick<
   | 'listOpen'
   | 'summaries'
 > & {
-  /** As `get`, without what is only shown and takes a look at each slice. */
+  /** Like `get`, but without details that are only displayed and need a look at each slice. */
   getForWork(id: number): Promise<Broadcast>;
 };
 
-/** With the columns of its options. */
+/** Also has the columns of the delivery options. */
 interface BroadcastRow {
   readonly id: number;
   readonly idempotency_key: string | null;
@@ -61,14 +61,14 @@ interface BroadcastRow {
   readonly expires_at_ms: number;
   readonly finished_at_ms: number | null;
   readonly removed: number;
-  /** Not null if receipts are asked for. */
+  /** Not null if receipts are requested. */
   readonly receipt_actions: string | null;
   readonly waiting: number;
   readonly to_retry: number;
   /** JSON; null if there is none. */
   readonly later: unknown;
   readonly next_try_at_ms: number | null;
-  /** JSON, as the following. */
+  /** JSON; so is `alarms`. */
   readonly origins: unknown;
   readonly alarms: unknown;
   readonly held_back: unknown;
@@ -83,7 +83,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
   const selectForWork = selectOf(database, false);
 
   const toBroadcast = (row: BroadcastRow): Broadcast => {
-    // without rows, PostgreSQL gives null
+    // PostgreSQL returns null if there are no rows
     const nowMs = database.now();
     const origins = database.readJson<readonly OriginCounts[] | null>(row.origins) ?? [];
     const receipts = database.readJson<readonly ReceiptCount[] | null>(row.receipts) ?? [];
@@ -198,7 +198,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       return ids.length === 0 ? undefined : ids.toSorted((one, other) => one - other);
     },
     countOpen: async () => {
-      // written as the condition of its index is
+      // written in the same form as the condition of its index
       const [row] = await database.read<OpenBroadcasts>(
         `select (select count(*) from deskbell.preparations where is_paused = 0) as preparing,
            count(*) filter (where state = 'running' and finished_at_ms is null and start_at_ms <= :nowMs) as running,
@@ -208,7 +208,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
         { nowMs: database.now() },
       );
       if (row === undefined) throw new Error('Open broadcasts were not counted.');
-      // one that is being prepared is stored as paused
+      // a broadcast that is being prepared is stored as paused
       return { ...row, paused: row.paused - row.preparing };
     },
     listOpen: async (limit) => {
@@ -243,7 +243,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
 const isPreparing = `case when b.state = 'paused' and exists (
   select 1 from deskbell.preparations p where p.broadcast_id = b.id and p.is_paused = 0) then 1 else 0 end as is_preparing`;
 
-/** Of a broadcast `b`. One whose last rows wait outside is stored as running or paused, and has ended. */
+/** Whether broadcast `b` is open. If its last rows wait outside, it has ended, but is stored as running or paused. */
 const isOpen = "(b.state in ('running', 'paused') and b.finished_at_ms is null)";
 
 function stateOf(
@@ -270,7 +270,7 @@ interface Later {
 const toLater = ({ rows, atMs }: Later): Broadcast['later'] =>
   rows === null || atMs === null ? undefined : { rows, atMs };
 
-/** Details are looked for only if there can be any. */
+/** Details are only read if there can be any. */
 function selectOf({ jsonArray, jsonObject }: PortableDatabase, withLater: boolean): string {
   const jsonOf = (members: readonly string[], orderedRows: string): string => {
     const pairs = members.map((name) => `'${name}', d."${name}"`).join(', ');

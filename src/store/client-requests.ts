@@ -1,5 +1,5 @@
-// Counts the requests of each client, for all processes on the database together, so that they can be limited. Types
-// and numbers only.
+// Counts each client's requests for all processes on the database together, so that they can be limited. Contains
+// only types and numbers.
 
 export interface ClientWindow {
   /** Requests within the window, including the one that was just counted. */
@@ -12,12 +12,12 @@ export interface ClientRequests {
   /**
    * Counts one request.
    *
-   * @param client who asks, and for what, such as `192.0.2.1 register`; only a hash of it is stored
-   * @returns `undefined` if it was not counted, since others took its place
+   * @param client who asks for what, such as `192.0.2.1 register`; only a hash of it is stored
+   * @returns `undefined` if it was not counted, because another client took its place in the table
    * @throws {DeskbellError} ERR_STORE_UNAVAILABLE
    */
   count(client: string, windowMs: number): Promise<ClientWindow | undefined>;
 }
 
-/** Clients that are counted at a time: however many addresses somebody has, the table stays as it is. */
+/** Number of clients counted at a time. The table does not grow, however many addresses somebody has. */
 export const clientPlaces = 65_536;

@@ -1,15 +1,16 @@
-// What both databases have beside their tables: the version of the schema, the mark of an unfinished copy, the error of a full disk.
+// What both databases have besides their tables: the schema version, the mark of an unfinished copy, and the error
+// for a full disk.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { SendingPause } from './sending.ts';
 import type { StoredVapidKey } from './vapid-keys.ts';
 
 export interface DatabaseContent {
   readonly keys: readonly StoredVapidKey[];
-  /** How many were made with each key. */
+  /** Number of subscriptions by VAPID key. */
   readonly subscriptions: ReadonlyMap<string, number>;
-  /** `undefined` if the store sends by itself. */
+  /** `undefined` unless automatic sending is paused. */
   readonly pause: SendingPause | undefined;
-  /** How many processes deliver broadcasts now. */
+  /** Number of processes that deliver broadcasts now. */
   readonly workers: number;
   /** Names of bells whose newest broadcast had no recipients. */
   readonly unheardBells: readonly string[];
@@ -21,24 +22,24 @@ export const unheardBellsQuery = `
     where r.bell_id = b.id and c.finished_at_ms is not null order by r.id desc limit 1
   ) = 0 order by name`;
 
-/** Read without a migration. */
+/** The state of a database, read without migrating it. */
 export interface DatabaseState {
-  /** The version of its tables, and the newest one. */
+  /** The version of its tables, and the newest version. */
   readonly schema: number;
   readonly newestSchema: number;
-  /** What is in it; unknown before the schema is the newest. */
+  /** Unknown unless the schema is the newest. */
   readonly content: DatabaseContent | undefined;
 }
 
-/** The version that `schema.sql` makes; each migration adds 1. Databases with a lower version are of commits before 1.0.0. */
+/** The version that `schema.sql` creates. Each migration adds 1. Lower versions come from commits before 1.0.0. */
 const firstVersion = 1000;
 
 export const newestVersion = (migrations: readonly unknown[]): number => firstVersion + migrations.length;
 
-/** The version that the next of `migrationsAfter` makes. */
+/** The version that the next of `migrationsAfter` creates. */
 export const versionAfter = (version: number): number => (version === 0 ? firstVersion : version + 1);
 
-/** What brings tables of a version to the newest. @param version 0: there are no tables */
+/** Returns the migrations to the newest version. @param version 0 if there are no tables */
 export const migrationsAfter = <Migration>(
   version: number,
   schema: Migration,
@@ -47,7 +48,7 @@ export const migrationsAfter = <Migration>(
   version === 0 ? [schema, ...migrations] : migrations.slice(version - firstVersion);
 
 /**
- * @param version 0: there are no tables
+ * @param version 0 if there are no tables
  * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD
  */
 export function checkVersion(version: number, newest: number, label: string): number {
@@ -66,14 +67,14 @@ export function checkVersion(version: number, newest: number, label: string): nu
   return version;
 }
 
-/** A table with one row while the database is the target of a copy: place of the source, schema, progress as JSON. */
+/** A table that has one row while the database is the target of a copy: name of the source, schema, progress as JSON. */
 export const unfinishedCopy = 'unfinished_copy';
 
-/** The refusal of everybody but the copy itself. */
+/** The error for everyone who opens the database, except the copy itself. */
 export const unfinishedCopyError = (label: string): DeskbellError =>
   new DeskbellError('ERR_COPY_UNFINISHED', `The database ${label} is a copy that is not complete`);
 
-/** The disk is full: the same write succeeds once there is room. */
+/** The disk is full. The same write succeeds once there is space. */
 export class DiskFullError extends DeskbellError {
   constructor(database: string, cause: unknown) {
     const detail = `The database ${database} cannot grow: its disk is full; nothing was stored.`;

@@ -1,30 +1,32 @@
-// Judges subscriptions that their push service called gone. A fault or a proxy that answers "gone" to everything must not empty the
-// store: `gone` marks a subscription, and the push service's other answers decide about the mark.
+// The deletion guard decides whether subscriptions that their push service calls gone are deleted. A bug or a proxy
+// that answers "gone" to everything must not empty the store. So `gone` only marks a subscription, and the push
+// service's other answers decide:
 //
-//   marked → deleted   the origin accepted at least 5 % of the answers before, with and after the mark's,
+//   marked → deleted   the origin accepted at least 5 % of the answers before, at and after the time of the mark,
 //                      or fewer than 20 subscriptions are marked there
-//   marked → held      otherwise: an operator confirms or discards (held-deletions.ts)
-//   marked, held → unmarked   the subscription is accepted or registered again
+//   marked → held      otherwise: an operator confirms or discards the deletion (held-deletions.ts)
+//   marked, held → unmarked   a message to the subscription is accepted, or it is registered again
 //
-// A marked subscription counts as gone and stays in later audiences.
+// A marked subscription counts as gone, but stays in later audiences.
 //
-// A commit waits for no other transaction: it adds the answers of its page from the first mark on as a window without a number, or,
-// if no marks wait, adds to counts. A second transaction, one at a time for each origin, numbers these windows, joins small ones,
-// and judges. Only acceptances of messages that were sent after those to its marks, or with them, make a window healthy; what was
-// counted while marks waited may be older, and is ignored.
+// A commit does not wait for other transactions. It adds the answers of its page, from the first mark on, as a
+// *window* without a number; if no marks are waiting, it only adds to counts. A second transaction, one at a time for
+// each origin, numbers the windows, joins small ones, and judges the marks. A window is healthy only through
+// acceptances of messages that were sent together with its marked messages or later. Answers counted while marks wait
+// may be older, and are ignored.
 import { isAnswer, type RowResult } from './ledger.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 export const deletionGuardPolicy = {
-  /** Answers to single messages are judged in windows of at least this many; each page of a broadcast is a window of its own. */
+  /** Answers to single messages are judged in windows of at least this many. Each page of a broadcast has its own window. */
   windowAnswers: 100,
-  /** At least one of this many answers was an acceptance: 5 %. */
+  /** At least one in this many answers must be an acceptance: 5 %. */
   answersPerAcceptance: 20,
-  /** Fewer deletions are believed, whatever the origin's other answers are. */
+  /** Fewer deletions than this are accepted, whatever the origin's other answers are. */
   fewMarks: 20,
-  /** A window with fewer answers is inconclusive; pages with so few are joined. */
+  /** A window with fewer answers is inconclusive. Such pages are joined. */
   minWindowAnswers: 20,
-  /** Pages that are judged together, unless their broadcast ends before. */
+  /** Number of pages that are judged together, unless their broadcast ends before. */
   judgedPages: 8,
 } as const;
 
@@ -35,21 +37,20 @@ export interface AnswerCounts {
   readonly accepted: number;
 }
 
-/** The answers of one push service to a page. */
+/** One push service's answers to a page. */
 export interface JudgedAnswers extends AnswerCounts {
-  /** Answers to messages that were sent before the first one to a subscription that is gone. */
+  /** Answers to messages that were sent before the first message to a gone subscription. */
   readonly before: AnswerCounts;
-  /** When the first of the messages whose acceptances are counted was sent. */
+  /** When the first message was sent whose acceptance can count. */
   readonly fromMs: number;
-  /** When the last message was sent to a subscription that is gone. */
+  /** When the last message to a gone subscription was sent. */
   readonly marksMs: number;
 }
 
 /**
- * Acceptances count if their messages were sent after the first message to a subscription that is gone, or, if many are gone, after
- * half of these: a push service may begin to call everything gone in the middle of a page, and answers come out of order.
- *
- * @returns by origin
+ * Counts answers by origin. An acceptance counts if its message was sent after the first message to a gone
+ * subscription, or after half of these if there are many: a push service may begin to call everything gone in the
+ * middle of a page, and answers come out of order.
  */
 export function judgeAnswers(rows: readonly RowResult[]): ReadonlyMap<string, JudgedAnswers> {
   const judged = new Map<string, JudgedAnswers>();
@@ -78,18 +79,18 @@ const sentAt = ({ record }: RowResult): number => record?.atMs ?? 0;
 
 const isAccepted = ({ result }: RowResult): boolean => result === 'accepted';
 
-/** Answers of one page or one moment: of the table `answer_windows`, or counted without a window. */
+/** The answers of one page or one moment: a row of `answer_windows`, or counts without a window. */
 interface WindowRow extends AnswerCounts {
-  /** Undefined: not stored. */
+  /** Undefined if it is not stored. */
   readonly id: number | undefined;
-  /** Null: not judged yet. */
+  /** Null if it has not been judged. */
   readonly number: number | null;
-  /** Whether the answers come from the pages of a broadcast. */
+  /** True if the answers belong to pages of a broadcast. */
   readonly is_of_pages: number;
-  /** When the first message was sent that was accepted, and the last one to a subscription that is gone. */
+  /** When the first accepted message was sent, and when the last message to a gone subscription was sent. */
   readonly from_ms: number;
   readonly marks_ms: number;
-  /** Marks in it wait. */
+  /** True if marks in this window are waiting. */
   readonly has_marks: number | boolean;
 }
 
@@ -98,11 +99,11 @@ interface Window extends AnswerCounts {
   readonly isOfPages: boolean;
   readonly fromMs: number;
   readonly marksMs: number;
-  /** What it was joined from. */
+  /** The windows that it was joined from. */
   readonly parts: readonly WindowRow[];
 }
 
-/** @param counts the window's answers that can count towards a mark */
+/** @param counts the answers of the window that can count for a mark */
 const toWindow = (row: WindowRow, counts: AnswerCounts = row): Window => ({
   answers: counts.answers,
   accepted: counts.accepted,
@@ -128,13 +129,13 @@ const hasNewSingleMarks = ({ parts }: Window): boolean =>
 const hasNewAcceptances = ({ parts }: Window): boolean =>
   parts.some((part) => isNew(part) && part.accepted > 0);
 
-/** `pages`: unless another transaction judges now. `single`: single messages. `over`: no answers will come for a while. */
+/** `pages`: skip it if another transaction is judging. `single`: single messages. `over`: no answers will come for a while. */
 export type JudgedAfter = 'pages' | 'single' | 'over';
 
 /**
- * Judges the marks of an origin, in a transaction of its own kind: `PortableDatabase.background`.
+ * Judges the marks of an origin. Run it as `PortableDatabase.background`.
  *
- * @returns how many of them are held from now on
+ * @returns how many of them are newly held
  */
 export function* judgeMarks(database: PortableDatabase, origin: string, after: JudgedAfter): Work<number> {
   const lock = after === 'pages' ? database.skipLocked : database.forUpdate;
@@ -165,7 +166,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
     hasMarks(window) &&
     (after === 'over' ||
       index < lastComplete ||
-      // it may be long until the next answers
+      // the next answers may take long to come
       (hasNewSingleMarks(window) && !isHealthy(window)));
   const due = windows.flatMap((window, index) => (isDue(window, index) ? [index] : []));
   const mayDeleteFew = due.length > 0 || windows.some(hasNewSingleMarks);
@@ -192,7 +193,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
       );
     }
   }
-  // only the last windows are compared with what comes next, and none after a broadcast: the next one may be days later
+  // only the last windows are compared with what comes next, and none after a broadcast: the next may be days later
   const past = windows.flatMap((window, index) => {
     const isJudged = deletedFew !== undefined || !hasMarks(window) || due.includes(index);
     return isJudged && (after === 'over' || index < windows.length - 3) ? [ids[index]!] : [];
@@ -202,7 +203,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
   return held;
 }
 
-/** Drops counts of answers once their broadcasts are over. Those that are being written stay. */
+/** Drops counts of answers once their broadcasts are over, except those that are being written. */
 export function* dropUncounted(
   database: PortableDatabase,
   origins: string,
@@ -216,7 +217,7 @@ export function* dropUncounted(
 }
 
 function* takeUncounted({ skipLocked }: PortableDatabase, origin: string): Work<AnswerCounts> {
-  // what is being written now is taken the next time
+  // rows that are being written now are taken the next time
   const rows = yield* run<AnswerCounts>(
     `delete from deskbell.uncounted_answers where origin = :origin and shard in (
        select shard from deskbell.uncounted_answers where origin = :origin ${skipLocked})
@@ -229,7 +230,7 @@ function* takeUncounted({ skipLocked }: PortableDatabase, origin: string): Work<
   };
 }
 
-/** Adds what was counted, and then the windows that have no number yet, to the numbered ones. */
+/** Lines up the numbered windows, then the counted answers, then the windows without a number. */
 function lineUp(rows: readonly WindowRow[], counted: AnswerCounts): readonly Window[] {
   const windows = rows.filter((row) => !isNew(row)).map((row) => toWindow(row));
   const add = (next: Window): void => {
@@ -251,7 +252,7 @@ function lineUp(rows: readonly WindowRow[], counted: AnswerCounts): readonly Win
     add(toWindow({ ...noWindow, answers, accepted }));
   }
   for (const row of rows.filter(isNew)) {
-    // acceptances from before a mark that waits
+    // ignore acceptances that are older than a waiting mark
     const isLate =
       !row.has_marks && windows.some((window) => hasMarks(window) && window.marksMs > row.from_ms);
     add(toWindow(row, isLate ? { answers: row.answers - row.accepted, accepted: 0 } : row));
@@ -264,12 +265,12 @@ function mayJoin(last: Window, next: Window): boolean {
   if (!next.isOfPages) return next.accepted === 0 && !hasMarks(next);
   if (!hasMarks(last)) return !hasMarks(next);
   const speaksForLast = next.accepted === 0 || next.fromMs >= last.marksMs;
-  // so few acceptances of an earlier page speak for no more marks than would be deleted in any case
+  // so few acceptances in an earlier page may only justify as many marks as would be deleted anyway
   const speaksForNext = !hasMarks(next) || last.accepted === 0 || next.answers < minWindowAnswers;
   return last.answers < minWindowAnswers && speaksForLast && speaksForNext;
 }
 
-/** Numbers new windows behind those that have numbers, and makes one of those that are joined. @returns the ids of the windows */
+/** Numbers new windows after those that have numbers, and joins windows. @returns the ids of the windows */
 function* storeWindows(origin: string, windows: readonly Window[]): Work<readonly number[]> {
   const ids: number[] = [];
   let number = 0;
@@ -304,9 +305,9 @@ function* storeWindows(origin: string, windows: readonly Window[]): Work<readonl
   return ids;
 }
 
-/** Deletes what is marked if that is little. @returns how many; undefined if it is not */
+/** Deletes the marked subscriptions if there are few. @returns how many; undefined if there are too many */
 function* deleteFew(database: PortableDatabase, origin: string, deleted: number): Work<number | undefined> {
-  // bounded: a million marks are not counted each time
+  // with a limit, so that a million marks are not counted each time
   const [marks] = yield* run<{ readonly rows: number }>(
     `select count(*) as rows from (
        select 1 from deskbell.gone_marks where origin = :origin limit ${fewMarks}) m`,
@@ -328,7 +329,7 @@ const deleteMarked = (
     values,
   );
 
-/** The window is healthy, or inconclusive after one that is; its neighbours are healthy or inconclusive. */
+/** True if the window is healthy, or inconclusive after a healthy one, and its neighbours are healthy or inconclusive. */
 function isReliable(windows: readonly AnswerCounts[], index: number): boolean {
   const window = windows[index]!;
   const [before, after] = [windows[index - 1], windows[index + 1]];

@@ -1,6 +1,6 @@
-// How a broadcast is delivered: its options, each described once. What is made from this table: the checks, the columns in
-// both databases, what is shown of a broadcast or schedule, the schemas of the operator's API, the flags of `deskbell send` and the
-// fields of the console. Beside it, a new option needs a migration for each database, what uses it, and a test.
+// Describes each delivery option of a broadcast once. The checks, the columns in both databases, the JSON of
+// broadcasts and schedules, the operator API's schemas, the flags of `deskbell send` and the fields of the console
+// are made from this table. A new option also needs a migration for each database, the code that uses it, and a test.
 import {
   isFlag,
   isText,
@@ -18,52 +18,51 @@ import { parsePerPerson } from '../audience/frequency-cap.ts';
 import { isTimeZone, parseQuietHours, parseTimeOfDay, parseWallTime } from '../audience/zone-time.ts';
 import { lookUp } from '../errors/look-up.ts';
 
-/** How the messages of a broadcast are delivered, of one that recurs too. */
+/** How to deliver the messages of a broadcast or of a schedule. */
 export interface DeliveryOptions extends PushOptions {
   /**
-   * Asks browsers to report whether the notification was shown, clicked or dismissed: `Broadcast.receipts` counts it. Needs
-   * the sender's `receiptKey`, and a service that takes receipts. Default: false.
+   * Asks browsers to report whether the notification was shown, clicked or dismissed. `Broadcast.receipts` counts the
+   * reports. Needs the sender's `receiptKey`, and a service that accepts receipts. Default: false.
    */
   readonly receipts?: boolean | undefined;
-  /**
-   * Workers take the slices of broadcasts with `high` first, three times of four. Default: `normal`.
-   */
+  /** Workers take slices of broadcasts with `high` first, three times out of four. Default: `normal`. */
   readonly priority?: Priority | undefined;
   /**
-   * How often a person is reached at most by broadcasts with a cap, this one included, such as `3/day` (or `/hour`, `/week`).
-   * Who has been reached as often is counted as `capped`, and gets nothing.
+   * Limits how often a person gets broadcasts with a cap, including this one, such as `3/day` (or `/hour`, `/week`).
+   * Beyond the limit, the person gets nothing and is counted as `capped`.
    */
   readonly perPerson?: string | undefined;
   /**
-   * Leaves out subscriptions on which none of the last so many broadcasts shown there was clicked on, 1 to 100, as receipts of the
-   * last 30 days say: `Broadcast.inactive` counts them. Who was shown fewer is not left out.
+   * Leaves out subscriptions without a click on any of the last 1 to 100 broadcasts shown to them, according to
+   * receipts of the last 30 days. `Broadcast.inactive` counts them. Subscriptions that were shown fewer are not left
+   * out.
    */
   readonly skipInactive?: number | undefined;
-  /** Reaches only readers who have this channel on. */
+  /** Sends only to readers who have this channel on. */
   readonly channel?: string | undefined;
   /**
-   * Each reader gets the message when clocks of their time zone show this: `2026-12-01T09:00`, or `09:00`, the next one in
-   * `timeZone` from the start on. If clocks skip it, the next minute that there is; if it comes twice, the first.
+   * Sends to each reader at this local time in their time zone: `2026-12-01T09:00`, or `09:00` for the next one in
+   * `timeZone` after the start. If clocks skip it, the next existing minute is used; if it occurs twice, the first.
    */
   readonly localTime?: string | undefined;
   /**
-   * What readers get whose local time is over at the start: the message at that time of the next day, at once (`send`), or nothing
-   * (`skip`). Default: `nextDay`.
+   * For readers whose local time has passed at the start: send at that time on the next day, send at once (`send`),
+   * or send nothing (`skip`). Default: `nextDay`.
    */
   readonly ifTimePassed?: IfTimePassed | undefined;
   /**
-   * Such as `22:00-07:00` of the reader's time zone: nothing is sent then. The message is held until they end, or has expired where
-   * its TTL, an hour at least, is over by then.
+   * Such as `22:00-07:00` in the reader's time zone: nothing is sent during these hours. The message waits until they
+   * end, or expires if its TTL (at least an hour) ends first.
    */
   readonly quietHours?: string | undefined;
   /** The time zone of `localTime`, and of readers whose own is unknown, such as `Europe/Berlin`. Default: `UTC`. */
   readonly timeZone?: string | undefined;
 }
 
-/** About three broadcasts a day for as long as receipts are kept. It bounds what is read of each subscription. */
+/** About three broadcasts a day for as long as receipts are kept. Limits how much is read per subscription. */
 const maxSkipInactive = 100;
 
-/** The longest label for a topic, in UTF-16 code units; a label may be a URL. */
+/** Maximum length of a label for a topic, in UTF-16 code units. A label may be a URL. */
 export const maxLabelCharacters = 2048;
 
 export const priorities = ['normal', 'high'] as const;
@@ -74,7 +73,7 @@ export const ifTimePassed = ['nextDay', 'send', 'skip'] as const;
 
 export type IfTimePassed = (typeof ifTimePassed)[number];
 
-/** What `localTime` may be. */
+/** True for a valid `localTime`. */
 export const isLocalTime = (value: unknown): boolean =>
   typeof value === 'string' && (parseWallTime(value) ?? parseTimeOfDay(value)) !== undefined;
 
@@ -82,11 +81,11 @@ export interface OptionDescription {
   readonly schema: ValueSchema;
   readonly description: string;
   readonly check: OptionCheck;
-  /** What holds where it is not given. */
+  /** What applies if the option is not given. */
   readonly byDefault?: string;
   /** The option of `deskbell send`, with its value. Absent if a setting decides. */
   readonly flag?: string;
-  /** How the console's form shows it. */
+  /** The field in the console's form. */
   readonly field: {
     readonly label: string;
     readonly hint?: string;
@@ -96,7 +95,7 @@ export interface OptionDescription {
 
 const rareUrgencies = urgencies.filter((urgency) => urgency !== 'normal');
 
-/** Options that single messages have too come first. */
+/** Options that also exist for single messages come first. */
 export const deliveryOptions: {
   readonly [Name in keyof DeliveryOptions]-?: OptionDescription;
 } = {
@@ -219,7 +218,7 @@ export const deliveryOptions: {
   },
 };
 
-/** What one database stores, the other stores too. */
+/** Checks that both databases can store the topic. */
 function checkTopic(topic: unknown, name: string): void {
   pushOptionChecks.topic(topic, name);
   const text = topic as string;
@@ -229,7 +228,7 @@ function checkTopic(topic: unknown, name: string): void {
   if (!isPlainText(text)) throw fault('has a control character or a lone surrogate; give text without them');
 }
 
-/** What is stored in columns of their names; `receipts` has a form of its own in both tables. */
+/** Options stored in columns with the same names. `receipts` is stored differently in both tables. */
 export type StoredOptions = Omit<DeliveryOptions, 'receipts'>;
 
 const descriptions = Object.entries<OptionDescription>(deliveryOptions);
@@ -248,7 +247,7 @@ export const deliveryOptionChecks = Object.fromEntries(
   descriptions.map(([name, { check }]) => [name, check]),
 ) as OptionChecks<DeliveryOptions>;
 
-/** Leaves out all else, and what is not given. */
+/** Picks the options that are given, and leaves out everything else. */
 export function pickDeliveryOptions(options: DeliveryOptions): DeliveryOptions {
   const given = Object.entries(options).filter(
     ([name, value]) => Object.hasOwn(deliveryOptions, name) && value !== undefined,
@@ -256,13 +255,13 @@ export function pickDeliveryOptions(options: DeliveryOptions): DeliveryOptions {
   return Object.fromEntries(given);
 }
 
-/** @returns the values by their columns */
+/** @returns the values by column */
 export function toOptionRow(options: StoredOptions): Readonly<Record<string, string | number | null>> {
   const values = options as Readonly<Record<string, string | number | undefined>>;
   return Object.fromEntries(stored.map(({ name, column }) => [column, lookUp(values, name) ?? null]));
 }
 
-/** @param row that has, among others, the columns of the options */
+/** @param row has the columns of the options, possibly among others */
 export function readOptionRow(row: object): StoredOptions {
   const values = row as Readonly<Record<string, unknown>>;
   return Object.fromEntries(stored.map(({ name, column }) => [name, values[column] ?? undefined]));

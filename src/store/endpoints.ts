@@ -1,11 +1,11 @@
-// Endpoints as texts: the hosts that they have, and those that end in what somebody has at hand of one.
+// Searches stored endpoints: lists their hosts, and finds endpoints by their last characters.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 
 export interface Endpoints {
-  /** Hosts of all stored endpoints, with a port that is not the default, in order; found by as many looks into an index. */
+  /** Lists the hosts of all stored endpoints in order, with a port unless it is the default. Takes one index lookup per host. */
   hosts(): Promise<readonly string[]>;
-  /** Looks at every subscription, a few thousand at a time. @returns ids in order, at most `limit` */
+  /** Reads every subscription, a few thousand at a time. @returns ids in order, at most `limit` */
   endingIn(end: string, limit: number): Promise<readonly number[]>;
 }
 

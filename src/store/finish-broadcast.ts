@@ -1,11 +1,11 @@
-// Ends broadcasts, judges what they have marked, and raises their alarms.
+// Ends broadcasts, judges the subscriptions that they have marked as gone, and raises their alarms.
 import { countsDifferDetail, countsDifferReason, type Alarm } from './broadcasts.ts';
 import { dropUncounted, judgeMarks } from './deletion-guard.ts';
 import { heldDeletionsDetail, heldDeletionsReason } from './held-deletions.ts';
 import { mergeIntervals, settledRows } from './statistics.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 
-/** Raises an alarm, or adds to the rows of one that the broadcast has already. @returns the alarm if it is new */
+/** Raises an alarm, or adds rows to one that the broadcast already has. @returns the alarm if it is new */
 export function* raiseAlarm(
   database: PortableDatabase,
   broadcastId: number,
@@ -22,7 +22,7 @@ export function* raiseAlarm(
   return stored!.all_rows === alarm.rows ? [raised] : [];
 }
 
-/** Judges what the pages of a broadcast have marked at these push services. @returns new alarms */
+/** Judges the marks that pages of a broadcast have set at these push services. @returns new alarms */
 export function* judgePages(
   database: PortableDatabase,
   broadcastId: number,
@@ -30,7 +30,7 @@ export function* judgePages(
   after: 'pages' | 'over' = 'pages',
 ): Work<readonly Alarm[]> {
   const alarms: Alarm[] = [];
-  // in one order, so that transactions do not wait for each other in a circle
+  // in the same order everywhere, to prevent deadlocks
   for (const origin of origins.toSorted()) {
     const rows = yield* judgeMarks(database, origin, after);
     if (rows === 0) continue;
@@ -40,7 +40,7 @@ export function* judgePages(
   return alarms;
 }
 
-/** Judges all that a broadcast has marked. @returns new alarms */
+/** Judges all marks that a broadcast has set. @returns new alarms */
 export function* judgeBroadcast(database: PortableDatabase, broadcastId: number): Work<readonly Alarm[]> {
   const origins = 'select origin from deskbell.origin_counts where broadcast_id = :broadcastId';
   const guarded = yield* run<{ readonly origin: string }>(
@@ -54,8 +54,8 @@ export function* judgeBroadcast(database: PortableDatabase, broadcastId: number)
 }
 
 /**
- * Nothing of an open broadcast `b` is left to be sent; or it is running, has not ended, and all that is left waits outside. Slices are looked
- * at from the end, where those are that were leased last.
+ * SQL condition: an open broadcast `b` has nothing left to send, or is running, has not ended, and all remaining rows
+ * wait outside. It looks at slices from the last one, because those were leased last.
  */
 export const mayEnd = `case
   when (select number from deskbell.slices where broadcast_id = b.id order by number desc limit 1) is not null then false
@@ -64,15 +64,15 @@ export const mayEnd = `case
     and coalesce((select sum(rows) from deskbell.waiting_rows where broadcast_id = b.id and push_service_id > -2), 0) = 0 end`;
 
 /**
- * Ends the broadcast if nothing is left to be sent, or if all that is left waits outside: it is stored as running then, with the time of its
- * end. @returns new alarms; undefined if it does not end now
+ * Ends the broadcast if nothing is left to send, or if all remaining rows wait outside; it then stays stored as
+ * running, with the time of its end. @returns new alarms; undefined if it does not end now
  */
 export function* finishIfOver(
   database: PortableDatabase,
   broadcastId: number,
 ): Work<readonly Alarm[] | undefined> {
   const isOpen = `b.id = :broadcastId and b.state in ('running', 'paused')`;
-  // of two that want to end it, the second one waits here and then sees that it has ended
+  // if two workers want to end it, the second waits here and then sees that it has ended
   const [open] = yield* run<{ readonly finished_at_ms: number | null }>(
     `select b.finished_at_ms from deskbell.broadcasts b where ${isOpen} ${database.forUpdate}`,
     { broadcastId },

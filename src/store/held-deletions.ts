@@ -1,4 +1,5 @@
-// Subscriptions that their push service called gone and the deletion guard did not believe: operators decide.
+// Held deletions: subscriptions that their push service calls gone, but that the deletion guard did not delete.
+// Operators decide.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { type PortableDatabase, type PortableValues, run } from './portable-sql.ts';
 
@@ -20,13 +21,13 @@ export interface HeldOrigin {
 export interface HeldDeletions {
   /** In the order of origins. */
   list(): Promise<readonly HeldOrigin[]>;
-  /** Deletes the held subscriptions of the origin: they are gone. @returns how many */
+  /** Deletes the held subscriptions of the origin as gone. @returns how many */
   confirm(origin: string): Promise<number>;
-  /** Keeps the held subscriptions of the origin: its answers were wrong. @returns how many */
+  /** Keeps the held subscriptions of the origin, because its answers were wrong. @returns how many */
   discard(origin: string): Promise<number>;
 }
 
-/** Compared with a value, as in the condition of the index. */
+/** Compares with a value, in the same form as the index's condition. */
 const held = `select subscription_id from deskbell.gone_marks
   where origin = :origin and is_held = true limit :batchRows`;
 
@@ -51,7 +52,7 @@ export function createHeldDeletions(database: PortableDatabase): HeldDeletions {
 }
 
 /**
- * @param subscriptions as many as were decided on
+ * @param subscriptions how many were confirmed or discarded
  * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND if there were none
  */
 export function requireHeldDeletions(subscriptions: number, origin: string): number {
@@ -61,27 +62,27 @@ export function requireHeldDeletions(subscriptions: number, origin: string): num
   });
 }
 
-// Subscriptions that were deleted as gone, until an application has taken note. A trigger stores them, whoever deletes a
-// subscription that is marked gone.
+// Subscriptions that were deleted as gone, until an application has been told. A trigger stores them whenever a
+// subscription that is marked gone is deleted.
 
-/** A subscription that its push service has ended (404 or 410) and that was deleted. */
+/** A subscription that was deleted because its push service has ended it (404 or 410). */
 export interface EndedSubscription {
-  /** The id that it had in the store; no other subscription gets it. */
+  /** Its former id, which no other subscription gets. */
   readonly id: number;
   readonly endpoint: string;
-  /** The user that it belonged to, if the application had named one. */
+  /** The user it belonged to, if the application had set one. */
   readonly user: string | undefined;
-  /** When the push service said so, milliseconds since 1970. */
+  /** When the push service said so, in milliseconds since 1970. */
   readonly goneAtMs: number;
 }
 
-/** They are deleted after 30 days in any case. */
+/** Ended subscriptions are deleted after 30 days in any case. */
 export interface EndedSubscriptions {
-  /** Lists at most `limit` held subscriptions with ids above `afterId` (default: all), in the order of ids. */
+  /** Lists at most `limit` ended subscriptions with ids above `afterId` (default: all), in the order of ids. */
   list(limit: number, afterId?: number): Promise<readonly EndedSubscription[]>;
-  /** Lists at most `limit` ended subscriptions of a user, the latest first. */
+  /** Lists at most `limit` ended subscriptions of a user, latest first. */
   ofUser(user: string, limit: number): Promise<readonly EndedSubscription[]>;
-  /** Somebody has taken note of them. */
+  /** Removes ended subscriptions that the application has been told about. */
   remove(ids: readonly number[]): Promise<void>;
 }
 

@@ -1,12 +1,13 @@
-// Sets of ids as bytes: in ascending order, each as its distance from the one before (from 0 for the first), a varint of 7
-// bits a byte, the lowest first. A distance of 0, which no id has, begins a run: the varint after it says how many ids follow
-// one another. One or two bytes for each id, and almost nothing for ids without gaps. Databases store them and never read them.
+// Encodes sets of ids as bytes. Ids are in ascending order, each as its distance from the previous one (the first
+// from 0), a varint of 7 bits per byte, lowest first. A distance of 0, which no id has, begins a run: the next varint
+// is the number of consecutive ids that follow. An id takes one or two bytes, and almost nothing in a run. Databases
+// store sets but do not read them.
 
-/** Shorter runs are as short without the mark. */
+/** Shorter runs would not save bytes. */
 const minRun = 3;
 
 /**
- * @param ids positive safe integers, ascending, each once
+ * @param ids positive safe integers, ascending, without duplicates
  * @throws {RangeError} if they are not
  */
 export function encodeIds(ids: readonly number[]): Uint8Array {
@@ -27,7 +28,7 @@ export function encodeIds(ids: readonly number[]): Uint8Array {
   return writer.bytes();
 }
 
-/** @throws {RangeError} if the bytes are no set of ids */
+/** @throws {RangeError} if the bytes are not a set of ids */
 export function decodeIds(set: Uint8Array): readonly number[] {
   const ids: number[] = [];
   let last = 0;
@@ -37,7 +38,7 @@ export function decodeIds(set: Uint8Array): readonly number[] {
   return ids;
 }
 
-/** @returns how many smaller ids the set has; -1 where `id` is not in it */
+/** @returns how many smaller ids the set has; -1 if it does not contain `id` */
 export function indexOfId(set: Uint8Array, id: number): number {
   let last = 0;
   let index = 0;
@@ -50,7 +51,7 @@ export function indexOfId(set: Uint8Array, id: number): number {
   return -1;
 }
 
-/** @returns the smallest id of the set above `id`; `undefined` if there is none */
+/** @returns the smallest id in the set above `id`; `undefined` if there is none */
 export function nextIdOf(set: Uint8Array, id: number): number | undefined {
   let last = 0;
   for (const { distance, count } of steps(set)) {
@@ -94,7 +95,7 @@ class Writer {
   }
 
   varint(value: number): void {
-    // 8 bytes for a safe integer, and the mark of a run
+    // 8 bytes for a safe integer, and 1 for the start of a run
     if (this.#length + 9 > this.#buffer.length) {
       const longer = new Uint8Array(2 * this.#buffer.length);
       longer.set(this.#buffer);

@@ -1,6 +1,6 @@
-// Invitations: each lets one browser subscribe as one person, once, within some minutes. Only the hash of its token is stored. It
-// is consumed in the transaction that stores the subscription, so that of two registrations with one invitation one is refused,
-// and one that fails leaves it as it was.
+// Invitations: each lets one browser subscribe as one person, once, within some minutes. Only the hash of its token
+// is stored. It is consumed in the transaction that stores the subscription. If two registrations use one invitation,
+// one of them is refused; a failed registration leaves it unused.
 import { hash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { hashEndpoint } from '../protocol/endpoint.ts';
@@ -9,10 +9,11 @@ import type { PortableDatabase, PortableStatement } from './portable-sql.ts';
 export const invitationLifetimeMs = 10 * 60 * 1000;
 
 export interface Invitations {
-  /** @returns when it expires, milliseconds since 1970 */
+  /** @returns when it expires, in milliseconds since 1970 */
   add(invitation: { readonly tokenHash: Uint8Array; readonly user: string }): Promise<number>;
   /**
-   * Whom it invites, if it can still be used for this endpoint: it has not expired, and no other endpoint has consumed it.
+   * Returns the invited user if this endpoint can still use the invitation: it has not expired, and no other endpoint
+   * has consumed it.
    */
   findUser(tokenHash: Uint8Array, endpoint: string): Promise<string | undefined>;
 }
@@ -21,7 +22,7 @@ export function createInvitations(database: PortableDatabase): Invitations {
   return {
     add: async ({ tokenHash, user }) => {
       const expiresAtMs = database.now() + invitationLifetimeMs;
-      // the same token again is the same call, whose answer was lost
+      // the same token again means that the call is repeated because its answer was lost
       await database.write(
         `insert into deskbell.invitations (token_hash, user_name, expires_at_ms)
          values (:tokenHash, :user, :expiresAtMs) on conflict do nothing`,
@@ -39,10 +40,10 @@ export function createInvitations(database: PortableDatabase): Invitations {
   };
 }
 
-/** 32 bytes. The token is random, so that nobody can guess it from its hash. */
+/** 32 bytes. The token is random, so nobody can guess it from its hash. */
 export const hashInvitation = (token: string): Uint8Array => hash('sha256', token, 'buffer');
 
-/** The same endpoint again is the same call, whose answer was lost. */
+/** The same endpoint again means that the call is repeated because its answer was lost. */
 const isUsable = `
   token_hash = :tokenHash and expires_at_ms > :nowMs and (consumed_by is null or consumed_by = :endpointHash)`;
 
@@ -52,7 +53,10 @@ const valuesOf = (tokenHash: Uint8Array, endpoint: string, nowMs: number) => ({
   nowMs,
 });
 
-/** Consumes an invitation, within the transaction that stores the subscription. Without a row it cannot be used: `notInvited`. */
+/**
+ * Consumes an invitation within the transaction that stores the subscription. If this returns no row, it cannot be
+ * used: `notInvited`.
+ */
 export const consumeInvitation = (
   tokenHash: Uint8Array,
   endpoint: string,
@@ -63,8 +67,8 @@ export const consumeInvitation = (
 });
 
 /**
- * A subscription takes the place of a former one: what that one has consumed counts as consumed by this one. Otherwise the
- * invitation would let the former one in again, and then the next one in its place.
+ * When a subscription replaces a former one, it also takes over the consumed invitation. Otherwise the invitation
+ * would admit the former one again, and then another in its place.
  */
 export const passInvitationOn = (formerEndpoint: string, endpoint: string): PortableStatement => ({
   sql: 'update deskbell.invitations set consumed_by = :endpointHash where consumed_by = :formerHash',

@@ -4,15 +4,15 @@ import { setImmediate } from 'node:timers/promises';
 import type { PortableDatabase, PortableStatement, PortableValues } from './portable-sql.ts';
 
 /**
- * `gone`: its push service said so. `unsubscribed`: by its browser. `removed`: by an operator or a command, alone or with its person or
- * push service. `replaced`: its browser has registered anew.
+ * `gone`: its push service said so. `unsubscribed`: by its browser. `removed`: by an operator or a command, alone or
+ * together with its person or push service. `replaced`: its browser has registered anew.
  */
 export const lossReasons = ['gone', 'unsubscribed', 'removed', 'replaced'] as const;
 export type LossReason = (typeof lossReasons)[number];
 
-/** How many were lost on one day at one push service for one reason. */
+/** Number of subscriptions lost on one day at one push service for one reason. */
 export interface LossCount {
-  /** Midnight, UTC. */
+  /** Midnight UTC. */
   readonly startMs: number;
   readonly origin: string;
   readonly reason: LossReason;
@@ -21,24 +21,24 @@ export interface LossCount {
 
 /** A subscription that was lost. */
 export interface Loss {
-  /** Ascending. */
+  /** Increases over time. */
   readonly id: number;
-  /** The id that it had; absent if its person was removed. */
+  /** Its former id; absent if its person was removed. */
   readonly subscriptionId: number | undefined;
   readonly atMs: number;
   readonly origin: string;
   readonly reason: LossReason;
-  /** Who removed it; absent if that is not known. */
+  /** Who removed it; absent if unknown. */
   readonly removedBy: string | undefined;
-  /** The user that it belonged to, as long as that is kept: 30 days for subscriptions that are gone. */
+  /** The user it belonged to, while that is kept: 30 days for gone subscriptions. */
   readonly user: string | undefined;
 }
 
-/** They are kept for 90 days. */
+/** Losses are kept for 90 days. */
 export interface Losses {
-  /** The newest day first. */
+  /** Newest day first. */
   countByDay(): Promise<readonly LossCount[]>;
-  /** The newest first. */
+  /** Newest first. */
   list(range: {
     readonly reason?: LossReason | undefined;
     readonly origins?: readonly string[] | undefined;
@@ -54,7 +54,7 @@ export interface Losses {
 
 export const lossesKeptMs = 90 * 24 * 60 * 60 * 1000;
 
-/** Says why a subscription was deleted. */
+/** Records why a subscription was deleted. */
 export const nameLoss = (
   id: number,
   reason: Exclude<LossReason, 'gone'>,

@@ -1,33 +1,33 @@
-// Requests for single messages that have an idempotency key: what was asked for, stored before anything is sent, and what was
-// answered.
+// Requests for single messages with an idempotency key: the request is stored before anything is sent, the answer
+// after it.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { run, type PortableDatabase } from './portable-sql.ts';
 
-/** A key is usually free again after this: requests are repeated within minutes. */
+/** A key is usually free again after this time, because requests are repeated within minutes. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1000;
 
-/** How many that are older are forgotten with each new one. */
+/** Each new request removes up to this many expired ones. */
 const pruneBatchSize = 100;
 
 export interface MessageRequest {
   readonly key: string;
-  /** 32 bytes: equal for equal requests. */
+  /** 32 bytes, equal for equal requests. */
   readonly contentHash: Uint8Array;
-  /** Tells a call that is repeated, because its answer was lost, from one for another request. */
+  /** Distinguishes a call that is repeated because its answer was lost from a call for another request. */
   readonly claim: string;
 }
 
 export interface MessageRequests {
   /**
-   * Takes the key, durably, or finds the request that has it.
+   * Takes the key durably, or finds the request that has it.
    *
-   * @returns the answer to the earlier request; `undefined` if there was none, and the message may be sent
+   * @returns the answer to the earlier request; `undefined` if there was none, so that the message may be sent
    * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to another content, ERR_MESSAGE_IN_DOUBT if the
-   *   earlier request has no answer: it is being sent, or its process ended meanwhile
+   *   earlier request has no answer, because it is being sent or its process ended
    */
   begin(request: MessageRequest): Promise<string | undefined>;
   finish(request: MessageRequest, answer: string): Promise<void>;
-  /** Nothing was sent: the key is free again. */
+  /** Frees the key, because nothing was sent. */
   release(request: MessageRequest): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export function createMessageRequests(database: PortableDatabase): MessageReques
              order by at_ms limit ${pruneBatchSize}))`,
           { key, beforeMs: nowMs - keyLifetimeMs },
         );
-        // a conflict writes the row, so that it is there to be returned whoever has just added it
+        // on conflict, update the row, so that it is returned even if somebody else has just added it
         const [row] = yield* run<StoredRequest>(
           `insert into deskbell.message_requests as r (key, content_hash, claim, at_ms)
            values (:key, :contentHash, :claim, :nowMs)
@@ -68,7 +68,7 @@ export function createMessageRequests(database: PortableDatabase): MessageReques
   };
 }
 
-/** A request whose key was taken before. */
+/** The earlier request that has the key. */
 interface StoredRequest {
   readonly content_hash: Uint8Array;
   readonly claim: string;

@@ -1,9 +1,9 @@
-// Opens a store another time, in another thread or process, by the address that it has.
+// Opens a store again, in another thread or process, from its address.
 import type { PostgresStoreOptions } from './postgres/open-store.ts';
 import type { SqliteStoreOptions } from './sqlite/open-store.ts';
 import type { Store, StoreAddress } from './store.ts';
 
-/** @throws {DeskbellError} as `openSqliteStore` and `openPostgresStore` do */
+/** @throws {DeskbellError} the errors of `openSqliteStore` and `openPostgresStore` */
 export async function openStoreAt({ database, options }: StoreAddress): Promise<Store> {
   if (database === 'sqlite') {
     const { openSqliteStore } = await import('./sqlite/open-store.ts');

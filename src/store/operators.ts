@@ -1,30 +1,30 @@
-// Operators: who may use the operator's listener, each by a token of which only the hash is stored, and their sessions in the
-// console.
+// Operators, who may use the operator's listener, and their sessions in the console. Each has a token, of which only
+// the hash is stored.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { type PortableDatabase, type PortableValues, run } from './portable-sql.ts';
 
-// What operators have changed: one record for each request that changes something. It is written before the change, so that
-// no change is without one, and completed with the status of the answer.
+// The audit: one record for each request of an operator that changes something. It is written before the change, so
+// that no change lacks one, and completed with the status of the answer.
 export interface AuditRecord {
-  /** Ascending. */
+  /** Increases over time. */
   readonly id: number;
   readonly atMs: number;
-  /** Name of the operator. It stays when the operator is removed. */
+  /** Name of the operator. It stays even if the operator is removed. */
   readonly operator: string;
-  /** What was done, such as `broadcast.pause`. */
+  /** For example `broadcast.pause`. */
   readonly action: string;
-  /** What was changed, such as `broadcast 7`. A person is named by a keyed hash. */
+  /** What was changed, such as `broadcast 7`. A person is identified by a keyed hash. */
   readonly target?: string | undefined;
-  /** HTTP status of the answer; absent if the process ended before there was one. */
+  /** HTTP status of the answer; absent if the process ended before it. */
   readonly status?: number | undefined;
 }
 
-/** Selects audit records; they match all members that are given. */
+/** Selects audit records that match all given members. */
 export interface AuditFilter {
-  /** The whole name. */
+  /** The full name. */
   readonly operator?: string | undefined;
   readonly action?: string | undefined;
-  /** As a record has it. */
+  /** In the form of a record. */
   readonly target?: string | undefined;
   /** Milliseconds since 1970: `sinceMs ≤ at < untilMs`. */
   readonly sinceMs?: number | undefined;
@@ -32,28 +32,31 @@ export interface AuditFilter {
 }
 
 export interface AuditStore {
-  /** @returns the record's id, once it is durable */
+  /** @returns the id of the record, once it is durable */
   begin(record: {
     readonly operator: string;
     readonly action: string;
     readonly target?: string | undefined;
   }): Promise<number>;
-  /** @param target replaces what `begin` was given, if the change itself has made it */
+  /** @param target replaces the one given to `begin`, if only the change itself determines it */
   finish(
     id: number,
     outcome: { readonly status: number; readonly target?: string | undefined },
   ): Promise<void>;
   /**
-   * Newest first.
+   * Lists records, newest first.
    *
-   * @param range `beforeId`: the last record of the page before
+   * @param range `beforeId`: the last record of the previous page
    */
   list(
     range: AuditFilter & { readonly beforeId?: number | undefined; readonly limit: number },
   ): Promise<readonly AuditRecord[]>;
 }
 
-/** Each is the range of an index. Retention drops the oldest first: if the record `beforeId` is gone, the older ones are, too. */
+/**
+ * Each condition is a range of an index. Retention drops the oldest first: if the record `beforeId` is gone, so are
+ * all older ones.
+ */
 const conditions = {
   operator: 'operator = :operator',
   action: 'action = :action',
@@ -99,15 +102,12 @@ export function createAudit(database: PortableDatabase): AuditStore {
   };
 }
 
-/**
- * `full`: everything. `read`: what changes nothing. `send`: sending, and seeing one's own broadcasts. `metrics`: `/metrics`
- * alone.
- */
+/** `full`: everything. `read`: changes nothing. `send`: sends, and sees its own broadcasts. `metrics`: only `/metrics`. */
 export const operatorRoles = ['full', 'read', 'send', 'metrics'] as const;
 export type OperatorRole = (typeof operatorRoles)[number];
 
 export interface Operator {
-  /** Never used again. */
+  /** Never reused. */
   readonly id: number;
   readonly name: string;
   readonly role: OperatorRole;
@@ -125,27 +125,31 @@ export interface OperatorStore {
   findByToken(tokenHash: Uint8Array): Promise<Operator | undefined>;
   /** In the order of names. */
   list(): Promise<readonly Operator[]>;
-  /** @returns false if there is none of this name */
+  /** @returns false if there is none with this name */
   remove(name: string): Promise<boolean>;
   /**
-   * Notes a broadcast as an operator's own, unless it is another's.
+   * Records a broadcast as an operator's own, unless it is another's.
    *
-   * @returns whether it is this operator's
+   * @returns true if it is this operator's
    */
   claimBroadcast(broadcastId: number, operatorId: number): Promise<boolean>;
   ownsBroadcast(broadcastId: number, operatorId: number): Promise<boolean>;
-  /** Forgets sessions that are over, and the oldest of too many. @param session `nameHash`: 32 bytes of what its cookie has */
+  /**
+   * Starts a session. Forgets expired sessions, and the oldest if there are too many.
+   *
+   * @param session `nameHash`: 32 bytes, the hash of the cookie's value
+   */
   startSession(session: {
     readonly nameHash: Uint8Array;
     readonly operatorId: number;
     readonly lifetimeMs: number;
   }): Promise<void>;
-  /** The operator that the session belongs to, until the session is over. */
+  /** Returns the operator of a session that has not expired. */
   findBySession(nameHash: Uint8Array): Promise<Operator | undefined>;
   endSession(nameHash: Uint8Array): Promise<void>;
 }
 
-/** More than people who look after one installation. */
+/** More than the number of people who look after one installation. */
 export const maxSessions = 1000;
 
 const columns = 'id, name, role, created_at_ms as "createdAtMs"';
@@ -170,7 +174,7 @@ export function createOperators(database: PortableDatabase): OperatorStore {
 
   return {
     add: async ({ name, role, tokenHash }) => {
-      // the same token again is the same call, whose answer was lost
+      // the same token again means that the call is repeated because its answer was lost
       const [row] = await database.writeOnce<Operator>(
         `insert into deskbell.operators as o (name, role, token_hash, created_at_ms)
          values (:name, :role, :tokenHash, :nowMs)

@@ -1,4 +1,4 @@
-// People: users and tags of subscriptions, and the removal of all data of a person.
+// People: users and tags of subscriptions, and removing all data of a person.
 import { checkNewUser, checkTagCount, checkTags, type UserAndTags } from '../audience/user-and-tags.ts';
 import { normalizeEndpoint } from '../protocol/endpoint.ts';
 import { passInvitationOn } from './invitations.ts';
@@ -8,7 +8,8 @@ import { type RemovedPerson, removePerson } from './remove-person.ts';
 import { createSampler, type ReadWindows, type SubscriptionSample } from './subscription-sample.ts';
 import type { FormerSubscription } from './subscriptions.ts';
 
-// User and tags of a subscription, and what a new subscription takes over from a former one. Parts of transactions.
+// Statements within transactions: user and tags of a subscription, and what a new subscription takes over from a
+// former one.
 export interface OwnedRow {
   readonly id: number;
   readonly auth: Uint8Array;
@@ -19,11 +20,11 @@ export interface OwnedRow {
   readonly tags: readonly string[];
 }
 
-/** The subscription, which nobody else changes until the transaction ends. */
+/** Finds a subscription and locks it until the transaction ends. */
 const findById = (database: PortableDatabase, id: number): Work<OwnedRow | undefined> =>
   find(database, 'id = :id', { id });
 
-/** The subscription with an endpoint, if `auth` is its own. */
+/** Finds the subscription with this endpoint, if `auth` is its own. */
 export function* findOwn(
   database: PortableDatabase,
   { endpoint, auth }: FormerSubscription,
@@ -68,8 +69,8 @@ function* assignTags(database: PortableDatabase, id: number, tags: readonly stri
 }
 
 /**
- * Moves what a former subscription has to the one that takes its place: language, time zone and choices, each unless that one has its
- * own; user and tags, unless that one has any.
+ * Moves data of a former subscription to its successor: language, time zone and choices, unless the successor has its
+ * own; user and tags, unless the successor has any.
  *
  * @param withOwner false: user and tags stay
  */
@@ -98,11 +99,11 @@ export function* moveFromFormer(
 
 const hasOwner = ({ user_name, tags }: OwnedRow): boolean => user_name !== null || tags.length > 0;
 
-/** A property that is left out does not change. */
+/** A change of user and tags. Omitted members do not change. */
 export interface OwnerChange {
-  /** `null`: nobody's. */
+  /** `null` removes the user. */
   readonly user?: string | null | undefined;
-  /** All its tags from then on. */
+  /** Replaces all tags. */
   readonly tags?: readonly string[] | undefined;
 }
 
@@ -117,28 +118,28 @@ export interface PeopleStore {
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; nothing is changed
    */
   assign(id: number, change: OwnerChange): Promise<boolean>;
-  /** Clears user and tags if `auth` is the row's own. Scheme, host and port may be spelled in any way. */
+  /** Clears user and tags if `auth` is the subscription's own. The endpoint's scheme, host and port may have any spelling. */
   signOut(endpoint: string, auth: Uint8Array): Promise<boolean>;
   /**
-   * Adds tags to a subscription, or takes them away.
+   * Adds tags to a subscription, and removes tags from it.
    *
    * @returns false if there is no such subscription
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also if it would have too many; nothing is changed
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also if there would be too many; nothing is changed
    */
   changeTags(
     id: number,
     change: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
   ): Promise<boolean>;
-  /** Tags that subscriptions have, in the order of their names, with how many have each. */
+  /** Returns the tags in use, in the order of names, and the number of subscriptions with each. */
   countTags(): Promise<readonly { readonly tag: string; readonly subscriptions: number }[]>;
   /**
-   * About so many subscriptions from all of them at random, or all if there are no more. Reads about three times as many rows,
-   * however many there are.
+   * Returns about `rows` random subscriptions, or all if there are fewer. Reads about three times as many rows,
+   * whatever the total.
    *
-   * @param random as `Math.random`, which is the default
+   * @param random default: `Math.random`
    */
   sample(rows: number, random?: () => number): Promise<SubscriptionSample>;
-  /** Deletes all that the store knows of a person. SQLite overwrites it in the database file. */
+  /** Deletes all data of a person. SQLite overwrites it in the database file. */
   remove(user: string, by?: string): Promise<RemovedPerson>;
 }
 
@@ -157,7 +158,7 @@ export function createPeople(database: PortableDatabase, readWindows: ReadWindow
     },
     signOut: async (endpoint, auth) => {
       const { column, valueOf } = database.endpoint;
-      // anybody may ask for any endpoint: one that is not there costs no transaction
+      // anybody may ask for any endpoint, so an unknown one should not cost a transaction
       const known = await database.read(`select id from deskbell.subscriptions where ${column} = :endpoint`, {
         endpoint: valueOf(normalizeEndpoint(endpoint)),
       });

@@ -1,4 +1,4 @@
-// All roles of a store that are written once for both databases.
+// Creates all roles of a store that have the same code for both databases.
 import { createAlarmStore } from './alarms.ts';
 import { createBells } from './bells.ts';
 import { createAudit, createOperators } from './operators.ts';

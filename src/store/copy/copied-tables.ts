@@ -1,29 +1,29 @@
-// What is copied from one database to another: every table and column of SQLite's schema. PostgreSQL has them by the same names.
+// Lists what is copied between databases: every table and column of SQLite's schema. PostgreSQL uses the same names.
 import { DatabaseSync } from 'node:sqlite';
 import { migrations, schema } from '../sqlite/migrations.ts';
 
-/** A value of a row: bytes are hexadecimal digits after `\x`, truth is 0 or 1. */
+/** A value in a row. Bytes are `\x` and hexadecimal digits; booleans are 0 or 1. */
 export type CopyValue = string | number | null;
-/** The values of the table's columns, in their order. */
+/** The values of the table's columns, in the same order. */
 export type CopyRow = readonly CopyValue[];
 
 export interface CopiedTable {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** Columns that make a row unique: rows are copied and compared in their order. */
+  /** Columns that identify a row. Rows are copied and compared in their order. */
   readonly key: readonly string[];
-  /** Tables whose ids columns name. PostgreSQL may have rows of a broadcast that was deleted while they were written. */
+  /** Tables that columns refer to. PostgreSQL may have rows for a broadcast that was deleted while they were being written. */
   readonly parents: readonly {
     readonly column: string;
     readonly table: string;
-    /** The column, not the row, goes where the parent is not there. */
+    /** If the parent is missing, only the column is dropped, not the row. */
     readonly isOptional: boolean;
   }[];
-  /** Its rows are counted, not copied: see `counted`. */
+  /** The rows are counted, not copied: see `counted`. */
   readonly sum?: string | undefined;
 }
 
-/** Tables that are not copied: processes report again, operators sign in again, and triggers of what is copied make the rows. */
+/** Tables that are not copied: processes report again, operators sign in again, and triggers create the other rows. */
 const leftOut: ReadonlySet<string> = new Set([
   'senders',
   'console_sessions',
@@ -32,13 +32,13 @@ const leftOut: ReadonlySet<string> = new Set([
   'waiting_rows',
 ]);
 
-/** Counted by triggers, in shards that differ: what is compared is the sum of this column. */
+/** Triggers count these, in shards that differ between the databases, so the sum of this column is compared. */
 const counted: Readonly<Record<string, string>> = { subscription_counts: 'subscriptions' };
 
-/** Tags are rows of their own in SQLite, and a column in PostgreSQL: they are copied as a column, which is a JSON array. */
+/** SQLite has a row per tag, PostgreSQL a column. They are copied as a column with a JSON array. */
 const tagTable = 'subscription_tags';
 
-/** Ids that are never given out again, including the ids of deleted rows. Each database stores them in its own form. */
+/** The last ids that were assigned, so that ids of deleted rows are never reused. Each database stores them in its own way. */
 export const sequences: CopiedTable = {
   name: 'sequences',
   columns: [
@@ -49,7 +49,7 @@ export const sequences: CopiedTable = {
   parents: [],
 };
 
-/** The tables whose ids they are. */
+/** The tables that have such ids. */
 export const { copiedTables, sequenceTables } = readTables();
 
 function readTables(): {
@@ -101,20 +101,26 @@ function readTables(): {
   };
 }
 
-/** Tables that must be empty. `vapid_keys` may have the unused key that opening a database creates; the keys of the source replace it. */
+/**
+ * Tables that must be empty. `vapid_keys` may contain the unused key that opening a database creates; the source's
+ * keys replace it.
+ */
 export const tablesToBeEmpty: readonly CopiedTable[] = copiedTables.filter(
   ({ name, sum }) => name !== 'vapid_keys' && name !== sequences.name && sum === undefined,
 );
 
-/** What one of the databases must select differently. In the SQL, `t` is the table. If `from` is given, parents are not looked up. */
+/**
+ * What one of the databases must select differently. In the SQL, `t` is the table. If `from` is given, parents are
+ * not looked up.
+ */
 export interface OwnForm {
   /** Default: the table. */
   readonly from?: string;
-  /** By the name of the column. */
+  /** By column name. */
   readonly columns?: Readonly<Record<string, string>>;
 }
 
-/** All rows, with their columns by name. */
+/** Returns a query for all rows. */
 export function selectSql(table: CopiedTable, own: OwnForm = {}): string {
   const { name, columns, key, parents, sum } = table;
   const hasParent = (parent: CopiedTable['parents'][number]): string =>
@@ -139,14 +145,14 @@ export function selectSql(table: CopiedTable, own: OwnForm = {}): string {
   return `select ${list} from deskbell.${name} t ${where} ${groups}`;
 }
 
-/** The same rows in the order of the table. @param collation of texts, as SQLite sorts them */
+/** Sorts these rows in the table's order. @param collation that sorts text as SQLite does */
 export function inOrder({ columns, key }: CopiedTable, sql: string, collation = ''): string {
   const texts = new Set(columns.flatMap(({ name, type }) => (type === 'TEXT' ? name : [])));
   const order = key.map((column) => `c."${column}"${texts.has(column) ? collation : ''}`);
   return `select * from (${sql}) c order by ${order.join(', ')}`;
 }
 
-/** The form of a value in both databases, of what one of them gives. */
+/** Converts a value to the form that both databases share. */
 export function toCopyValue(value: unknown): CopyValue {
   if (typeof value === 'boolean') return Number(value);
   if (Array.isArray(value)) return JSON.stringify(value.toSorted());

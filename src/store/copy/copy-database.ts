@@ -1,14 +1,14 @@
-// What a copy needs of each database, and what is the same in both: marking the target as an unfinished copy, and writing rows together
-// with the progress.
+// What a copy needs from each database, and the parts that both share: marking the target as an unfinished copy, and
+// writing rows together with the progress.
 import { hash } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { unfinishedCopy } from '../database-content.ts';
 import { type CopiedTable, type CopyRow, inOrder, tablesToBeEmpty, toCopyValue } from './copied-tables.ts';
 
-/** A chain of hashes over the rows of a table, which can be continued from any row on. */
+/** A chain of hashes over the rows of a table. It can be continued from any row. */
 export interface TableChecksum {
   readonly rows: number;
-  /** SHA-256 in hexadecimal digits over the tally before and the row; empty before the first row. */
+  /** SHA-256 in hexadecimal digits over the previous checksum and the row. Empty before the first row. */
   readonly checksum: string;
 }
 
@@ -22,32 +22,32 @@ export const addRow = ({ rows, checksum }: TableChecksum, row: CopyRow): TableCh
 export const isSame = (one: TableChecksum, other: TableChecksum): boolean =>
   one.rows === other.rows && one.checksum === other.checksum;
 
-/** Within a transaction: SQL is as in portable-sql.ts. */
+/** A transaction. SQL is written as in portable-sql.ts. */
 export interface CopyTransaction {
   run<Row = unknown>(
     sql: string,
     values?: Readonly<Record<string, string | number>>,
   ): Promise<readonly Row[]>;
-  /** The rows of a query, `pageRows` at a time. */
+  /** Yields the rows of a query, `pageRows` at a time. */
   pages(sql: string): AsyncIterable<readonly Readonly<Record<string, unknown>>[]>;
   insert(table: CopiedTable, rows: readonly CopyRow[]): Promise<void>;
 }
 
 /** A database that nobody else has open. */
 export interface CopyDatabase {
-  /** For messages: without user and password. */
+  /** Name for messages, without user and password. */
   readonly label: string;
   readonly schemaVersion: number;
-  /** Reads all rows of a table. */
+  /** Returns the query that reads all rows of a table. */
   select(table: CopiedTable): string;
-  /** The collation of texts, as SQLite sorts them. */
+  /** A collation that sorts text as SQLite does. */
   readonly collation: string;
-  /** Finds the table `:name`. */
+  /** A query that finds the table `:name`. */
   readonly findTable: string;
   transaction<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
-  /** A transaction that sees the database as it is at one moment. Nobody writes while it runs. */
+  /** Runs a transaction that sees the database at one moment. Nobody writes while it runs. */
   read<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
-  /** Run when all tables are written. */
+  /** Called when all tables are written. */
   finish(transaction: CopyTransaction): Promise<void>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface CopyDatabase {
 /** Reads tables as they are at one moment. */
 export interface TableReader {
   count(table: CopiedTable): Promise<number>;
-  /** All rows in the table's order, some of them at a time. */
+  /** Yields all rows in the table's order, a page at a time. */
   pages(table: CopiedTable): AsyncIterable<readonly CopyRow[]>;
 }
 
@@ -64,26 +64,26 @@ export interface CopySource extends Pick<CopyDatabase, 'label' | 'close'> {
   read<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
 }
 
-/** What is written already, by the names of tables. */
+/** What has already been written, by table name. */
 export type Progress = Readonly<Record<string, TableChecksum>>;
 
 export interface CopyTarget extends CopySource {
   /**
-   * Marks the empty database as an unfinished copy, which nothing else opens; or finds what was copied before.
+   * Marks an empty database as an unfinished copy, which cannot be opened otherwise, or finds what was copied before.
    *
-   * @param source its place, for messages
-   * @throws {DeskbellError} ERR_STORE_NOT_EMPTY, ERR_COPY_UNFINISHED for a copy that another version of Deskbell began
+   * @param source name of the source, for messages
+   * @throws {DeskbellError} ERR_STORE_NOT_EMPTY, ERR_COPY_UNFINISHED if another version of Deskbell began the copy
    */
   begin(source: string): Promise<Progress>;
   /** Writes rows together with the progress that includes them. */
   write(table: CopiedTable, rows: readonly CopyRow[], progress: Progress): Promise<void>;
-  /** To be called when all tables are written. */
+  /** Call this when all tables are written. */
   finish(): Promise<void>;
-  /** Makes the copy a database like any other. */
+  /** Removes the mark, so that the copy can be opened like any other database. */
   complete(): Promise<void>;
 }
 
-/** Rows of a page. */
+/** Number of rows per page. */
 export const pageRows = 1000;
 
 export const toSource = (database: CopyDatabase): CopySource => ({
@@ -100,14 +100,14 @@ export function toTarget(database: CopyDatabase): CopyTarget {
       (known = await database.transaction((transaction) => begin(database, transaction, source))),
     write: async (table, rows, progress) => {
       await database.transaction(async ({ run, insert }) => {
-        // where the answer to a commit was lost, it is not made again
+        // if the answer to a commit was lost, this does not commit again
         const [isNew] = await run(
           `update deskbell.${unfinishedCopy} set progress = :progress where progress = :known returning source`,
           { progress: JSON.stringify(progress), known: JSON.stringify(known) },
         );
         if (isNew === undefined || rows.length === 0 || table.sum !== undefined) return;
         await insert(table, rows);
-        // triggers have counted what was written just now; the days are copied
+        // triggers have just counted these rows, but the days are copied
         if (table.name === 'subscriptions') await run('delete from deskbell.subscription_days');
       });
       known = progress;

@@ -1,5 +1,6 @@
-// Copies all of one database to another, table by table. What was written is read again from both and compared. A copy that
-// was interrupted continues: the source is read from its beginning, and what the target has is not written twice.
+// Copies a whole database to another, table by table, then reads both again and compares them. An interrupted copy
+// can be continued: the source is read from the beginning, and rows that the target already has are not written
+// again.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { copiedTables, type CopiedTable } from './copied-tables.ts';
 import {
@@ -16,7 +17,7 @@ import {
 export interface CopyState {
   readonly step: 'copying' | 'comparing';
   readonly table: string;
-  /** So many rows of `total` are read. */
+  /** `rows` of `total` have been read. */
   readonly rows: number;
   readonly total: number;
 }
@@ -26,14 +27,14 @@ export interface CopyOptions {
   readonly to: CopyTarget;
   /** Called after each page. */
   readonly onProgress?: ((state: CopyState) => void) | undefined;
-  /** Ends the copy between two pages; it can be continued. */
+  /** Stops the copy between two pages. It can be continued. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * @returns what was copied, by the names of tables
- * @throws {DeskbellError} ERR_STORE_NOT_EMPTY, ERR_STORE_IN_USE, ERR_COPY_DIFFERS, ERR_COPY_UNFINISHED, ERR_STORE_UNAVAILABLE,
- *   ERR_STORE_CORRUPT; the reason of `signal` once that is aborted
+ * @returns what was copied, by table name
+ * @throws {DeskbellError} ERR_STORE_NOT_EMPTY, ERR_STORE_IN_USE, ERR_COPY_DIFFERS, ERR_COPY_UNFINISHED,
+ *   ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT; the reason of `signal` if it is aborted
  */
 export function copyStore({ from, to, onProgress = () => {}, signal }: CopyOptions): Promise<Progress> {
   const report = (state: CopyState): void => {
@@ -42,7 +43,7 @@ export function copyStore({ from, to, onProgress = () => {}, signal }: CopyOptio
   };
   return from.read(async (reader) => {
     let progress = await to.begin(from.label);
-    // those before it are complete
+    // tables before this one are complete
     const lastBegun = copiedTables.findLastIndex(({ name }) => name in progress);
     for (const [index, table] of copiedTables.entries()) {
       const isComplete = index < lastBegun;
@@ -60,12 +61,12 @@ export function copyStore({ from, to, onProgress = () => {}, signal }: CopyOptio
 interface TableCopy extends Pick<CopyOptions, 'from' | 'to'> {
   readonly reader: TableReader;
   readonly progress: Progress;
-  /** All of the table was written before. */
+  /** True if the whole table was written before. */
   readonly isComplete: boolean;
   readonly report: (state: CopyState) => void;
 }
 
-/** @returns the progress with all of the table */
+/** @returns the progress, including the whole table */
 async function copyTable(
   table: CopiedTable,
   { from, reader, to, progress, report, isComplete }: TableCopy,

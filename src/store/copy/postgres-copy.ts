@@ -1,4 +1,5 @@
-// A PostgreSQL database as the source or the target of a copy. No other process of Deskbell may be connected to it meanwhile.
+// A PostgreSQL database as the source or the target of a copy. No other Deskbell process may be connected to it
+// meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countOf } from '../../errors/format-count.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -27,15 +28,16 @@ import {
   type CopyTransaction,
 } from './copy-database.ts';
 
-/** The whole of a large table may be sorted before its first row comes, and the other database may be slow. */
+/** PostgreSQL may have to sort a large table before it returns the first row, and the other database may be slow. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
-/** Connections that have just been closed, or whose process was killed, are gone by then. */
+/** Within this time, connections that were just closed or whose process was killed have disappeared. */
 const defaultWaitForOthersMs = 5000;
 const lockTimeoutMs = 2000;
 
 /**
- * Only PostgreSQL has slices that are ranges of ids in one partition. What is left of an open broadcast with such slices is copied as
- * an audience of sets, with the same slices: these tables hold it, for the transaction that reads.
+ * Only PostgreSQL has slices that are id ranges in one partition. The remaining rows of an open broadcast with such
+ * slices are copied as an audience of sets with the same slices. These temporary tables hold it during the reading
+ * transaction.
  */
 const audiencesOfPartitions = 'pg_temp.audiences_of_partitions';
 const setsOfPartitions = 'pg_temp.sets_of_partitions';
@@ -73,7 +75,7 @@ const hashOf = (endpoint: string): string =>
 const hashOfId = (id: string): string =>
   `(select s.endpoint_hash from deskbell.subscriptions s where s.id = ${id}::bigint)`;
 
-/** What is written to columns of PostgreSQL alone, from the texts `r` of a row. */
+/** Values for columns that only PostgreSQL has, from the text values `r` of a row. */
 const ownColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   subscriptions: {
     endpoint_hash: hashOf('r.endpoint'),
@@ -89,13 +91,13 @@ const ownColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 export interface PostgresCopyOptions {
   readonly url: string;
-  /** How long connections of other processes may take to go away. Default: 5000. */
+  /** How long to wait for other processes' connections to disappear. Default: 5000. */
   readonly waitForOthersMs?: number | undefined;
 }
 
-/** @throws {DeskbellError} ERR_COPY_SOURCE, ERR_STORE_IN_USE, and what opening the store throws */
+/** @throws {DeskbellError} ERR_COPY_SOURCE, ERR_STORE_IN_USE, and the errors of opening the store */
 export function openPostgresSource({ url, waitForOthersMs }: PostgresCopyOptions): Promise<CopySource> {
-  // what has begun to be read cannot be read on by another connection
+  // do not retry: another connection could not continue the read
   return open({ url, retryForMs: 0 }, async (database) => {
     const version = await database.transaction((query) => readVersion(query, database.label));
     if (version === 0) {
@@ -111,7 +113,7 @@ export function openPostgresSource({ url, waitForOthersMs }: PostgresCopyOptions
   });
 }
 
-/** @throws {DeskbellError} ERR_STORE_IN_USE, and what opening the store throws */
+/** @throws {DeskbellError} ERR_STORE_IN_USE, and the errors of opening the store */
 export function openPostgresTarget({ url, waitForOthersMs }: PostgresCopyOptions): Promise<CopyTarget> {
   return open({ url }, async (database) => {
     await migrate(database).catch((error: unknown) => {
@@ -136,7 +138,7 @@ async function open<End>(
   }
 }
 
-/** @param lock is run before anything is read */
+/** @param lock runs before anything is read */
 const toCopyDatabase = (
   database: PostgresDatabase,
   lock: (query: Query) => Promise<void> = async () => {},
@@ -155,7 +157,7 @@ const toCopyDatabase = (
       return work(transactionOf(query));
     }),
   finish: async ({ run }) => {
-    // ids that are given out next follow those that are there
+    // new ids continue after the existing ones
     for (const name of ['vapid_keys', 'push_services', 'attempt_sets', 'answer_windows'])
       await run(
         `select setval('deskbell.${name}_id_seq', greatest(max(id), 1), max(id) is not null) from deskbell.${name}`,
@@ -164,7 +166,7 @@ const toCopyDatabase = (
   close: () => database.close(),
 });
 
-/** Connected processes, even if they only look for work, would continue with what is copied. */
+/** Checks that no process is connected. Even a process that only looks for work would continue with what is copied. */
 async function assertAlone(
   database: PostgresDatabase,
   waitForOthersMs = defaultWaitForOthersMs,
@@ -186,7 +188,7 @@ async function assertAlone(
   }
 }
 
-/** Others can read, and write only when all is copied. */
+/** Locks all tables: others can read them, but not write until everything is copied. */
 async function lockAll(query: Query, label: string): Promise<void> {
   const tables = copiedTables.filter((table) => table !== sequences).map(({ name }) => `deskbell.${name}`);
   await query(`set local lock_timeout = ${lockTimeoutMs}`);
@@ -200,7 +202,7 @@ async function lockAll(query: Query, label: string): Promise<void> {
   }
 }
 
-/** A worker that is cut off from the database, or was killed, may be sending what it has leased. */
+/** Checks that nothing is leased. A worker that was killed or cut off from the database may still be sending its rows. */
 async function assertNothingLeased(query: Query, label: string): Promise<void> {
   const [leased] = await query<{ readonly broadcast_id: number; readonly seconds: number }>(`
     select l.broadcast_id, ceil((max(l.until_ms) - n.now_ms) / 1000.0)::int as seconds
@@ -233,7 +235,7 @@ async function gatherPartitions(query: Query): Promise<void> {
     join deskbell.slices l on l.broadcast_id = b.id`);
   for (const { audience_id, number, cursor, through_position, removals_after } of slices) {
     const partition = number % partitions;
-    // those whose subscription was removed are counted when a worker comes to them
+    // rows whose subscription was removed are counted when a worker reaches them
     const rows = await query<{ readonly id: number }>(
       `select id from deskbell.subscriptions_${partition} where id > $1 and id <= $2
        union
@@ -275,7 +277,7 @@ const transactionOf = (query: Query): CopyTransaction => ({
 
 const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
 
-/** Casts the texts of `r` to the types that the columns have. */
+/** Casts the text values of `r` to the types of the columns. */
 async function insertSql(query: Query, table: CopiedTable): Promise<string> {
   if (table === sequences)
     return `select setval('deskbell.' || r.name || '_id_seq', greatest(r.seq::bigint, 1), r.seq::bigint > 0)`;

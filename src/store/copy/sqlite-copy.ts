@@ -35,7 +35,11 @@ export async function openSqliteSource(path: string): Promise<CopySource> {
   return toSource(openAlone(path));
 }
 
-/** Creates the file if there is none. @throws {DeskbellError} as `openSqliteSource` does, but for an unfinished copy */
+/**
+ * Creates the file if it does not exist.
+ *
+ * @throws {DeskbellError} the errors of `openSqliteSource`, except ERR_COPY_UNFINISHED
+ */
 export async function openSqliteTarget(path: string): Promise<CopyTarget> {
   try {
     (await openDatabaseFile(path)).close();
@@ -45,9 +49,9 @@ export async function openSqliteTarget(path: string): Promise<CopyTarget> {
   return toTarget(openAlone(path));
 }
 
-/** SQLite gives this lock only if no other connection is open, and then lets nobody open one. */
+/** Opens the file exclusively. SQLite gives this lock only if there is no other connection, and then allows none. */
 function openAlone(path: string): CopyDatabase {
-  // tables are not in the order of their foreign keys; rows without their parent are not read
+  // tables are not sorted by foreign key; rows without their parent are not read
   const database = new DatabaseSync(readWriteUrl(path), { enableForeignKeyConstraints: false });
   try {
     database.exec('pragma locking_mode = exclusive; pragma synchronous = full; begin immediate; commit');
