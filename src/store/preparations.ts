@@ -1,5 +1,6 @@
-// Prepares audiences: stores the ids of their members as sets, range by range in short transactions, so that any process can go on if
-// one ends. Nothing is sent before the last range. Audiences whose readers differ are split (`split-audience.ts`).
+// Prepares audiences: stores the ids of their members as sets, range by range in short transactions, so that any
+// process can continue if one ends. Nothing is sent before the last range. Audiences whose readers differ are split
+// (`split-audience.ts`).
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { BroadcastStore, LookedUpAudience, OutcomeAudience } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
@@ -18,45 +19,45 @@ import {
 export interface SearchedRange {
   readonly afterId: number;
   readonly throughId: number;
-  /** About how many ids to look at. */
+  /** Approximate number of ids to search. */
   readonly width: number;
-  /** About how many ids a set has. */
+  /** Approximate number of ids per set. */
   readonly sliceRows: number;
 }
 
 interface FoundSets {
   readonly sets: readonly MemberSet[];
-  /** How far it has looked. */
+  /** The last id that was searched. */
   readonly throughId: number;
   /** The width of the next range, in ids. */
   readonly width: number;
 }
 
-/** What each database does in its own way. */
+/** The parts that each database implements itself. */
 export interface MemberFinder extends ReaderFinder {
-  /** How many slices are looked for at once if an audience is split, so that its parts are not too small. */
+  /** How many slices' worth of members to look for at once if an audience is split, so that its parts are not too small. */
   readonly slicesToSplit: number;
-  /** The subscriptions that meet an expression now, of some ids behind `afterId`. */
+  /** Finds the subscriptions that match an expression now, among some ids after `afterId`. */
   findMatching(expression: AudienceExpression, range: SearchedRange): Promise<FoundSets>;
-  /** @param ids ascending, each once; they need not be stored */
+  /** @param ids ascending, without duplicates; they need not be stored */
   cutSets(ids: readonly number[], sliceRows: number): Promise<readonly MemberSet[]>;
 }
 
 export type Preparations = Pick<BroadcastStore, 'addIds' | 'prepare' | 'findUnprepared'>;
 
-/** Kilobytes each. */
+/** Maximum number of sets per transaction. Each has some kilobytes. */
 const setsOfTransaction = 100;
-/** A range takes a fraction of it. */
+/** A range takes a fraction of this time. */
 const leaseMs = 10_000;
-/** Sets of a list of ids that are split together. */
+/** Number of sets of an id list that are split together. */
 const listedSets = 32;
 
-/** How many ids of a broadcast are looked at together for their outcomes. */
+/** Number of ids of a broadcast whose outcomes are read together. */
 const outcomeIds = 5000;
 const maxLooks = 10;
 
 interface PreparationRow {
-  /** JSON: whom to look up; null: a list of ids, whose sets are split. */
+  /** JSON: the lookup, or null for a list of ids whose sets are split. */
   readonly expression: string;
   /** JSON. */
   readonly split: string | null;
@@ -69,7 +70,10 @@ interface PreparationRow {
 export function createPreparations(database: PortableDatabase, finder: MemberFinder): Preparations {
   const attempts = createAttempts(database);
 
-  /** Each position is the number of a set. Sets that were split come after the listed sets, which end before `end`. */
+  /**
+   * Finds members of listed sets. A position is the number of a set. Sets made by splitting come after the listed
+   * ones, which end before `end`.
+   */
   const findListed = async (broadcastId: number, from: number, end: number): Promise<FoundSets> => {
     const throughId = Math.min(from + listedSets, end);
     const rows = await database.read<{ readonly in_partition: number | null; readonly ids: Uint8Array }>(
@@ -167,9 +171,9 @@ interface FoundRange extends Omit<SearchedRange, 'sliceRows'> {
 }
 
 /**
- * The first to have these ids stores them, even if its lease has ended.
+ * Stores a range. The first holder to have these ids stores them, even if its lease has ended.
  *
- * @returns whether the holder is to go on
+ * @returns whether the holder should continue
  */
 function* addRange(
   { broadcastId, sets, isLast, isSplit, nowMs, ...range }: FoundRange,
@@ -205,7 +209,7 @@ function* addRange(
   if (!isLast) return true;
   if (isSplit) yield* endSplit(broadcastId, broadcast.audience_id);
   yield* run('delete from deskbell.preparations where broadcast_id = :broadcastId', id);
-  // an audience of nobody is done at once
+  // a broadcast to nobody is done at once
   yield* run(
     `update deskbell.broadcasts set
        state = case when audience = 0 then 'done' else 'running' end,
@@ -216,7 +220,7 @@ function* addRange(
   return false;
 }
 
-/** When each slice is free, how many get each text, and when the last ones may get theirs. */
+/** Stores when each slice is free, how many readers get each text, and when the last ones may get theirs. */
 function* noteGroups(
   broadcastId: number,
   firstNumber: number,
@@ -253,7 +257,7 @@ function* noteGroups(
   );
 }
 
-/** Broadcast and receipts start with the first who get it. Sets that were split are dropped. */
+/** Ends a split. Broadcast and receipts start with the first readers who get the message. Sets that were split are dropped. */
 function* endSplit(broadcastId: number, audienceId: number): Work<void> {
   const first = '(select min(lease_until_ms) from deskbell.slices where broadcast_id = :broadcastId)';
   yield* run(
@@ -272,7 +276,7 @@ function* endSplit(broadcastId: number, audienceId: number): Work<void> {
   );
 }
 
-/** @param firstNumber of the first set; those that follow count on. What is there already stays */
+/** @param firstNumber of the first set; the others are numbered consecutively. Existing sets stay. */
 function* insertSets(audienceId: number, firstNumber: number, sets: readonly PreparedSet[]): Work<void> {
   for (const [index, set] of sets.entries()) {
     const { partition = null, ids, language = null, timeZone = null, leftOut = 0 } = set;

@@ -1,58 +1,61 @@
-// What all workers and processes know of push services' answers. A push service that refuses our token or key refuses all messages, so
-// it need not be asked for each row. But a stranger may have registered rows that are refused whatever the token is, so a refusal
-// alone is never final.
+// What all workers and processes know together about push services' answers. A push service that refuses our token or
+// key refuses all messages, so not every row needs to try it. But a stranger may have registered rows that are
+// refused whatever the token, so a single refusal is never final.
 //
-//   push service   OPEN  messages are sent. `refusalsToSuspend` refusals in a row, without an acceptance → SUSPENDED
-//                  SUSPENDED  rows are stored as suspended. Now and then a few of them are drawn as probes: rows that the push
-//                        service accepted before, as far as there are any, and others; of each, those that it has not
-//                        refused before those that it has, and otherwise at random. One acceptance → OPEN:
-//                        what was suspended is due at once, and the next suspension takes twice as many refusals. If no
-//                        row is left to be drawn, however they ended → OPEN: whoever sends next finds out
+//   push service   OPEN       messages are sent. `refusalsToSuspend` refusals in a row, without an acceptance → SUSPENDED
+//                  SUSPENDED  rows are stored as suspended. From time to time, a few of them become probes: rows that the push
+//                             service accepted before, if there are any, and others. In each group, rows that it has not refused
+//                             come first, otherwise the order is random. One acceptance → OPEN: suspended rows are due at once,
+//                             and the next suspension needs twice as many refusals. If no row is left to probe with → OPEN
 //
-//   refused row    while SUSPENDED: back among the suspended rows
-//                  while OPEN: tried again, later each time. `decideRefusal` says what a further refusal means:
-//                    suspend nothing has been accepted since: it counts towards a suspension
-//                    retry   others were accepted since: it is the row's own and counts for nothing else
-//                    reject  the same, and it has been refused `maxRefusals` times. Or nothing was accepted for `patienceMs`, by
-//                            a push service that refuses no row it accepted before, with a key that is good elsewhere:
-//                            then these rows are strangers', as far as anybody can know
+//   refused row    while SUSPENDED: suspended again
+//                  while OPEN: retried, later each time. `decideRefusal` says what a further refusal means:
+//                    suspend  nothing has been accepted since: it counts towards a suspension
+//                    retry    others were accepted since: the refusal concerns only this row
+//                    reject   the same, and it has been refused `maxRefusals` times. Or nothing was accepted for `patienceMs`,
+//                             although the key is good elsewhere and no row that was accepted before is refused: then these
+//                             rows are apparently strangers'
 //
-// If no push service has accepted a message with this key, the key may be wrong: rows wait until their time ends.
+// If no push service has accepted a message with this key, the key may be wrong, so rows wait until they expire.
 //
-// A push service that asks one sender to wait (429 or 503 with `Retry-After`) is asking the application server, so that all wait.
+// If a push service asks one sender to wait (429 or 503 with `Retry-After`), it means the application server, so all
+// senders wait.
 //
-// Types, numbers and the one decision that both databases leave to their caller.
+// Contains types, numbers, and the one decision that both databases leave to their caller.
 import { type PortableDatabase, run, type Work } from './portable-sql.ts';
 
-/** A push service as the holder of one VAPID key sees it. */
+/** A push service in combination with one VAPID key. */
 export interface PushServiceKey {
   readonly origin: string;
-  /** The key that signed. */
+  /** The key that signed the messages. */
   readonly vapidPublicKey: string;
 }
 
 export interface PushServiceState extends PushServiceKey {
   readonly isSuspended: boolean;
-  /** Refusals in a row that suspend it. */
+  /** It is suspended after this many refusals in a row. */
   readonly refusalsToSuspend: number;
-  /** It has accepted a message with this key. Of those that are not suspended and have not asked to wait, only unlisted ones are told. */
+  /**
+   * True if it has accepted a message with this key. States of push services that are neither suspended nor waiting
+   * are only reported for unlisted ones.
+   */
   readonly hasAccepted: boolean;
-  /** How long it has asked senders to wait, from now (`Retry-After`); 0: it has not. All senders do. */
+  /** How long it has asked senders to wait, from now (`Retry-After`); 0 if it has not. All senders obey. */
   readonly waitMs: number;
 }
 
-/** The answers that one worker or sender has got since its last report. */
+/** The answers that one worker or sender has received since its last report. */
 export interface PushServiceAnswers extends PushServiceKey {
   readonly accepted: number;
-  /** It has refused our token or key, if only before an acceptance. */
+  /** True if it has refused our token or key, even if it accepted a message later. */
   readonly hasRefused: boolean;
-  /** The refusals since the last acceptance. */
+  /** Number of refusals since the last acceptance. */
   readonly refusalsInRow: number;
   /** A stored subscription that was accepted. */
   readonly acceptedSubscriptionId?: number | undefined;
   /** Stored subscriptions for which it refused our token or key. */
   readonly refusedSubscriptionIds?: readonly number[] | undefined;
-  /** Stored subscriptions whose messages are rejected since they were refused. */
+  /** Stored subscriptions whose messages are rejected because they were refused. */
   readonly rejectedSubscriptionIds?: readonly number[] | undefined;
   /** How long it has asked senders to wait, from now. */
   readonly waitMs?: number | undefined;
@@ -60,43 +63,43 @@ export interface PushServiceAnswers extends PushServiceKey {
 
 export const suspensionPolicy = {
   refusalsToSuspend: 20,
-  /** It doubles with each suspension that was wrong, up to this. */
+  /** The number doubles with each wrong suspension, up to this. */
   maxRefusalsToSuspend: 640,
   probeRows: 4,
-  /** How many of these may be rows that were accepted before. */
+  /** How many probes may be rows that were accepted before. */
   knownProbeRows: 2,
-  /** Rows accepted before that are remembered for each push service and key. */
+  /** Number of accepted rows that are remembered per push service and key. */
   rememberedRows: 64,
-  /** Probes are drawn at this pace at first. */
+  /** The pause between the first probes. */
   probePauseMs: 250,
   quickDraws: 20,
-  /** Then each pause is twice as long as the one before, up to this. */
+  /** After that, each pause is twice as long as the previous one, up to this. */
   maxProbePauseMs: 2 * 60 * 1000,
-  /** A row that is refused so often while others are accepted is rejected. */
+  /** A row that is refused this often while others are accepted is rejected. */
   maxRefusals: 5,
   /** How long rows wait for a push service that refuses all of them, although everything suggests that the rows are at fault. */
   patienceMs: 60 * 60 * 1000,
-  /** Drawn at once after that, so that each row is asked for itself. */
+  /** After that, this many rows are probed at once, so that each row is tried itself. */
   lastProbeRows: 100,
 } as const;
 
-/** Draw orders are below this; those of rows that were accepted before are less by it. The lowest become probes first. */
+/** Draw orders are below this number. Rows that were accepted before have it subtracted. The lowest become probes first. */
 export const drawOrderEnd = 2 ** 49;
 
 /** What a further refusal of the row means. */
 export type IfRefused = 'suspend' | 'retry' | 'reject';
 
-/** A row that was refused, or is drawn as a probe. */
+/** A row that was refused, or was selected as a probe. */
 export interface RefusedRow {
-  /** Refusals so far. */
+  /** Number of refusals so far. */
   readonly refusals: number;
-  /** Since its first refusal, or the beginning of the suspension. */
+  /** Time since its first refusal, or since the suspension began. */
   readonly waitedMs: number;
-  /** Its push service has accepted others since. */
+  /** True if its push service has accepted others since. */
   readonly othersAccepted: boolean;
-  /** Its push service has not refused a row that it accepted before, since it last accepted anything. */
+  /** True if its push service, since it last accepted anything, has not refused a row that it accepted before. */
   readonly onlyNeverAccepted: boolean;
-  /** A push service has accepted messages with this key. */
+  /** True if a push service has accepted messages with this key. */
   readonly isKeyGood: boolean;
 }
 
@@ -111,30 +114,30 @@ export function decideRefusal({
   return waitedMs >= suspensionPolicy.patienceMs && onlyNeverAccepted && isKeyGood ? 'reject' : 'suspend';
 }
 
-// Rate limits of push services, for all workers of all processes together. Workers take shares of a fraction of a second, and say how
-// many rows wait.
+// Rate limits of push services, for all workers of all processes together. Workers take shares for a fraction of a
+// second, and report how many rows wait.
 
-/** What may be saved up, as seconds of the rate; at least one message. */
+/** The maximum that may be saved up, in seconds of the rate; at least one message. */
 export const burstSeconds = 0.25;
 
-/** After this long without a message there is no queue: its broadcast was paused or cancelled. */
+/** After this long without a message, there is no queue: its broadcast was paused or cancelled. */
 const abandonedAfterMs = 5000;
 
 export interface RateRequest {
-  /** As `URL.origin` gives it. */
+  /** As `URL.origin` returns it. */
   readonly origin: string;
-  /** The limit: messages per second. */
+  /** The limit in messages per second. */
   readonly perSecond: number;
-  /** Messages that the worker could send now. */
+  /** Number of messages that the worker could send now. */
   readonly wanted: number;
-  /** Rows that the worker found over the limit since its last request: each lengthens the queue by one. */
+  /** Number of rows over the limit since the worker's last request. Each lengthens the queue by one. */
   readonly rateLimited: number;
 }
 
 export interface RateShare {
-  /** Messages that may be sent now, at most `wanted`. */
+  /** Number of messages that may be sent now, at most `wanted`. */
   readonly permits: number;
-  /** Until when, from now, the rows of all workers that wait take all of the rate; 0: there are none. */
+  /** How long the waiting rows of all workers will use up the rate, from now; 0 if there are none. */
   readonly queueMs: number;
 }
 
@@ -155,7 +158,7 @@ export const createRateShares = (database: PortableDatabase): RateShares => ({
 
 function* take({ origin, perSecond, wanted, rateLimited }: RateRequest, nowMs: number): Work<RateShare> {
   const burst = Math.max(1, perSecond * burstSeconds);
-  // it changes nothing if there is a row, which nobody else changes from then on
+  // the insert changes nothing if the row exists, but locks it
   const [row] = yield* run<LimitRow>(
     `insert into deskbell.rate_limits (origin, permits, refilled_at_ms, queued_until_ms, sent_at_ms)
      values (:origin, :burst, :nowMs, :nowMs, :nowMs)
@@ -164,7 +167,7 @@ function* take({ origin, perSecond, wanted, rateLimited }: RateRequest, nowMs: n
     { origin, burst, nowMs },
   );
   const known = row!;
-  // of two requests, the one that was asked for earlier may come later
+  // requests may arrive in another order than they were made
   const elapsedMs = Math.max(0, nowMs - known.refilled_at_ms);
   const saved = Math.min(burst, known.permits + (elapsedMs * perSecond) / 1000);
   const permits = Math.min(wanted, Math.floor(saved));

@@ -1,4 +1,5 @@
-// When each reader of a broadcast gets it, by the clocks of their time zone: at a local time, and not in quiet hours.
+// Determines when each reader gets a broadcast, by the clocks of their time zone: at a local time, and outside quiet
+// hours.
 import {
   endOfQuietHours,
   isTimeZone,
@@ -8,7 +9,7 @@ import {
 } from '../audience/zone-time.ts';
 import type { StoredOptions } from './delivery-options.ts';
 
-/** What it depends on; `localTime` is a full one. */
+/** The options that matter. `localTime` must be a full one. */
 export interface TimeOptions extends Pick<
   StoredOptions,
   'localTime' | 'ifTimePassed' | 'quietHours' | 'timeZone'
@@ -20,15 +21,15 @@ export interface TimeOptions extends Pick<
 export interface ReaderTime {
   readonly fromMs: number;
   readonly expiresAtMs: number;
-  /** The local time was over when the broadcast started. */
+  /** True if the local time had passed when the broadcast started. */
   readonly isPassed: boolean;
-  /** It comes again on a later day, when they get it. */
+  /** True if they get it on a later day, when the local time comes again. */
   readonly isNextDay: boolean;
-  /** `fromMs` is in quiet hours: they end too late for it. */
+  /** True if `fromMs` is in quiet hours that end too late for the broadcast. */
   readonly isQuiet: boolean;
 }
 
-/** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
+/** The TTL is for push services. Even with a short one, a large audience takes a while to be sent. */
 const minLifetimeMs = 60 * 60 * 1000;
 const minuteMs = 60 * 1000;
 const dayMs = 24 * 60 * minuteMs;
@@ -36,27 +37,30 @@ const dayMs = 24 * 60 * minuteMs;
 /** How long a row may wait to be sent. */
 export const lifetimeOf = (ttlSeconds: number): number => Math.max(ttlSeconds * 1000, minLifetimeMs);
 
-/** Whether readers in different time zones get it at different times. */
+/** True if readers in different time zones get it at different times. */
 export const hasReaderTimes = ({ localTime, quietHours }: StoredOptions): boolean =>
   localTime !== undefined || quietHours !== undefined;
 
-/** @returns says when readers in a time zone get the broadcast; an unknown zone is the broadcast's own */
+/**
+ * @returns a function that says when readers in a time zone get the broadcast; an unknown zone means the broadcast's
+ *   own
+ */
 export function createReaderTimes(options: TimeOptions): (timeZone: string | undefined) => ReaderTime {
   const { localTime, ifTimePassed = 'nextDay', quietHours, startAtMs, ttlSeconds } = options;
   const wallMs = localTime === undefined ? undefined : parseWallTime(localTime);
   const quiet = quietHours === undefined ? undefined : parseQuietHours(quietHours);
   const lifetimeMs = lifetimeOf(ttlSeconds);
-  // of a start that has seconds, the whole minute counts
+  // if the start has seconds, the whole minute counts
   const startMinuteMs = Math.floor(startAtMs / minuteMs) * minuteMs;
 
-  /** When it is sent that is due at a time. */
+  /** Returns when a message is sent that is due at this time. */
   const afterQuietHours = (dueMs: number, zone: string): Pick<ReaderTime, 'fromMs' | 'isQuiet'> => {
     const quietEndMs = quiet && endOfQuietHours(quiet, zone, dueMs);
     const isHeld = quietEndMs !== undefined && quietEndMs < dueMs + lifetimeMs;
     return { fromMs: isHeld ? quietEndMs : dueMs, isQuiet: quietEndMs !== undefined && !isHeld };
   };
 
-  /** The first time that is still to come, after any quiet hours that hold it. */
+  /** Returns the next time in the future, after any quiet hours that delay it. */
   const nextDue = (dayWallMs: number, zone: string): number => {
     const dueMs = toInstant(dayWallMs, zone);
     return afterQuietHours(dueMs, zone).fromMs < startMinuteMs ? nextDue(dayWallMs + dayMs, zone) : dueMs;
@@ -74,7 +78,9 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
   };
 }
 
-/** @returns says when the quiet hours end that a time zone has at a time; undefined if it has none then */
+/**
+ * @returns a function that says when a time zone's current quiet hours end; undefined if there are none at that time
+ */
 export function createQuietTimes(
   options: StoredOptions,
 ): ((timeZone: string | undefined, atMs: number) => number | undefined) | undefined {
@@ -84,7 +90,7 @@ export function createQuietTimes(
   const known = new Map<string, { readonly minute: number; readonly endMs: number | undefined }>();
   return (timeZone, atMs) => {
     const zone = zoneOf(options, timeZone);
-    // they begin and end with a minute
+    // quiet hours begin and end at a full minute
     const minute = Math.floor(atMs / minuteMs);
     const last = known.get(zone);
     if (last?.minute === minute) return last.endMs;
@@ -94,6 +100,6 @@ export function createQuietTimes(
   };
 }
 
-/** The zone by whose clocks a reader gets it. */
+/** The time zone that decides when a reader gets it. */
 export const zoneOf = ({ timeZone: own = 'UTC' }: StoredOptions, timeZone: string | undefined): string =>
   timeZone !== undefined && isTimeZone(timeZone) ? timeZone : own;

@@ -1,5 +1,5 @@
-// Readers: a person, or a subscription without one. Language, time zone and each choice are the person's, else the subscription's;
-// a choice that neither has made is the channel's default.
+// Readers: a person, or a subscription without one. Language, time zone and choices come from the person or, if the
+// person has none, from the subscription. If neither has chosen, the channel's default applies.
 import {
   type Channel,
   checkChannel,
@@ -17,19 +17,20 @@ import { type PortableDatabase, run, type Work } from './portable-sql.ts';
 import { isInactive } from './receipts.ts';
 import { readChoices, type StoredSubscription } from './subscriptions.ts';
 
-// Channels: what readers switch on and off. Choices stay when a channel is removed, and count again if it is added again.
-/** Channels, at most 100. */
+// Channels, which readers switch on and off. Choices are kept when a channel is removed, and apply again if it is
+// added again.
+/** Stores up to 100 channels. */
 export interface ChannelStore {
   /** In the order of their names. */
   list(): Promise<readonly Channel[]>;
   /**
-   * Adds a channel, or replaces the one of its name.
+   * Adds a channel, or replaces the one with the same name.
    *
-   * @returns it as it is stored
+   * @returns the stored channel
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also if there would be too many channels
    */
   put(channel: Channel): Promise<Channel>;
-  /** @returns false if there is none */
+  /** @returns false if it does not exist */
   remove(name: string): Promise<boolean>;
 }
 
@@ -85,49 +86,50 @@ function tooMany(): DeskbellError {
   return fieldError('ERR_FIELD_VALUE', '/name', detail);
 }
 
-/** What holds for a reader. */
+/** The facts that apply to a reader. */
 export interface ReaderFacts {
   readonly language: string | undefined;
   readonly timeZone: string | undefined;
   readonly data: PersonData;
-  /** Choices that were made; for all others the default of the channel holds. */
+  /** Choices that were made. For other channels, the default applies. */
   readonly channels: Choices;
-  /** Whether the subscription is, if that was asked for. */
+  /** Whether the subscription is inactive, if that was requested. */
   readonly isInactive?: boolean;
 }
 
 /** A stored subscription as it was read, or a person. */
 export type Reader = Pick<StoredSubscription, 'id' | 'user' | 'channels'> | { readonly user: string };
 
-/** What applications write about readers, and what readers have chosen. */
+/** Stores what applications write about readers, and what readers have chosen. */
 export interface ReaderStore {
   /** Returns a person without data and choices if nothing is known. */
   person(user: string): Promise<Person>;
   /**
-   * @returns the person as it is afterwards
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also if there would be too much data; ERR_CHANNEL_NOT_FOUND. Nothing
-   *   is changed then
+   * @returns the changed person
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also if there would be too much data;
+   *   ERR_CHANNEL_NOT_FOUND. Nothing is changed then.
    */
   setPerson(user: string, change: PersonChange): Promise<Person>;
   /**
-   * What holds for the readers of these subscriptions, by id; without those that are not stored. One query.
+   * Returns the facts about the readers of these subscriptions by id, in one query. Omits subscriptions that are not
+   * stored.
    *
-   * @param skipInactive over so many broadcasts it is asked who is inactive
+   * @param skipInactive also find out who was inactive over this many broadcasts
    */
   factsOf(
     subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
     skipInactive?: number,
   ): Promise<ReadonlyMap<number, ReaderFacts>>;
-  /** The data of the readers of these subscriptions, by id, if there is any. One query. */
+  /** Returns the data of these subscriptions' readers by id, if there is any, in one query. */
   dataOf(
     subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
   ): Promise<Readonly<Record<number, PersonData>>>;
-  /** What holds for each channel. */
+  /** Returns the choice that applies to each channel. */
   choices(reader: Reader): Promise<Choices>;
   /**
-   * Stores choices: those of the person, if there is one, else those of the subscription.
+   * Stores choices: the person's if there is one, otherwise the subscription's.
    *
-   * @returns what holds for each channel afterwards
+   * @returns the choices that then apply to each channel
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, ERR_CHANNEL_NOT_FOUND; nothing is changed then
    */
   choose(reader: Reader, choices: Choices): Promise<Choices>;
@@ -184,7 +186,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
     return changed;
   }
 
-  /** Two simultaneous changes of one reader are made one after the other. */
+  /** Changes of the same reader run one after another. */
   const setPerson = (user: string, change: PersonChange, known: readonly Channel[]): Promise<Person> =>
     database.transaction(() => changePerson(user, change, known), `person ${user}`);
 
@@ -219,7 +221,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
     },
 
     dataOf: async (subscriptions) => {
-      // one text takes two thirds of the time of as many rows
+      // one text takes two thirds of the time that rows would take
       const [row] = await database.read<{ readonly members: string | null }>(
         `select string_agg('"' || s.id || '":' || p.data, ',') as members from ${givenRows} where p.data is not null`,
         { keys: keysOf(subscriptions) },
@@ -296,7 +298,7 @@ const withoutNull = <Value>(
     Object.entries(members).filter((member): member is [string, Value] => member[1] !== null),
   );
 
-/** Choices for removed channels stay as long as there is room for them. */
+/** Keeps choices for removed channels while there is room for them. */
 function mergeChoices(former: Choices, change: PersonChange['channels'], known: readonly Channel[]): Choices {
   const merged = Object.entries(merge(former, change));
   if (merged.length <= maxChannels) return Object.fromEntries(merged);

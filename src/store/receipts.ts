@@ -1,30 +1,30 @@
-// What browsers report of notifications. A report is counted once for each message, subscription and event; the caller has checked
-// that it is genuine.
+// Receipts: what browsers report about notifications. A report is counted once for each message, subscription and
+// event. The caller must have checked that it is genuine.
 
 import { leftOutCodes } from './split-audience.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 export const receiptEvents = ['shown', 'clicked', 'dismissed'] as const;
 
-/** `dismissed`: closed by the user, or by the system, without a click. */
+/** `dismissed`: closed without a click, by the user or the system. */
 export type ReceiptEvent = (typeof receiptEvents)[number];
 
 export interface Receipt {
   readonly broadcastId: number;
   readonly subscriptionId: number;
   readonly event: ReceiptEvent;
-  /** With `clicked`: the name of the action. One that the message does not have is counted as a click beside all actions. */
+  /** With `clicked`: the name of the action. If the message has no such action, it counts as a click outside of actions. */
   readonly action?: string | undefined;
 }
 
-/** What browsers reported of a broadcast's notifications, by push service. */
+/** What browsers reported about a broadcast's notifications, by push service. */
 export interface ReceiptCounts extends Readonly<Record<ReceiptEvent, number>> {
   readonly origin: string;
-  /** The clicks on each action, by its name; all of them are in `clicked` too. */
+  /** Clicks on each action, by name. All of them are also in `clicked`. */
   readonly actions: Readonly<Record<string, number>>;
 }
 
-/** Stands for a missing name of an action, which is otherwise never empty. */
+/** Stands for a missing action name; real names are never empty. */
 export const noAction = '';
 
 /** A row of counts in the database. */
@@ -47,10 +47,10 @@ export function sumReceiptCounts(counted: readonly ReceiptCount[]): readonly Rec
 }
 
 /**
- * SQL that is true for an inactive subscription `s`: of the last broadcasts shown there, it has clicked on none, nor on a later one.
- * One index has both, so that it does not matter how many receipts the subscription has.
+ * Returns SQL that is true for an inactive subscription `s`: it has clicked on none of the last broadcasts shown to
+ * it, nor on a later one. One index has both, so the number of the subscription's receipts does not matter.
  *
- * @param lastShown so many broadcasts; absent: nobody is inactive
+ * @param lastShown number of broadcasts; if absent, nobody is inactive
  */
 export const isInactive = (lastShown: number | undefined): string =>
   lastShown === undefined
@@ -62,35 +62,35 @@ export const isInactive = (lastShown: number | undefined): string =>
                     where r.subscription_id = s.id and r.event = 'clicked'), 0), false)`;
 
 /**
- * SQL that is the code of why a subscription `s` is left out, whose person is `p`; otherwise 0.
+ * Returns SQL for the reason code if a subscription `s` of a person `p` is left out; otherwise 0.
  *
- * @param hasChannelOn SQL, true if it has the channel on
+ * @param hasChannelOn SQL that is true if it has the channel on
  */
 export const leftOutCode = (lastShown: number | undefined, hasChannelOn: string): string =>
   `case when not (${hasChannelOn}) then ${leftOutCodes.channelOff}
         when ${isInactive(lastShown)} then ${leftOutCodes.inactive} else 0 end`;
 
-/** How long after the start of a broadcast reports are counted. Later, who reported what is deleted. */
+/** How long after the start of a broadcast reports are counted. After that, it is deleted who reported what. */
 export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
 
 /** What browsers reported of messages: shown and clicked. */
 export interface ReceiptStore {
   /**
-   * Counts receipts, each once. Left out are those of broadcasts that do not ask for them or began more than
-   * `receiptWindowMs` ago, and of subscriptions that have left the store.
+   * Counts receipts, each once. Ignores receipts for broadcasts that do not request them or began more than
+   * `receiptWindowMs` ago, and from subscriptions that have left the store.
    *
    * @returns how many were counted
    */
   add(receipts: readonly Receipt[]): Promise<number>;
   /**
-   * Forgets who reported what of broadcasts whose time is over: some thousand rows in a short transaction.
+   * Forgets who reported what for broadcasts whose window is over: some thousand rows in a short transaction.
    *
    * @returns whether there may be more
    */
   prune(): Promise<boolean>;
 }
 
-/** Keeps a transaction to some milliseconds, so that other writers get their turn. */
+/** Limits a transaction to some milliseconds, so that other writers get their turn. */
 const pruneBatchRows = 5000;
 
 export const createReceiptPruning =
@@ -98,7 +98,11 @@ export const createReceiptPruning =
   () =>
     database.transaction(() => pruneReceipts(database.now()));
 
-/** True if no audience is being made from the people whom the broadcast reached (`preparations.ts`). @param id SQL of a broadcast's */
+/**
+ * Returns SQL that is true if no audience is being made from the recipients of this broadcast (`preparations.ts`).
+ *
+ * @param id SQL for the broadcast's id
+ */
 export const isNotLookedUp = (id: string): string =>
   `not exists (select 1 from deskbell.preparations p where p.expression like '{"broadcast":' || ${id} || ',%')`;
 

@@ -1,20 +1,21 @@
-// Deletes all that the database knows of a person: what came of broadcasts to others in short transactions, all else in one.
+// Deletes everything the database knows about a person: their results in broadcasts to others in short transactions,
+// all other data in one.
 import { broadcastsWithAttempts } from './attempt-reader.ts';
 import { addRemoved, finishIfOver } from './finish-broadcast.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
 import { changeRows, type PortableDatabase, type PortableValues, run, type Work } from './portable-sql.ts';
 
-/** A table with sets of ids. */
+/** A table that contains sets of ids. */
 interface SetTable {
   readonly name: string;
-  /** Ids of those whose sets they are, newest first: at most `:limit` up to `:maxId`. */
+  /** Selects the ids of the sets' owners, newest first: at most `:limit`, up to `:maxId`. */
   readonly owners: string;
   readonly owner: string;
-  /** Identifies an owner. */
+  /** Column that identifies a set of an owner. */
   readonly key: string;
-  /** What is done to a set without members. */
+  /** What to do with a set that becomes empty. */
   readonly ifEmpty: 'delete' | 'keep';
-  /** Run when a subscription was taken out of a set. */
+  /** Called when a subscription was removed from a set. */
   readonly afterwards?: (owner: number, key: number, subscriptionId: number) => Work<void>;
 }
 
@@ -31,15 +32,15 @@ const audienceSets: SetTable = {
   owners: 'select id from deskbell.audiences where id <= :maxId order by id desc limit :limit',
   owner: 'audience_id',
   key: 'number',
-  // its slice may be still to come
+  // its slice may not have been sent yet
   ifEmpty: 'keep',
   afterwards: countUnread,
 };
 
-/** Owners of one transaction. */
+/** Number of owners per transaction. */
 const ownerBatch = 20;
 
-/** @returns how many attempts there were of them */
+/** @returns how many of their attempts there were */
 const forgetAttempts = (database: PortableDatabase, ids: readonly number[]): Promise<number> =>
   forget(database, attemptSets, ids);
 
@@ -57,7 +58,7 @@ async function forget(
     const owners = await database.read<{ readonly id: number }>(table.owners, { maxId, limit: ownerBatch });
     const last = owners.at(-1);
     if (last === undefined) break;
-    // one at a time, since a set is read before it is written
+    // one at a time, because a set is read before it is written
     forgotten += await database.erase(function* () {
       let taken = 0;
       for (const { id: ownerId } of owners) {
@@ -71,8 +72,8 @@ async function forget(
 }
 
 /**
- * A member that was not read yet counts as removed. Its slice must be leased anew, since a worker that has it knows the former members
- * and would count it again.
+ * Counts a member that has not been read yet as removed. Its slice must be leased again: a worker that has it knows
+ * the former members and would count it twice.
  */
 function* countUnread(audienceId: number, number: number, subscriptionId: number): Work<void> {
   const slices = yield* run<{ readonly broadcast_id: number }>(
@@ -127,20 +128,20 @@ function* takeOut(
   return taken;
 }
 
-/** What was deleted of a person. */
+/** What was deleted about a person. */
 export interface RemovedPerson {
   readonly subscriptions: number;
-  /** Subscriptions that had ended already, of which the application had not taken note. */
+  /** Subscriptions that had already ended, but had not been reported to the application. */
   readonly ended: number;
-  /** Broadcasts that were for this person alone, with message and counts. */
+  /** Broadcasts that were only for this person, with message and counts. */
   readonly broadcasts: number;
-  /** Schedules that were for this person alone. */
+  /** Schedules that were only for this person. */
   readonly schedules: number;
-  /** Bells that were for this person alone. */
+  /** Bells that were only for this person. */
   readonly bells: number;
   /** Places in lists of recipients. */
   readonly recipients: number;
-  /** Attempts of broadcasts to others too. */
+  /** Attempts, also those of broadcasts to others. */
   readonly attempts: number;
   /** Reports of their browsers about notifications. */
   readonly receipts: number;
@@ -151,7 +152,7 @@ interface PersonRow {
   readonly endpoint: string;
 }
 
-/** @param by who does it, for `losses` */
+/** @param by who removes the person, for `losses` */
 export async function removePerson(
   database: PortableDatabase,
   user: string,
@@ -162,7 +163,7 @@ export async function removePerson(
      union all select id from deskbell.ended_subscriptions where user_name = :user`,
     { user },
   );
-  // first, since the ids are not known any more afterwards
+  // do this first, because the ids are unknown afterwards
   const ids = rows.map(({ id }) => id);
   const attempts = await forgetAttempts(database, ids);
   const memberships = await forgetMemberships(database, ids);
@@ -185,7 +186,7 @@ function* removeRows(
   );
   const counts = { recipients: 0, receipts: 0 };
   const running = new Set<number>();
-  // where the person stands in lists of recipients
+  // the person's places in lists of recipients
   const members = `
     select m.audience_id, m.position from deskbell.audiences a
     join deskbell.audience_members m on m.audience_id = a.id and m.${database.endpoint.column} = :endpoint`;
@@ -225,7 +226,7 @@ function* removeRows(
       { ...id, by },
     );
   }
-  // those that were marked gone have ended by being deleted
+  // deleting subscriptions that were marked gone has made them ended ones
   yield* drop('ended_subscriptions where user_name = :user', { user });
   yield* drop('people where user_name = :user', { user });
   yield* drop('webhook_events where user_name = :user', { user });
@@ -234,11 +235,11 @@ function* removeRows(
   const broadcasts = yield* drop(`broadcasts where user_name = :user`, { user });
   const schedules = yield* drop('schedules where user_name = :user', { user });
   const bells = yield* drop('bells where user_name = :user', { user });
-  // a retry may have been all that was left to do
+  // a retry may have been the last thing left to do
   for (const id of running) yield* finishIfOver(database, id);
   return { subscriptions: stored.length, ended: ended.length, broadcasts, schedules, bells, ...counts };
 }
 
-/** @returns how many rows are deleted */
+/** @returns how many rows were deleted */
 const drop = (from: string, values: PortableValues): Work<number> =>
   changeRows(`delete from deskbell.${from}`, values);

@@ -1,4 +1,4 @@
-// How long data is kept. It is deleted in short transactions, so that nobody waits.
+// Decides how long data is kept. Old data is deleted in short transactions, so that nobody waits.
 import { alarmsKeptMs, endedAtMs, isPast } from './alarms.ts';
 import { lossesKeptMs } from './losses.ts';
 import { keyLifetimeMs } from './message-requests.ts';
@@ -6,43 +6,47 @@ import { changeRows, run, type PortableDatabase, type Work } from './portable-sq
 import { isNotLookedUp, pruneReceipts } from './receipts.ts';
 import { dropOldWebhookEvents } from './webhook-outbox.ts';
 
-/** Times in milliseconds since 1970. Data whose limit is left out is kept forever. */
+/** Times in milliseconds since 1970. Data without a limit is kept forever. */
 export interface RetentionLimits {
-  /** Broadcasts that ended before, with their counts, alarms, attempts and receipts. An idempotency key is free again then. */
+  /**
+   * Deletes broadcasts that ended before this time, with counts, alarms, attempts and receipts. Their idempotency
+   * keys are free again then.
+   */
   readonly broadcastsBeforeMs?: number | undefined;
-  /** The attempts of broadcasts that ended before. */
+  /** Deletes the attempts of broadcasts that ended before this time. */
   readonly attemptsBeforeMs?: number | undefined;
-  /** Audit records from before. */
+  /** Deletes audit records from before this time. */
   readonly auditBeforeMs?: number | undefined;
-  /** Reaches of persons that no frequency cap counts any more. */
+  /** Deletes contacts that no frequency cap counts any more. */
   readonly contactsBeforeMs?: number | undefined;
 }
 
 export interface Retention {
   /**
-   * Deletes some of what is older; also who reported receipts of broadcasts that started 30 days ago, expired invitations, subscriptions
-   * that ended 30 days ago, webhook events after three days, and requests for single messages after a day.
+   * Deletes some of the older data. Also deletes who reported receipts for broadcasts that started 30 days ago,
+   * expired invitations, subscriptions that ended 30 days ago, webhook events after three days, and requests for
+   * single messages after a day.
    *
    * @returns whether there may be more
    */
   prune(limits: RetentionLimits): Promise<boolean>;
-  /** Gives some free space of the database back to the disk. @returns whether there may be more */
+  /** Returns some of the database's free space to the disk. @returns whether there may be more */
   shrink(): Promise<boolean>;
 }
 
 /** The default retention, in days. */
 export const defaultRetention = { broadcasts: 400, attempts: 90, audit: 400 } as const;
 
-/** Keeps a transaction to some milliseconds. */
+/** Limits a transaction to some milliseconds. */
 const pruneBatchRows = 2000;
-/** Sets that one batch deletes; each has up to a thousand rows. */
+/** Number of sets deleted per batch. Each has up to a thousand rows. */
 const pruneBatchSets = 500;
 
 /** A list without a broadcast is kept this long. */
 const unusedForMs = 24 * 60 * 60 * 1000;
-/** How long applications can read about subscriptions that have ended. */
+/** How long applications can read about ended subscriptions. */
 const endedKeptMs = 30 * 24 * 60 * 60 * 1000;
-/** Longer than it takes to create a broadcast to a frozen audience. */
+/** Longer than creating a broadcast to a frozen audience takes. */
 const freezingMs = 60 * 60 * 1000;
 
 /** A table whose rows are deleted after a while. */
@@ -50,7 +54,7 @@ export interface AgingTable {
   readonly name: string;
   readonly key: string;
   readonly keptMs: number;
-  /** The column with the time from which a row is kept for `keptMs`. Default: `at_ms`. */
+  /** Column with the time from which a row is kept for `keptMs`. Default: `at_ms`. */
   readonly time?: string;
 }
 
@@ -60,7 +64,7 @@ const agingTables: readonly AgingTable[] = [
   { name: 'losses', key: 'id', keptMs: lossesKeptMs },
 ];
 
-/** @param ownTables that this database alone has */
+/** @param ownTables tables that only this database has */
 export function createRetention(
   database: PortableDatabase,
   shrink: Retention['shrink'],
@@ -86,7 +90,7 @@ export function createRetention(
           (auditBeforeMs !== undefined && (yield* dropRows('audit', 'id', auditBeforeMs)) > 0) ||
           (contactsBeforeMs !== undefined &&
             (yield* dropRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)) > 0) ||
-          // last: it looks at all lists that are kept
+          // this comes last, because it reads all lists that are kept
           (yield* dropUnusedAudience(database.now() - unusedForMs))
         );
       }),
@@ -127,15 +131,15 @@ function* pruneBroadcast(beforeMs: number): Work<boolean> {
     beforeMs,
   );
   if (over === undefined) return false;
-  // what hangs on the broadcast goes with it, and its attempts are many
+  // deleting a broadcast deletes its dependent rows, so the attempts, which are many, go first
   if ((yield* dropAttempts(over)) < pruneBatchSets)
     yield* run('delete from deskbell.broadcasts where id = :id', { id: over });
   return true;
 }
 
 /**
- * Some of a list of recipients without a broadcast, or whose broadcast is over and, if it has ids of subscriptions, has no attempts any
- * more.
+ * Deletes a part of a list of recipients that has no broadcast, or whose broadcast is over and, if it has ids of
+ * subscriptions, has no attempts any more.
  */
 function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   const [unused] = yield* run<{ readonly id: number }>(
@@ -167,7 +171,7 @@ function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   return true;
 }
 
-/** Deletes removals that no broadcast counts, neither an open one nor one that is being created. @returns how many */
+/** Deletes removals that no open broadcast counts, nor one that is being created. @returns how many */
 const pruneRemovals = (beforeMs: number): Work<number> =>
   changeRows(
     `delete from deskbell.removals where id in (
@@ -180,7 +184,7 @@ const pruneRemovals = (beforeMs: number): Work<number> =>
     { beforeMs },
   );
 
-/** Marks alarms of broadcasts that have long been over. @returns how many */
+/** Marks alarms of broadcasts that have been over for long. @returns how many */
 const notePastAlarms = (pastMs: number): Work<number> =>
   changeRows(
     `update deskbell.alarms set is_past = 1 where (broadcast_id, origin, reason) in (
@@ -190,7 +194,7 @@ const notePastAlarms = (pastMs: number): Work<number> =>
     { pastMs },
   );
 
-/** @returns how many sets */
+/** @returns the number of sets */
 const dropAttempts = (broadcastId: number): Work<number> =>
   changeRows(
     `delete from deskbell.attempt_sets where id in
@@ -198,7 +202,7 @@ const dropAttempts = (broadcastId: number): Work<number> =>
     { broadcastId },
   );
 
-/** @returns how many */
+/** @returns the number of rows */
 const dropRows = (table: string, key: string, beforeMs: number, time = 'at_ms'): Work<number> =>
   changeRows(
     `delete from deskbell.${table} where (${key}) in

@@ -1,4 +1,5 @@
-// What came of subscriptions in broadcasts: from their attempts, where they wait, and whether they were in the audience.
+// Determines the results of subscriptions in broadcasts from their attempts, their waiting rows, and their place in
+// the audience.
 import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { type AttemptReader, createAttemptReader, type IdRange } from './attempt-reader.ts';
 import type { AttemptRecord, AttemptStore, RowOutcome, RowState, RowWait } from './attempts.ts';
@@ -9,24 +10,24 @@ import { createQuietTimes, lifetimeOf } from './reader-times.ts';
 import { type LeftOut, reasonOf } from './split-audience.ts';
 import { type ReceiptEvent, receiptEvents } from './receipts.ts';
 
-// Attempts are read last, so that a row that is settled meanwhile is found there.
+// Reads attempts last, so that a row that is settled meanwhile is found there.
 
-/** A broadcast. */
+/** The columns of a broadcast. */
 interface RowsHead {
   readonly id: number;
   readonly state: 'running' | 'paused' | 'cancelled' | 'done';
-  /** Some of its rows may be stored to be tried again, even after its end. */
+  /** True if some rows may be stored to be retried, even after the broadcast's end. */
   readonly has_retries: number | boolean;
   /** Null if the audience is all subscriptions, or if its list was dropped. */
   readonly audience_id: number | null;
-  /** `list`: its positions are no ids. */
+  /** `list`: positions are not ids. */
   readonly rows_in: string;
-  /** Its audience is not complete. */
+  /** True if its audience is not complete. */
   readonly is_preparing: number | boolean;
   readonly created_at_ms: number;
   readonly attempts_dropped_at_ms: number | null;
   readonly asks_receipts: number | boolean;
-  /** It is known who reported them. */
+  /** True if it is still known who sent receipts. */
   readonly has_receipts: number | boolean;
   readonly skip_inactive: number | null;
   readonly ttl_seconds: number;
@@ -48,35 +49,35 @@ export interface StoredRow {
   readonly endpoint: string;
   readonly user_name: string | null;
   readonly created_at_ms: number;
-  /** If its deletion is held. */
+  /** Set if its deletion is held. */
   readonly marked_at_ms: number | null;
 }
 
-/** What is known of a row. */
+/** What is known about a row. */
 type RowFacts = Readonly<GatheredFacts>;
 
 export interface FactsReader {
-  /** @param where of a broadcast `b` */
+  /** @param where condition on a broadcast `b` */
   heads(where: string, values: PortableValues): Promise<readonly RowsHead[]>;
-  /** @returns of each broadcast, the rows of which anything is known, by subscription */
+  /** @returns for each broadcast, the known rows by subscription */
   rows(heads: readonly RowsHead[], range: IdRange): Promise<readonly ReadonlyMap<number, RowFacts>[]>;
 }
 
 interface GatheredFacts {
-  /** The newest first. */
+  /** Newest first. */
   attempts: AttemptRecord[];
   retry: RetryRow | undefined;
-  /** It is a member of the audience by its id. */
+  /** True if the audience contains its id. */
   isMember: boolean;
-  /** When the slice of the row stops waiting for its readers' time. */
+  /** When the row's slice stops waiting for the time of its readers. */
   freeAtMs: number;
-  /** It was left out of the audience for it. */
+  /** Why it was left out of the audience. */
   leftOut: LeftOut | undefined;
   stored: StoredRow | undefined;
   receipts: ReceiptEvent[];
 }
 
-/** The facts of a row about which nothing is known. */
+/** The facts about an unknown row. */
 const noFacts = (): GatheredFacts => ({
   attempts: [],
   retry: undefined,
@@ -197,13 +198,13 @@ function within(set: Uint8Array, firstId: number, lastId: number): readonly numb
   return decodeIds(set).filter((id) => id >= firstId && id <= lastId);
 }
 
-/** Broadcasts that are looked at together, and in all, for one page. */
+/** Number of broadcasts searched together, and in total, for one page. */
 const headBatch = 20;
 const maxBroadcasts = 100;
 
 const nothingKnown: RowFacts = noFacts();
 
-/** @returns all that the store knows of what came of rows */
+/** @returns everything the store knows about results of rows */
 export function createAttempts(database: PortableDatabase): AttemptStore {
   const { histories, ...reader } = createAttemptReader(database);
   const facts = createFactsReader(database, histories);
@@ -214,7 +215,7 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
     throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${broadcastId}.`);
   };
 
-  /** The next id of which anything is stored for the broadcast: ids may be far apart. */
+  /** Finds the next id for which the broadcast has data, because ids may be far apart. */
   const nextId = async (
     { id, audience_id: audienceId }: RowsHead,
     lastId: number,
@@ -327,13 +328,13 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
   };
 }
 
-/** It is known that the row was in the audience, or would have been if it had been active. */
+/** True if the row was certainly in the audience, or would have been if it had been active. */
 const wasRecipient = ({ state, attempts }: RowOutcome, { isMember }: RowFacts): boolean =>
   attempts.length > 0 ||
   isMember ||
   !['notInAudience', 'preparing', 'notTracked', 'noLongerKept', 'removed'].includes(state);
 
-/** The groups that browsers’ reports decide. */
+/** Groups that depend on receipts. */
 const reported: Readonly<Partial<Record<OutcomeGroup, readonly [event: ReceiptEvent, isReported: boolean]>>> =
   {
     shown: ['shown', true],
@@ -420,7 +421,7 @@ function stateOf(head: RowsHead, row: RowFacts, nowMs: number): RowState {
   return retry.token !== null && retry.due_at_ms > nowMs ? 'inFlight' : 'waiting';
 }
 
-/** The state of a row that has neither a settling attempt nor a retry. */
+/** Returns the state of a row that has neither a settling attempt nor a retry. */
 function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState {
   const { attempts, isMember, leftOut, stored, freeAtMs } = row;
   const isOver = head.state === 'done' || head.state === 'cancelled';
@@ -432,33 +433,33 @@ function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState 
       if (head.rows_in === 'list') return 'notTracked';
       if (head.audience_id !== null) return 'notInAudience';
       if (isLater(head, row)) return 'notInAudience';
-      // of all that were there something is stored; it came later, and brought an earlier date of registration with it
+      // there would be data if the row had existed then, so it was added later, with an earlier date of registration
       if (stored !== undefined && head.state === 'done') return 'notInAudience';
     }
   }
-  // who leaves afterwards changes nothing of it
+  // leaving later does not change this
   if (head.state === 'cancelled') return stored === undefined && nothingSays(row) ? 'removed' : 'cancelled';
   if (stored === undefined) return 'removed';
   if (!isOver) return freeAtMs > nowMs ? 'waiting' : 'pending';
   return 'removed';
 }
 
-/** That it was in the audience. */
+/** True if nothing shows that it was in the audience. */
 const nothingSays = ({ attempts, isMember }: RowFacts): boolean => attempts.length === 0 && !isMember;
 
-/** The reports of a row's browser; they are deleted together with the subscription. */
+/** Returns the receipts of a row. They are deleted together with the subscription. */
 const receiptsOf = (head: RowsHead, { receipts, stored }: RowFacts): RowOutcome['receipts'] =>
   receipts.length > 0 || (head.has_receipts && stored !== undefined)
     ? receiptEvents.filter((event) => receipts.includes(event))
     : 'noLongerKept';
 
-/** A row is put off by the clock of its worker. */
+/** Rows are deferred by their worker's clock, which may differ by this much. */
 const toleranceMs = 60_000;
 
 const isLater = ({ created_at_ms: madeAtMs }: RowsHead, { stored }: RowFacts): boolean =>
   stored !== undefined && stored.created_at_ms > madeAtMs;
 
-/** What a row waits for that is stored to be tried again, or whose slice waits. */
+/** Returns what a row waits for, if it is stored to be retried or its slice waits. */
 function toWait(head: RowsHead, { retry, freeAtMs }: RowFacts, nowMs: number): RowWait {
   if (retry === undefined) {
     const expiresAtMs = freeAtMs + lifetimeOf(head.ttl_seconds);

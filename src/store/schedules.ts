@@ -1,4 +1,4 @@
-// Schedules: broadcasts that recur. At each occurrence a broadcast is created.
+// Schedules: broadcasts that recur. A broadcast is created at each occurrence.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
@@ -7,7 +7,7 @@ import { optionColumns, readOptionRow, toOptionRow, type StoredOptions } from '.
 import { run, type PortableDatabase } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
-/** The audience of each occurrence, looked up when its time has come. */
+/** The audience of each occurrence, looked up at its time. */
 export type ScheduleAudience = 'all' | AudienceExpression;
 
 export interface NewSchedule extends StoredOptions {
@@ -18,7 +18,7 @@ export interface NewSchedule extends StoredOptions {
   readonly audience: ScheduleAudience;
   readonly message: Message;
   readonly receipts: boolean;
-  /** `undefined`: not recorded. */
+  /** `undefined` if it was not recorded. */
   readonly createdBy?: BroadcastCreator | undefined;
   /** The first occurrence. */
   readonly nextAtMs: number;
@@ -26,17 +26,17 @@ export interface NewSchedule extends StoredOptions {
 
 /** A stored schedule. */
 export interface Schedule extends NewSchedule {
-  /** Never used again. */
+  /** Never reused. */
   readonly id: number;
   readonly createdAtMs: number;
-  /** The broadcast of the newest occurrence that was sent. */
+  /** The broadcast of the latest occurrence that was sent. */
   readonly lastBroadcastId: number | undefined;
-  /** Since when it makes no broadcasts; `undefined` unless it is paused. */
+  /** Since when the schedule has been paused; `undefined` if it is not. */
   readonly pausedAtMs: number | undefined;
 }
 
 export interface DueSchedule extends Schedule {
-  /** Now, by the clock of the database. */
+  /** The current time, by the database's clock. */
   readonly nowMs: number;
 }
 
@@ -45,29 +45,29 @@ export interface ScheduleStore {
   add(draft: NewSchedule): Promise<Schedule>;
   /** In the order of ids. @param range default: all */
   list(range?: { readonly afterId?: number; readonly limit?: number }): Promise<readonly Schedule[]>;
-  /** @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND if there is none */
+  /** @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND if it does not exist */
   get(id: number): Promise<Schedule>;
   /**
-   * Creates no further broadcasts. Pausing what is paused changes nothing.
+   * Stops creating broadcasts. Pausing again changes nothing.
    *
    * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND
    */
   pause(id: number): Promise<Schedule>;
   /**
-   * Ends a pause. Resuming what is not paused changes nothing.
+   * Ends a pause. Changes nothing if there is none.
    *
-   * @param nextAtMs the next time; those that have passed meanwhile are left out
+   * @param nextAtMs the next occurrence; those during the pause are skipped
    * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND
    */
   resume(id: number, nextAtMs: number): Promise<Schedule>;
-  /** Removes a schedule, but not the broadcasts that it has created. @returns false if there is no such schedule */
+  /** Removes a schedule, but not its broadcasts. @returns false if it does not exist */
   remove(id: number): Promise<boolean>;
-  /** Returns the schedule that has been due for the longest time, and leases it to the caller for `leaseMs`. */
+  /** Returns the schedule that has been due for longest, and leases it to the caller for `leaseMs`. */
   takeDue(leaseMs: number): Promise<DueSchedule | undefined>;
   /**
    * Sets the time of the next occurrence.
    *
-   * @param change.fromMs the time that it replaces: if another process has replaced it already, nothing changes
+   * @param change.fromMs the time to replace; nothing changes if another process has already replaced it
    * @returns false if the schedule has been removed
    */
   advance(
@@ -80,7 +80,7 @@ export interface ScheduleStore {
   ): Promise<boolean>;
 }
 
-/** With the columns of its options. */
+/** Also has the columns of the delivery options. */
 interface ScheduleRow {
   readonly id: number;
   readonly cron: string;
@@ -190,7 +190,7 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
 
     takeDue: async (leaseMs) => {
       const nowMs = database.now();
-      // a look, before all writers have to wait
+      // look first, because the write makes all other writers wait
       const [due] = await database.read<ScheduleRow>(selectDue, { nowMs });
       if (due === undefined) return undefined;
       return database.transaction(function* () {

@@ -1,32 +1,33 @@
-// Whether a store sends by itself. A copy of a store must not send what the original sends, so its sending can be paused until somebody
-// resumes it: schedules and webhook events wait, and running broadcasts are paused. What somebody sends explicitly is still sent.
+// Pauses automatic sending of a store. A copy must not send what the original sends, so its sending can be paused
+// until somebody resumes it: schedules and webhook events wait, and running broadcasts are paused. Explicit requests
+// are still sent.
 import { changeRows, type PortableDatabase, run, type Work } from './portable-sql.ts';
 
-/** `restored`: the store was made of a backup. `asked`: somebody has paused it. */
+/** `restored`: the store was restored from a backup. `asked`: somebody has paused it. */
 export type PauseReason = 'restored' | 'asked';
 
 export interface SendingPause {
   readonly sinceMs: number;
   readonly reason: PauseReason;
-  /** That were running or scheduled then, and were paused. */
+  /** Broadcasts that were running or scheduled, and were paused too. */
   readonly broadcastIds: readonly number[];
 }
 
 export interface Sending {
-  /** @returns `undefined` if the store sends by itself */
+  /** @returns `undefined` if sending is not paused */
   findPause(): Promise<SendingPause | undefined>;
-  /** Pauses it, and every broadcast that is not over. If it is paused already, broadcasts that run since then are added. */
+  /** Pauses sending, and every broadcast that is not over. If it is already paused, broadcasts that run since are added. */
   pause(reason: PauseReason): Promise<SendingPause>;
   /**
-   * Lets schedules and webhook events continue.
+   * Resumes schedules and webhook events.
    *
-   * @param options.withBroadcasts also resume the broadcasts that were paused with it, unless they are over
-   * @returns those
+   * @param options.withBroadcasts also resume the broadcasts that were paused with the store, unless they are over
+   * @returns the resumed broadcasts
    */
   resume(options: { readonly withBroadcasts: boolean }): Promise<readonly number[]>;
 }
 
-/** A condition for leases of what nobody has asked to send. */
+/** Condition for queries that lease work nobody asked for explicitly. */
 export const isNotPaused = 'not exists (select 1 from deskbell.sending_pause)';
 
 export interface SendingPauseRow {
@@ -37,7 +38,7 @@ export interface SendingPauseRow {
 }
 
 export function createSending(database: PortableDatabase): Sending {
-  /** Changes come one after the other. */
+  /** Changes run one after another. */
   const change = <Result>(work: () => Work<Result>): Promise<Result> => database.transaction(work, 'sending');
 
   return {
@@ -100,36 +101,37 @@ export const toSendingPause = ({ since_ms, reason, broadcast_ids }: SendingPause
   broadcastIds: JSON.parse(broadcast_ids) as readonly number[],
 });
 
-// Who sends now, on any machine, and what each knows of push services: reported every few seconds, for operators to see.
+// Which senders run now on any machine, and what each knows about push services. They report every few seconds, for
+// operators.
 
-/** What one sender knows of one push service. */
+/** What one sender knows about one push service. */
 export interface ReportedPushService {
   readonly origin: string;
   /** Open connections. */
   readonly connections: number;
   readonly inFlight: number;
-  /** Waiting for a connection, or for their turn. */
+  /** Requests that wait for a connection or for their turn. */
   readonly queued: number;
-  /** How many may be in flight now (pacing). */
+  /** How many requests may be in flight now (pacing). */
   readonly maxInFlight: number;
   /** Average of recent answers; absent before the first one. */
   readonly latencyMs?: number | undefined;
-  /** Answers since the sender began. */
+  /** Number of answers since the sender started. */
   readonly answers: number;
-  /** How many of them asked for fewer messages (429, 503). */
+  /** How many of these asked for fewer messages (429, 503). */
   readonly throttled: number;
-  /** `open`: it gets nothing for a while, since it failed. `half-open`: one request tries it. */
+  /** `open`: it failed, and gets nothing for a while. `half-open`: one request tests it. */
   readonly breaker: 'closed' | 'open' | 'half-open';
-  /** Why it is not closed. */
+  /** Why the breaker is not closed. */
   readonly breakerReason?: string | undefined;
-  /** How long every try has failed without an answer, if that is long enough not to be an accident. */
+  /** How long every attempt has failed without an answer, if that is too long to be an accident. */
   readonly unreachableMs?: number | undefined;
-  /** What keeps everything from being sent there, as a reason of alarms. */
+  /** What prevents all sending there, as a reason of alarms. */
   readonly obstacle?: string | undefined;
 }
 
 export interface SenderReport {
-  /** Random, of this sender alone. */
+  /** A random id of this sender. */
   readonly id: string;
   /** Name of the machine. */
   readonly machine: string;
@@ -137,9 +139,9 @@ export interface SenderReport {
   /** `worker`: delivers broadcasts. `single`: sends single messages. */
   readonly kind: 'worker' | 'single';
   readonly startedAtMs: number;
-  /** The contact that its tokens name; absent in the report of an earlier version. */
+  /** The contact in its tokens; absent in reports of an earlier version. */
   readonly subject?: string | undefined;
-  /** How far the clocks of push services are ahead of the store's; absent before they were compared. */
+  /** How far push services' clocks are ahead of the store's; absent until they were compared. */
   readonly clockDifferenceMs?: number | undefined;
   readonly pushServices: readonly ReportedPushService[];
 }
@@ -148,11 +150,11 @@ export interface StoredSenderReport extends SenderReport {
   readonly seenAtMs: number;
 }
 
-/** A sender that has not reported for this long is gone. */
+/** A sender that has not reported for this long has ended. */
 export const reportLifetimeMs = 20_000;
 
 export interface SenderReports {
-  /** Replaces the sender's earlier report; deletes those of senders that are gone. */
+  /** Replaces the sender's earlier report, and deletes reports of senders that have ended. */
   put(report: SenderReport): Promise<void>;
   remove(id: string): Promise<void>;
   /** Lists the reports of running senders, in the order of their start. */

@@ -1,11 +1,11 @@
 // Cuts an audience into slices without reading its rows.
 
-/** A sixth of a second of one thread: the last slices end at about the same time, and leases are few. */
+/** Takes a thread a sixth of a second. So the last slices end at about the same time, and leases are few. */
 export const defaultSliceRows = 2000;
-/** The most slices of a broadcast. */
+/** Maximum number of slices per broadcast. */
 export const maxSlices = 10_000;
 
-/** The positions of an audience, or of a part of it, and how many of them are rows. */
+/** The range of positions of an audience or a part of it, and the number of rows in it. */
 export interface Extent {
   readonly rows: number;
   readonly firstPosition: number;
@@ -17,22 +17,22 @@ export interface Slice {
   readonly throughPosition: number;
 }
 
-/** The members that a slice is for. */
+/** The members of a slice. */
 export interface MemberSet {
-  /** PostgreSQL's partition that has all of them; absent: any. */
+  /** The PostgreSQL partition that contains all of them; absent: any. */
   readonly partition?: number | undefined;
-  /** Ascending. */
+  /** In ascending order. */
   readonly ids: readonly number[];
 }
 
 /**
- * In SQL, the ids of a slice of a broadcast `b` with the set `a`; null if its rows are not in sets. Without its set, no row is
- * read, instead of all.
+ * Returns SQL for the ids of a slice of a broadcast `b` with the set `a`; null if its rows are not in sets. If the
+ * set is missing, no row is read, instead of all.
  */
 export const membersOf = (noBytes: string): string =>
   `case when b.audience_id is not null and b.rows_in <> 'list' then coalesce(a.ids, ${noBytes}) end`;
 
-/** Ranges of equal width, of about `sliceRows` rows each. @param max how many there may be */
+/** Cuts ranges of equal width with about `sliceRows` rows each. @param max maximum number of ranges */
 export function cutSlices(extent: Extent, sliceRows: number, max = maxSlices): readonly Slice[] {
   if (extent.rows === 0) return [];
   const { firstPosition, lastPosition } = extent;
@@ -45,7 +45,7 @@ export function cutSlices(extent: Extent, sliceRows: number, max = maxSlices): r
   return slices;
 }
 
-/** Sets of about `sliceRows` members each; none of a set without members. */
+/** Cuts a set into sets of about `sliceRows` members each. An empty set gives none. */
 export function cutSet({ ids, ...set }: MemberSet, sliceRows: number): readonly MemberSet[] {
   if (ids.length === 0) return [];
   const count = Math.max(1, Math.round(ids.length / sliceRows));
@@ -53,7 +53,7 @@ export function cutSet({ ids, ...set }: MemberSet, sliceRows: number): readonly 
   return Array.from({ length: count }, (_, part) => ({ ...set, ids: ids.slice(end(part), end(part + 1)) }));
 }
 
-/** Ascending. */
+/** Joins the ids in ascending order. */
 export const joinIds = (sets: readonly MemberSet[]): readonly number[] =>
   sets.flatMap(({ ids }) => ids).toSorted((one, other) => one - other);
 

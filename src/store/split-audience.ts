@@ -1,15 +1,16 @@
-// Splits what was found of an audience by what its readers differ in: whether they have the channel on, the text of their language,
-// and when they get it; those who are left out are kept apart, by reason. Each part is written down as sets of its own, so that who moves meanwhile still gets exactly one message.
+// Splits an audience by the ways its readers differ: whether they have the channel on, the text of their language,
+// and when they get it. Readers who are left out are kept separately, by reason. Each part is stored as sets of its
+// own, so that a reader who moves meanwhile still gets exactly one message.
 import { toWallTime } from '../audience/zone-time.ts';
 import { chooseLanguage } from '../protocol/language.ts';
 import type { MemberSet } from './slices.ts';
 import { createReaderTimes, zoneOf, type ReaderTime, type TimeOptions } from './reader-times.ts';
 
-/** What an audience is split by. It is stored as JSON while the audience is prepared. */
+/** How to split an audience. It is stored as JSON while the audience is prepared. */
 export interface AudienceSplit {
-  /** Readers who turned this channel off are left out. */
+  /** Leaves out readers who turned this channel off. */
   readonly channel?: ChannelDefault | undefined;
-  /** Readers who were inactive over this many broadcasts are left out (`receipts.ts`). */
+  /** Leaves out readers who were inactive over this many broadcasts (`receipts.ts`). */
   readonly skipInactive?: number | undefined;
   /** The languages of the texts. */
   readonly languages: readonly string[];
@@ -22,7 +23,7 @@ export interface ChannelDefault {
   readonly isOnByDefault: boolean;
 }
 
-/** Members of a set who do not differ. */
+/** Members of a set who get the same. */
 export interface ReadersOfSet {
   readonly language: string | undefined;
   readonly timeZone: string | undefined;
@@ -31,21 +32,23 @@ export interface ReadersOfSet {
   readonly ids: readonly number[];
 }
 
-/** Why somebody is left out, as it is stored with the set. */
+/** Why a reader is left out, as stored with the set. */
 export const leftOutCodes = { inactive: 1, channelOff: 2, timePassed: 3 } as const;
 
 export type LeftOut = keyof typeof leftOutCodes;
 
 type LeftOutCode = (typeof leftOutCodes)[LeftOut];
 
-/** @param code other than 0 */
+/** @param code not 0 */
 export const reasonOf = (code: number): LeftOut =>
   (Object.keys(leftOutCodes) as LeftOut[]).find((reason) => leftOutCodes[reason] === code)!;
 
-/** What each database does differently. */
+/** The parts that each database implements itself. */
 export interface ReaderFinder {
-  /** The stored members of a set, by their current language and time zone, and whether they have turned the channel off or are
-   *  inactive. One query. */
+  /**
+   * Returns the stored members of a set by current language and time zone, and by whether they have turned the
+   * channel off or are inactive, in one query.
+   */
   readersOf(
     set: MemberSet,
     split: Pick<AudienceSplit, 'channel' | 'skipInactive'>,
@@ -54,14 +57,14 @@ export interface ReaderFinder {
   joinSets(sets: readonly MemberSet[], sliceRows: number): readonly MemberSet[];
 }
 
-/** What holds for all rows of a set. */
+/** What applies to all rows of a set. */
 export interface ReaderGroup {
-  /** The language of the text that they get. If absent, they get the message's own text. */
+  /** The language of their text. If absent, they get the message's own text. */
   readonly language?: string | undefined;
-  /** The time zone in which they get it. Absent if it is the broadcast's own or does not matter. */
+  /** The time zone that decides when they get it. Absent if it is the broadcast's own or does not matter. */
   readonly timeZone?: string | undefined;
   readonly time?: ReaderTime | undefined;
-  /** They are left out: it is kept who they were, and nothing is sent. */
+  /** Set if they are left out: the ids are kept, but nothing is sent. */
   readonly leftOut?: LeftOutCode;
 }
 
@@ -71,7 +74,7 @@ const leftOutGroups: Readonly<Record<LeftOutCode, ReaderGroup>> = {
   3: { leftOut: 3 },
 };
 
-/** Splits an audience into sets; readers who are left out get sets of their own. */
+/** Splits an audience into sets. Readers who are left out get sets of their own. */
 export async function splitSets(
   finder: ReaderFinder,
   split: AudienceSplit,
@@ -96,7 +99,10 @@ export async function splitSets(
   );
 }
 
-/** @returns gives the same group for all who get the same at the same time; undefined for who is left out */
+/**
+ * @returns a function that gives the same group to all who get the same at the same time; undefined if they are left
+ *   out
+ */
 export function createGroups({
   languages,
   times,
@@ -121,7 +127,7 @@ type ZoneGroup = Pick<ReaderGroup, 'timeZone' | 'time'>;
 
 const everywhere: ZoneGroup = {};
 
-/** Zones count as one if their clocks agree at both ends of the time in which the message can be sent. */
+/** Groups time zones. Two are the same if their clocks agree at both ends of the period in which the message can be sent. */
 function createZoneGroups(
   times: NonNullable<AudienceSplit['times']>,
 ): (timeZone: string | undefined) => ZoneGroup | undefined {

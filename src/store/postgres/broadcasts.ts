@@ -12,8 +12,9 @@ import type { PostgresDatabase } from './database.ts';
 import { createMemberFinder } from './member-finder.ts';
 import { partitions } from './migrations.ts';
 
-// Which rows a broadcast is for, and in which slices. Ids are given out before their rows are committed, so the highest id is read
-// when no registration is open: no row up to it appears later, and what is deleted later counts as removed.
+// Determines the rows of a broadcast and its slices. Ids are assigned before their rows are committed, so the highest
+// id is read while no registration is open. No row up to it can appear later, and rows that are deleted later count
+// as removed.
 interface FrozenRow {
   readonly last_id: number;
   readonly removals_after: number;
@@ -25,7 +26,7 @@ interface ExtentRow {
   readonly last: number | null;
 }
 
-/** @returns slices of all that was frozen */
+/** @returns slices of all frozen rows */
 async function sliceAll(
   database: PostgresDatabase,
   { rows, lastId }: FrozenSubscriptions,
@@ -33,7 +34,7 @@ async function sliceAll(
 ): Promise<SlicedRows> {
   const found = await database.query<ExtentRow>(selectExtents, [lastId]);
   if (rows < partitions * sliceRows) {
-    // so few that a slice of one partition would be short: each reads from all of them
+    // slices of a single partition would be short, so each slice reads from all partitions
     const slices = cutFrozen(toExtent(join(found), lastId, rows), lastId, sliceRows);
     return { rowsIn: 'all', slices: numbered(slices) };
   }
@@ -48,7 +49,7 @@ async function sliceAll(
   return { rowsIn: 'partition', slices };
 }
 
-/** Ends of indexes: subscriptions are spread evenly, so that nobody needs to count them. */
+/** Reads only the ends of indexes. Subscriptions are spread evenly, so they need not be counted. */
 const selectExtents = Array.from(
   { length: partitions },
   (_, number) =>
@@ -58,7 +59,7 @@ const selectExtents = Array.from(
   .join(' union all ')
   .concat(' order by number');
 
-/** If none of the frozen rows is left by now, the end of the frozen range is used. */
+/** Uses the end of the frozen range if none of the frozen rows is left. */
 const toExtent = ({ first, last }: ExtentRow, lastId: number, rows: number): Extent => ({
   rows,
   firstPosition: first ?? lastId,

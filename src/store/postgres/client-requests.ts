@@ -1,5 +1,5 @@
-// Requests of clients in PostgreSQL: those of one turn of the event loop are counted by one statement, and while it runs those of
-// the turns that follow are gathered for the next one.
+// Counts requests of clients in PostgreSQL. One statement counts all requests of a turn of the event loop. While it
+// runs, requests of later turns are gathered for the next one.
 import { hash } from 'node:crypto';
 import type { ClientRequests, ClientWindow } from '../client-requests.ts';
 import type { AgingTable } from '../retention.ts';
@@ -53,7 +53,7 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
     }
   };
 
-  /** Who asked is not to be known for longer than it is needed, though nobody asks after that. */
+  /** Deletes ended windows later, even if no more requests come, so that clients are not known for longer than necessary. */
   const forgetLater = (): void => {
     forgetting ??= setTimeout(() => void forgetEnded(), forgetEveryMs).unref();
   };
@@ -65,7 +65,7 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
       ])
       .catch(() => {});
     forgetting = undefined;
-    // windows were open until now
+    // some windows may still be open
     if (performance.now() - countedMs < 2 * forgetEveryMs) forgetLater();
   };
 
@@ -94,7 +94,7 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
   };
 }
 
-/** The last of them has made the number what it is. */
+/** The row has the number after the last of these requests. */
 function answer(waiting: Gathered['waiting'], row: WindowRow | undefined): void {
   const before = (row?.requests ?? 0) - waiting.length;
   for (const [index, { resolve }] of waiting.entries())

@@ -1,15 +1,17 @@
-// Where the database is, and how it is connected to. Types only, without those of the package "pg": applications whose
-// database is SQLite compile against them too.
+// The address of the database, and how to connect to it. Contains only types, without those of the package "pg", so
+// that applications with SQLite can compile too.
 
 /** Options of a connection, or a pool of connections. */
 export interface ConnectionOptions {
-  /** `postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem`. Of several hosts, separated by
-   *  commas, the one is used that takes writes. */
+  /**
+   * `postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem`. Several hosts are separated
+   * by commas; the one that accepts writes is used.
+   */
   readonly url: string;
-  /** Connections of this store at most. Default: 4. */
+  /** Maximum number of connections of this store. Default: 4. */
   readonly maxConnections?: number | undefined;
-  /** How long a connection may take to be made. Default: 5000. */
+  /** Time limit for making a connection. Default: 5000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** After this the server cancels a statement. Default: 30 000. */
+  /** The server cancels a statement after this time. Default: 30 000. */
   readonly statementTimeoutMs?: number | undefined;
 }

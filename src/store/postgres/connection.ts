@@ -1,4 +1,4 @@
-// Connects to the database: by a URL as libpq reads it, with the package "pg", which is installed only if it is needed.
+// Connects to the database with the package "pg", which is only installed if needed. Reads URLs as libpq does.
 import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Client, ClientConfig, Pool, PoolConfig } from 'pg';
@@ -11,9 +11,9 @@ export const defaultStatementTimeoutMs = 30_000;
 export const defaultMaxConnections = 4;
 const defaultConnectTimeoutMs = 5000;
 const idleTimeoutMs = 60_000;
-/** Finds broken idle connections, and keeps routers from dropping them. */
+/** Detects broken idle connections, and keeps routers from dropping them. */
 const keepAliveAfterMs = 30_000;
-/** A statement that the server has not cancelled by then will not be answered. */
+/** If the server has not cancelled a statement this long after its time limit, no answer will come. */
 const answerTimeoutMs = 5000;
 
 /** @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION */
@@ -41,18 +41,18 @@ export async function openPool(
     ...settings,
     Client: clientClass(pg.Client, url),
   } as PoolConfig);
-  // a connection that breaks while nobody uses it is replaced when it is needed
+  // a broken idle connection is replaced when it is needed
   pool.on('error', () => {});
   return pool;
 }
 
-/** Creates a connection outside the pool; the caller connects it. */
+/** Creates a connection outside the pool. The caller must connect it. */
 export async function createClient(options: ConnectionOptions): Promise<Client> {
   const pg = loadDriver();
   return new (clientClass(pg.Client, options.url))(clientConfig(options));
 }
 
-/** Keyed by URL: all connections of the process go to the host that is known to be writable. */
+/** By URL, so that all connections of the process go to the host that is known to be writable. */
 const classesOfSeveralHosts = new Map<string, typeof Client>();
 
 function clientClass(driver: typeof Client, url: string): typeof Client {
@@ -68,9 +68,9 @@ function clientClass(driver: typeof Client, url: string): typeof Client {
 }
 
 /**
- * A connection that breaks while no statement runs fails the next statement; without a listener it would end the process. One that
- * could not be made is closed: `pg` leaves it open after a login that failed on its own side, and the process would wait for the
- * server to close it.
+ * If a connection breaks while no statement runs, the next statement fails; without a listener, the process would
+ * end. A connection that could not be made is closed. `pg` would leave it open after a login that failed on its own
+ * side, and the process would wait for the server to close it.
  */
 const endingQuietly = (driver: typeof Client, mustBind: boolean): typeof Client =>
   class extends driver {
@@ -98,14 +98,14 @@ const endingQuietly = (driver: typeof Client, mustBind: boolean): typeof Client 
 
 const boundMechanism = 'SCRAM-SHA-256-PLUS';
 
-/** Does what libpq does for `channel_binding=require`; `pg` would log in without it if the server does not offer it. */
+/** Implements libpq's `channel_binding=require`. Otherwise `pg` logs in without it if the server does not offer it. */
 function requireChannelBinding({ connection }: Client): void {
   const refuse = (): void => {
     const reason = `its channel_binding is "require", and the server does not offer ${boundMechanism} over TLS`;
     connection.stream.destroy(new DeskbellError('ERR_CONFIGURATION', reason));
   };
   let isBound = false;
-  // before the listeners of `pg`, which send the password
+  // must run before the listeners of `pg`, which send the password
   connection.prependListener(
     'authenticationSASL',
     ({ mechanisms }: { readonly mechanisms: readonly string[] }) => {
@@ -140,7 +140,7 @@ const clientConfig = ({
   };
 };
 
-/** Settings of every connection. A process that hangs within a transaction must not keep others waiting for its locks. */
+/** Settings of every connection. If a process hangs within a transaction, others must not wait for its locks. */
 const serverSettings = (statementTimeoutMs: number): Readonly<Record<string, string>> => ({
   statement_timeout: String(statementTimeoutMs),
   idle_in_transaction_session_timeout: String(statementTimeoutMs),
@@ -159,7 +159,7 @@ function loadDriver(): typeof import('pg').default {
   }
 }
 
-/** Said here, once: `pg` reads the files again for each connection, and a missing one looks as if the server were. */
+/** Checks TLS files once, here. `pg` reads them again for each connection, and a missing file looks like a missing server. */
 function checkTlsFiles(text: string): void {
   const [{ searchParams }] = urlsOfHosts(text);
   for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
@@ -182,10 +182,10 @@ function checkTlsFiles(text: string): void {
   }
 }
 
-/** `pg` reads `sslmode` in its own way unless it is told to read it as libpq does. */
+/** Makes `pg` read `sslmode` as libpq does. By default it has its own interpretation. */
 function withLibpqTls(address: URL): string {
   const url = new URL(address);
-  // of libpq alone; see `writable-server.ts` and `clientConfig`
+  // only libpq knows these; see `writable-server.ts` and `clientConfig`
   for (const name of ['target_session_attrs', 'channel_binding', 'connect_timeout'])
     url.searchParams.delete(name);
   if (url.searchParams.has('sslmode')) url.searchParams.set('uselibpqcompat', 'true');
@@ -196,7 +196,7 @@ const bigintOid = 20;
 const numericOid = 1700;
 const byteaOid = 17;
 
-/** Numbers that PostgreSQL has in 64 bits are below 2^53 here; bytes come without Node's own class, as from SQLite. */
+/** PostgreSQL's 64-bit numbers are below 2^53 here. Bytes become plain arrays as from SQLite, without Node's own class. */
 function typeParserOf(types: typeof import('pg').types) {
   const parseBytes = types.getTypeParser(byteaOid);
   return (oid: number, format?: 'text' | 'binary') => {

@@ -1,4 +1,4 @@
-// Turns errors of PostgreSQL and of the network into errors of Deskbell, and tells which of them pass.
+// Turns errors of PostgreSQL and of the network into errors of Deskbell, and tells which of them are temporary.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { DiskFullError } from '../database-content.ts';
 
@@ -14,9 +14,9 @@ const passing = new Set([
   '40P01',
   '53300', // too many connections
   '55P03', // a lock was not available
-  '57P01', // the server is shut down
+  '57P01', // the server is shutting down
   '57P02',
-  '57P03', // it starts up
+  '57P03', // the server is starting up
 ]);
 const networkErrors = new Set([
   'ECONNREFUSED',
@@ -24,19 +24,19 @@ const networkErrors = new Set([
   'EPIPE',
   'ETIMEDOUT',
   'EAI_AGAIN',
-  'ENOENT', // the server's Unix socket
+  'ENOENT', // the server's Unix socket is missing
   'ENETUNREACH',
   'EHOSTUNREACH',
 ]);
 
-/** All that PgBouncer says itself has this code; what passes is that it has lost its server, or waits for it. */
+/** All errors of PgBouncer itself have this code. It is temporary if PgBouncer has lost its server or waits for it. */
 const protocolViolation = '08P01';
 const isRefusalByServer = /unsupported startup parameter|no such (database|user)|password|auth|not allowed/i;
 
-/** `pg` gives these no code. */
+/** `pg` gives these errors no code. */
 const isWithoutTls = /^The server does not support SSL connections/;
 const isWithoutPassword = /client password must be a/;
-/** What a server says if its pg_hba.conf allows no such connection; the second form is that of versions before 14. */
+/** The server's answer if its pg_hba.conf does not allow the connection. Versions before 14 use the second form. */
 const isRefusedWithoutTls = /pg_hba\.conf.*(no encryption|SSL off)$/;
 const tlsCodes = /CERT|^UNABLE_TO_|^ERR_(TLS|SSL)_/;
 
@@ -51,7 +51,7 @@ export function isPassing(error: unknown): boolean {
   );
 }
 
-/** The fault as Deskbell names it; what PostgreSQL or the network did not raise is passed through. */
+/** Converts an error of PostgreSQL or the network to Deskbell's. Returns other errors unchanged. */
 export function toStoreError(error: unknown, label: string): unknown {
   const code = codeOf(error);
   if (error instanceof DeskbellError || !Error.isError(error)) return error;
@@ -111,14 +111,14 @@ export function toStoreError(error: unknown, label: string): unknown {
   }
 }
 
-/** PostgreSQL's message for these quotes values, which may be secrets; the name of the constraint says as much. */
+/** Names the constraint, because PostgreSQL's own message quotes values, which may be secrets. */
 function describe(error: Error): string {
   if ('constraint' in error && typeof error.constraint === 'string')
     return `it violates "${error.constraint}"`;
   return `a value is not valid (${codeOf(error)})`;
 }
 
-/** Its details quote whole rows, and its parameters are keys and endpoints. */
+/** Removes values: the error's details quote whole rows, and its parameters are keys and endpoints. */
 function withoutValues(error: Error, code: string | undefined): Error {
   const isOfValues = code?.startsWith('22') || code?.startsWith('23');
   const message = isOfValues ? describe(error) : error.message;

@@ -1,14 +1,14 @@
-// The URL of a PostgreSQL database, as libpq reads it: checked, taken apart into one URL for each of its hosts, and named
-// without its password.
+// Checks the URL of a PostgreSQL database as libpq reads it, splits it into one URL per host, and describes it
+// without the password.
 import { decodePercent } from '../../errors/untrusted-text.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
 const channelBindings = ['disable', 'prefer', 'require'];
-/** libpq has others, which would choose a standby. */
+/** libpq's other values would choose a standby. */
 const sessionAttributes = ['read-write', 'primary'];
 
-/** The parameters of a URL that `pg` or this file reads. Others are refused: they would be ignored without a word. */
+/** The parameters that `pg` or this file reads. Others are refused, because they would be silently ignored. */
 const parameters: ReadonlySet<string> = new Set([
   'application_name',
   'channel_binding',
@@ -33,7 +33,7 @@ const parameters: ReadonlySet<string> = new Set([
   'user',
 ]);
 
-/** @throws {DeskbellError} ERR_CONFIGURATION; the message quotes nothing that may be a part of a password */
+/** @throws {DeskbellError} ERR_CONFIGURATION; the message quotes nothing that could be a part of a password */
 export function checkDatabaseUrl(text: string): void {
   const urls = splitHosts(text);
   if (urls === undefined) {
@@ -68,10 +68,10 @@ function checkParameter(name: string, value: string | null, values: readonly str
 }
 
 /**
- * One URL for each host of `postgres://user:password@first:5432,second:5433/database`, in their order. The directory of a socket is
- * a host in percent-encoding, as `pg` reads it.
+ * Splits `postgres://user:password@first:5432,second:5433/database` into one URL per host, in the same order. The
+ * directory of a socket is a percent-encoded host, as in `pg`.
  *
- * @param text that `checkDatabaseUrl` has checked
+ * @param text must have passed `checkDatabaseUrl`
  */
 export function urlsOfHosts(text: string): readonly [URL, ...URL[]] {
   const urls = splitHosts(text);
@@ -79,11 +79,12 @@ export function urlsOfHosts(text: string): readonly [URL, ...URL[]] {
   return urls;
 }
 
-// RFC 3986 has one host in a URL; libpq and JDBC have several, separated by commas. No part but the first may have an "@": behind
-// an "@", "/", "?" or "#" of a password that is not escaped, the rest of it would be taken for a host, a database or a parameter.
+// RFC 3986 allows one host; libpq and JDBC allow several, separated by commas. Only the first part may have an "@".
+// If a password contains an unescaped "@", "/", "?" or "#", the rest of it would otherwise be taken for a host, a
+// database or a parameter.
 const parts =
   /^postgres(?:ql)?:\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@/?#]*)(?<path>\/[^@?#]*)?(?:\?(?<query>[^@#]*))?$/;
-/** `socket:/run/postgresql?db=deskbell`, as `pg` has it too. */
+/** `socket:/run/postgresql?db=deskbell`, as in `pg`. */
 const socketParts = /^socket:(?:\/\/(?:(?<user>[^@/?#]*)@)?)?(?<directory>\/[^@?#]*)(?:\?(?<query>[^@#]*))?$/;
 
 function splitHosts(text: string): readonly [URL, ...URL[]] | undefined {
@@ -102,7 +103,7 @@ function splitHosts(text: string): readonly [URL, ...URL[]] | undefined {
   const socket = directory && decodePercent(directory.replace(/(?<=.)\/+$/, ''));
   const host = hosts === '' ? (socket ?? take('host')) : undefined;
   const port = host === undefined ? undefined : take('port');
-  // with user and password, a URL must have a host
+  // a URL with user and password must have a host
   if (user && hosts === '' && host === undefined) {
     const [name = '', ...rest] = user.split(':');
     query.set('user', decodePercent(name) ?? name);
@@ -121,7 +122,7 @@ function splitHosts(text: string): readonly [URL, ...URL[]] | undefined {
   return first === undefined || urls.length < places.length ? undefined : [first, ...others];
 }
 
-/** The place of a database for messages: without user and password. */
+/** Describes a database for messages, without user and password. */
 export function describeDatabase(text: string): string {
   const urls = splitHosts(text);
   if (urls === undefined) return 'of this URL';

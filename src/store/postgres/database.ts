@@ -1,6 +1,6 @@
-// One PostgreSQL database: runs statements on a bounded number of connections. A statement that fails because the server is away,
-// restarts or fails over is tried again for a while; so whatever is run here may be run twice, and must come to the same, or
-// is run with `once`.
+// One PostgreSQL database. Runs statements on a limited number of connections. If the server is unavailable, restarts
+// or fails over, a statement is retried for a while. So it may run twice and must then give the same result, or be
+// run with `once`.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase, Pool, PoolClient } from 'pg';
@@ -10,13 +10,12 @@ import type { ConnectionOptions } from './connection-options.ts';
 import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 import { describeDatabase } from './database-url.ts';
 
-// The server's time, known in this process without asking for it each time: the difference to a clock that only goes forward
-// is learnt from the middle of a round trip, and learnt again now and then while it is used. So this machine's own time may be
-// wrong, or be set.
+// The server's time, without asking the server each time. The difference to a monotonic clock is measured at the
+// middle of a round trip, and measured again from time to time. So this machine's clock may be wrong or be set.
 interface ServerClock {
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Asks the server. */
+  /** Measures the difference. */
   learn(): Promise<void>;
 }
 
@@ -27,7 +26,7 @@ export interface ServerClockOptions {
 }
 
 const learnAgainAfterMs = 30_000;
-/** If the round trip was slow, the answer is inexact, or the server slow to come back. */
+/** After a slow round trip, the measurement is imprecise, or the server was slow to come back. */
 const slowRoundTripMs = 500;
 const learnSoonAfterMs = 1000;
 
@@ -46,7 +45,7 @@ export function createServerClock({
     const roundTripMs = answeredAtMs - askedAtMs;
     if (roundTripMs > slowRoundTripMs) learnAtMs = answeredAtMs + learnSoonAfterMs;
     const measuredMs = serverMs - (askedAtMs + answeredAtMs) / 2;
-    // what may be the inexactness of the measurement is no reason to let the time leap
+    // ignore differences within the measurement error
     if (Math.abs(measuredMs - aheadMs) > roundTripMs / 2 + 1) aheadMs = measuredMs;
   };
 
@@ -54,7 +53,7 @@ export function createServerClock({
     learn,
     now() {
       const monotonicMs = monotonicNow();
-      // a server that is away is met by whoever works with it
+      // whoever uses the server will notice that it is unavailable
       if (monotonicMs >= learnAtMs) void learn().catch(() => {});
       return Math.round(monotonicMs + aheadMs);
     },
@@ -62,9 +61,9 @@ export function createServerClock({
 }
 
 export interface PostgresDatabaseOptions extends ConnectionOptions {
-  /** The clock, milliseconds since 1970. Default: that of the database. */
+  /** Returns milliseconds since 1970. Default: the database's clock. */
   readonly now?: (() => number) | undefined;
-  /** How long a statement is tried again if the server is away. Default: 20 000. */
+  /** How long to retry a statement if the server is unavailable. Default: 20 000. */
   readonly retryForMs?: number | undefined;
 }
 
@@ -87,11 +86,11 @@ export class PostgresDatabase {
   readonly #waiting: (() => void)[] = [];
   #pending = 0;
   #onIdle: (() => void) | undefined;
-  /** Ids of `once` whose answers have come: the next one deletes them. */
+  /** Ids of `once` whose answers have arrived. The next call deletes them. */
   readonly #answered: string[] = [];
-  /** For messages: without user and password. */
+  /** Name for messages, without user and password. */
   readonly label: string;
-  /** The time that statements get as an argument; `null`: they use the database's own. */
+  /** The time that statements get as an argument; `null` if they use the database's own clock. */
   readonly now: () => number | null;
   /** The same time, as this process knows it. */
   readonly clock: ServerClock;
@@ -108,34 +107,34 @@ export class PostgresDatabase {
       : createServerClock({ readServerTime: () => this.#askTime() });
   }
 
-  /** Connects with the first statement. @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION */
+  /** Opens a database. The first statement connects. @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION */
   static async open(options: PostgresDatabaseOptions): Promise<PostgresDatabase> {
     return new PostgresDatabase(await openPool(options), options);
   }
 
   /**
-   * Runs one statement, which is a transaction.
+   * Runs one statement as a transaction.
    *
    * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_FIELD_VALUE, ERR_CLOSED
    */
   readonly query: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
     this.#query<Row>(sql, values);
 
-  /** The first row. */
+  /** Like `query`, but returns the first row. */
   async first<Row extends object>(sql: string, values?: readonly Value[]): Promise<Row | undefined> {
     return (await this.query<Row>(sql, values))[0];
   }
 
-  /** The same for callers that can do without the answer: repeated only if a connection has broken unnoticed. */
+  /** Like `query`, for callers that can do without the answer. Retries only if a connection has broken unnoticed. */
   readonly queryBriefly: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
     this.#query<Row>(sql, values, retryBrieflyForMs);
 
   /**
    * Runs several statements as one transaction.
    *
-   * @param work called again if the transaction fails with an error that passes
-   * @param answerWithinMs how long a statement may take before it is given up here. Default: that of the connection
-   * @throws {DeskbellError} as `query` does, or what `work` threw
+   * @param work called again if the transaction fails with a temporary error
+   * @param answerWithinMs time limit for the answer to a statement. Default: the connection's.
+   * @throws {DeskbellError} the errors of `query`, or the error of `work`
    */
   transaction<Result>(work: (query: Query) => Promise<Result>, answerWithinMs?: number): Promise<Result> {
     return this.#retry(async () => {
@@ -154,8 +153,8 @@ export class PostgresDatabase {
   }
 
   /**
-   * Runs several statements as one transaction that is committed once: if the answer to the commit was lost, its id in
-   * `commits` says that it was made, and the result is what `work` had come to.
+   * Runs several statements as one transaction that is committed exactly once. If the answer to the commit is lost,
+   * its id in `commits` shows that it was made, and the result is the one that `work` returned.
    */
   async once<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     const id = randomUUID();
@@ -181,9 +180,9 @@ export class PostgresDatabase {
   }
 
   /**
-   * Runs statements outside of any transaction, on a connection of their own, however long they take or wait for locks.
+   * Runs statements outside of any transaction on a separate connection, however long they take or wait for locks.
    *
-   * @throws what the server or the driver says
+   * @throws the error of the server or the driver
    */
   async alone<Result>(work: (query: Query) => Promise<Result>, answerWithinMs: number): Promise<Result> {
     const client = await createClient(this.#options);
@@ -204,7 +203,7 @@ export class PostgresDatabase {
     return row.now_ms;
   }
 
-  /** Waits for what was asked for, then takes no more. */
+  /** Waits for the calls in progress, then accepts no more. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
@@ -242,7 +241,7 @@ export class PostgresDatabase {
     }
   }
 
-  /** Waits here while all connections are in use: the pool would mistake a long queue for a server that is away. */
+  /** Queues here while all connections are in use. The pool would mistake a long queue for an unavailable server. */
   async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#freeConnections === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#freeConnections -= 1;
@@ -255,7 +254,7 @@ export class PostgresDatabase {
     }
   }
 
-  /** PgBouncer knows few settings of a connection; statements are given up by this side alone then. */
+  /** PgBouncer accepts few connection settings. Without them, only this side gives up on slow statements. */
   async #adaptTo(error: unknown): Promise<boolean> {
     const isRefused =
       codeOf(error) === '08P01' && /unsupported startup parameter/.test((error as Error).message);
@@ -270,12 +269,12 @@ export class PostgresDatabase {
 const queryOf =
   (client: ClientBase, answerWithinMs?: number): Query =>
   async <Row extends object>(text: string, values: readonly Value[] = []) => {
-    // `pg` knows the last one, its types do not
+    // `pg` supports the last member, but its types do not
     const statement = { text, values: values as unknown[], query_timeout: answerWithinMs };
     return (await client.query<Row & Record<string, unknown>>(statement)).rows as readonly Row[];
   };
 
-/** After a fault that is not the caller's own, the connection is closed: it may be broken, or still run what has timed out. */
+/** After an error that is not the caller's own, closes the connection: it may be broken, or still run a timed-out statement. */
 async function endTransaction(client: PoolClient, error: unknown): Promise<void> {
   if (!(error instanceof DeskbellError)) return client.release(true);
   try {
@@ -286,11 +285,12 @@ async function endTransaction(client: PoolClient, error: unknown): Promise<void>
   }
 }
 
-// Calls functions of the database with arguments by name: among twenty, nobody would notice two that have changed places.
+// Calls database functions with named arguments. Among twenty positional ones, nobody would notice that two are
+// swapped.
 
 /**
  * @param given by the names of the function's parameters, in any order
- * @returns `call`: to stand in a statement
+ * @returns `call`: the call, to insert into a statement
  */
 export function callFunction(
   name: string,

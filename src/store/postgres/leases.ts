@@ -1,5 +1,5 @@
-// Work in PostgreSQL: who has leased which slice and which retries, and until when. Leases are rows of ours, which move in
-// the same transaction as counts and cursor do; rows that others are taking are skipped.
+// Leases in PostgreSQL: which worker has which slice and retries, and until when. Leases are rows, which change in
+// the same transaction as counts and cursors. Rows that others are taking are skipped.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';
@@ -20,7 +20,7 @@ import type { PostgresDatabase } from './database.ts';
 import { createPageReader, type RecipientRow } from './read-page.ts';
 import { everyBroadcast, type Notices } from './work-notices.ts';
 
-/** While notices arrive. They do not tell when the leases of other workers end. */
+/** Used while notices arrive, which do not tell when other workers' leases end. */
 const lookWhileHearingEveryMs = 2000;
 
 interface SliceRow extends ReaderColumns {
@@ -28,7 +28,7 @@ interface SliceRow extends ReaderColumns {
   readonly number: number;
   readonly cursor: number;
   readonly through_position: number;
-  /** Null if its rows are in no set. */
+  /** Null if its rows are not in a set. */
   readonly ids: Uint8Array | null;
   readonly in_partition: number | null;
 }
@@ -42,14 +42,14 @@ interface RetryRowOfDatabase extends RecipientRow, ReaderColumns {
   readonly refusals: number;
   readonly doubts: number;
   readonly is_outside: boolean;
-  /** Null if nothing is known of refusals, as what follows. */
+  /** Null if nothing is known about refusals; so are the next columns. */
   readonly waited_ms: number | null;
   readonly others_accepted: boolean | null;
   readonly only_strangers: boolean | null;
   readonly is_key_good: boolean | null;
 }
 
-/** A row that was refused during a hold has been asked about the push service, not about itself. */
+/** Decides what a further refusal means. A refusal during a suspension was about the push service, not about the row. */
 const decide = (row: RetryRowOfDatabase): IfRefused =>
   row.waited_ms === null || row.others_accepted === null
     ? 'suspend'
@@ -73,7 +73,7 @@ export function createPostgresLeases(
   let slicesLeased = 0;
 
   const lookAgainAfter = (broadcastId: number): number => {
-    // a clock of the caller's own may leap, and nobody is told about that
+    // a clock of the caller may jump, and nobody is notified of that
     if (notices.isHearing && database.now() === null) return lookWhileHearingEveryMs;
     return broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
   };
@@ -111,7 +111,7 @@ export function createPostgresLeases(
       const { rows = [], over = [] } = Object.groupBy(found, ({ position }) =>
         position === null ? 'over' : 'rows',
       );
-      // their last workers have ended before they could finish them, or what was left of them was removed
+      // their last workers ended before finishing them, or their remaining rows were removed
       for (const { broadcast_id: id } of over) await portable.background(() => finishIfOver(portable, id));
       const [first] = rows;
       if (first === undefined) return undefined;
@@ -156,7 +156,7 @@ export function createPostgresLeases(
 
     waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
       const told = new AbortController();
-      // from before the look on, so that no notice is missed between
+      // listen before looking, so that no notice is missed in between
       const endListening = notices.listen((id) => {
         if (id === broadcastId || broadcastId === anyBroadcast || id === everyBroadcast) told.abort();
       });

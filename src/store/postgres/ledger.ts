@@ -1,4 +1,4 @@
-// The ledger in PostgreSQL: reads the rows of slices, and commits what came of them, each by one call of a function.
+// The ledger in PostgreSQL: reads rows of slices and commits their results. Each is one call of a database function.
 import { randomUUID } from 'node:crypto';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
@@ -28,21 +28,23 @@ import { callFunction, type PostgresDatabase, type Value } from './database.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
 import { createPageReader, type PageRow } from './read-page.ts';
 
-/** What `commit_page` answers. */
+/** The answer of `commit_page`. */
 interface StoredAnswer extends CommitAnswer {
-  /** If not all rows of retries are leased under the token any more, and nothing was stored: the positions of those that
-   *  are. */
+  /**
+   * Set if nothing was stored because some rows of retries are no longer leased under the token: the positions of
+   * rows that still are.
+   */
   readonly leased?: readonly number[] | null;
-  /** Push services whose marks are to be judged now. */
+  /** Push services whose marks must be judged now. */
   readonly judged: readonly string[];
   /** True if this commit ended a slice or a retry. */
   readonly mayBeOver: boolean;
 }
 
-/** What `record_single_answers` answers. */
+/** The answer of `record_single_answers`. */
 type SingleAnswer = Pick<StoredAnswer, 'pushServices' | 'judged'>;
 
-/** Where a commit is known by its id. No call is repeated for so long. */
+/** Commits by id. No call is repeated after this time. */
 export const commitIds: AgingTable = { name: 'commits', key: 'id', keptMs: 10 * 60 * 1000 };
 
 /** @param functions the schema of the database's functions */
@@ -54,7 +56,7 @@ export function createPostgresLedger(
   const recipients = createPageReader(database);
   const gather = createAttemptGatherer();
 
-  /** @returns the rows of a page, those of persons who have been reached often enough as capped */
+  /** @returns the rows of a page; rows of people who have been contacted often enough are capped */
   const reserve = async (
     broadcastId: number,
     perPerson: string,
@@ -91,7 +93,10 @@ export function createPostgresLedger(
     return { isLeaseLost, state, newAlarms, pushServices };
   };
 
-  /** What only few pages need, in a transaction of its own. If this process dies before, later pages and leases make up for it. */
+  /**
+   * Does what only few pages need, in a separate transaction. If this process dies before, later pages and leases
+   * make up for it.
+   */
   const endPage = async (
     broadcastId: number,
     { state, isLeaseLost, judged, mayBeOver }: StoredAnswer,
@@ -102,7 +107,7 @@ export function createPostgresLedger(
     if (judged.length > 0)
       alarms.push(...(await portable.background(() => judgePages(portable, broadcastId, judged))));
     if (!mayBeOver) return alarms;
-    // of two workers that end the last rows at once, each sees here what the other one has committed
+    // if two workers end the last rows at once, each sees here what the other has committed
     const [over] = await portable.read(
       `select 1 as is_over from deskbell.broadcasts b where b.id = :broadcastId and ${mayEnd}`,
       { broadcastId },
@@ -154,13 +159,16 @@ export function createPostgresLedger(
   };
 }
 
-/** JSON without NUL and lone surrogates, which `jsonb` refuses: one in a push service's words would fail its page each time. */
+/**
+ * JSON without NUL and lone surrogates, which `jsonb` refuses. Otherwise, one in a push service's answer would make
+ * its page fail every time.
+ */
 const toJson = (value: object, members?: string[]): string =>
   JSON.stringify(value, members).replaceAll(/\\(?:u(0000|d[89a-f]..)|.)/g, (escape, refused) =>
     refused === undefined ? escape : '\ufffd',
   );
 
-/** What `record_single_answers` gets of one push service. */
+/** What `record_single_answers` gets for one push service. */
 function toAnswered(told: SingleAnswers): object {
   const { origin, accepted, gone, other, goneSubscriptions, acceptedEndpoints } = told;
   const outcomes = countSingleAnswers(told);
@@ -181,10 +189,10 @@ const toKeys = ({ endpoint, p256dh, auth }: Subscription): object => ({
   auth: Buffer.from(auth).toString('hex'),
 });
 
-/** All that a set has besides its ids. */
+/** All members of a set except its ids. */
 const setMembers = ['answerId', 'outcome', 'attempt', 'sinceMs', 'firstId', 'lastId', 'rows'];
 
-/** What `commit_page` gets besides the time. */
+/** The arguments of `commit_page`, except the time. */
 function toArguments(
   { broadcastId, fenceToken, leaseMs, slice, rows, answers = [] }: PageCommit,
   gathered: GatheredAttempts,
@@ -205,7 +213,7 @@ function toArguments(
     origins,
     names: origins.map(pushServiceName),
     positions: toArrayText(rows.map(({ recipient }) => recipient.position)),
-    // what woken rows were counted as is behind the results of all rows
+    // the former counts of woken rows follow the results of all rows
     row_origins: toArrayText([...rows, ...wokenRows].map(({ origin }) => indexOf.get(origin) ?? 0)),
     results: toArrayText([...rows.map(countedAs), ...wokenRows.map(() => woken)] as const),
     attempts: toArrayText([...rows.map(({ attempts }) => attempts), ...wokenRows.map(() => 0)]),
@@ -225,7 +233,7 @@ function toArguments(
   };
 }
 
-/** An array as PostgreSQL reads it, of what needs no quotation marks: "pg" would examine each member for them. */
+/** Formats an array of members that need no quotation marks. "pg" would check each member for that. */
 function toArrayText(members: readonly (number | boolean | RowResult['result'] | typeof woken)[]): string {
   return `{${members.join(',')}}`;
 }
@@ -237,7 +245,7 @@ function toRetry({ recipient, origin, result, retry, suspension }: RowResult): r
   return [
     {
       position,
-      // by which the row is found again; a row of a list is found by its position
+      // identifies the row later; a row of a list is identified by its position
       hash: hashEndpoint(endpoint),
       ...tries,
       ...reader,

@@ -1,5 +1,5 @@
-// Finds the members of audiences in PostgreSQL. A set has ids of one partition, so that each is looked up in one index; where
-// few are found at once, sets are of any.
+// Finds the members of audiences in PostgreSQL. A set has ids of one partition, so that each is looked up in one
+// index. If few members are found at once, sets have ids of any partition.
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { MemberFinder } from '../preparations.ts';
 import { leftOutCode } from '../receipts.ts';
@@ -8,8 +8,8 @@ import { countMembers, cutSet, joinIds, type MemberSet } from '../slices.ts';
 import type { PostgresDatabase, Value } from './database.ts';
 import { partitions } from './migrations.ts';
 
-// Which subscriptions meet an expression of users and tags, as a condition of SQL.
-/** @param first the number of the first parameter that is free; `s` is the table of subscriptions */
+// Converts an expression of users and tags to an SQL condition.
+/** @param first the number of the first free parameter; `s` is the table of subscriptions */
 export function audienceCondition(
   { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
   first: number,
@@ -30,14 +30,14 @@ interface PartitionRow {
   readonly ids: string;
 }
 
-/** Looking an id up in all partitions costs about as much as leasing and committing slices with fewer rows than this. */
+/** Slices with fewer rows than this are not worth leasing: looking an id up in all partitions costs about as much. */
 const minRowsOfPartition = 128;
 const isForPartitions = (rows: number, sliceRows: number): boolean =>
   rows >= partitions * Math.min(sliceRows / 2, minRowsOfPartition);
 
-/** Ranges double while few are found, up to this many times the first one: a second of a statement. */
+/** While few members are found, ranges double, up to this many times the first one, which takes a second per statement. */
 const maxGrowth = 32;
-/** Ids that are looked up in one statement, which may read the whole table for them. */
+/** Number of ids to look up in one statement, which may read the whole table for them. */
 const lookUpAtOnce = 500_000;
 
 const partitionsOf = `select substring(tableoid::regclass::text from '\\d+$')::int as partition,
@@ -48,7 +48,7 @@ const isOn =
 
 export function createMemberFinder(database: PostgresDatabase): MemberFinder {
   return {
-    // of all partitions at once
+    // searches all partitions at once
     slicesToSplit: 1,
 
     readersOf: async ({ partition, ids }, { channel, skipInactive }) => {
@@ -83,7 +83,7 @@ export function createMemberFinder(database: PostgresDatabase): MemberFinder {
     findMatching: async (expression, { afterId, throughId: lastId, width: given, sliceRows }) => {
       const wanted = partitions * sliceRows;
       const width = Math.max(given, sliceRows);
-      // a person has few, which an index gives
+      // a person has few subscriptions, which an index finds
       const throughId = expression.user === undefined ? Math.min(lastId, afterId + width) : lastId;
       const { condition, values } = audienceCondition(expression, 3);
       const rows = await database.query<PartitionRow>(
@@ -108,7 +108,7 @@ export function createMemberFinder(database: PostgresDatabase): MemberFinder {
           [`{${some.join(',')}}`],
         );
         const stored = new Set(rows.flatMap((row) => row.ids.split(',').map(Number)));
-        // counted as removed, wherever they are looked for
+        // these count as removed, so it does not matter where they are looked for
         const others = { partition: 0, ids: some.filter((id) => !stored.has(id)) };
         sets.push(...cut(rows.map(toSet), sliceRows), ...cutSet(others, sliceRows));
       }
@@ -122,7 +122,10 @@ const toSet = ({ partition, ids }: PartitionRow): MemberSet => ({
   ids: ids.split(',').map(Number),
 });
 
-/** @param byPartition one of each. @returns sets of one partition each, or of any if few were found */
+/**
+ * @param byPartition one set for each partition
+ * @returns sets of one partition each, or of any partition if few members were found
+ */
 const cut = (byPartition: readonly MemberSet[], sliceRows: number): readonly MemberSet[] => {
   const isOfPartitions = byPartition.every(({ partition }) => partition !== undefined);
   return isOfPartitions && isForPartitions(countMembers(byPartition), sliceRows)
@@ -130,7 +133,7 @@ const cut = (byPartition: readonly MemberSet[], sliceRows: number): readonly Mem
     : cutSet({ ids: joinIds(byPartition) }, sliceRows);
 };
 
-/** @param wanted how many members are to be found at once */
+/** @param wanted how many members to find at once */
 function nextWidth(width: number, sets: readonly MemberSet[], wanted: number): number {
   const found = countMembers(sets);
   if (found < wanted / 2) return Math.min(2 * width, maxGrowth * wanted);

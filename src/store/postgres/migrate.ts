@@ -1,4 +1,5 @@
-// Brings the tables and functions of a database to the newest version, once, however many processes begin at the same time.
+// Brings tables and functions of a database to the newest version, exactly once, even if many processes start at the
+// same time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseError } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -16,21 +17,22 @@ import { areInUse, installFunctions, lockBriefly, lockMigrations } from './funct
 import { type Migration, migrations as allMigrations, type NewIndex, schema } from './migrations.ts';
 import type { PostgresDatabase, Query } from './database.ts';
 
-/** Migrating a large table takes long, and processes that start in that time wait as long. */
+/** Migrating a large table takes long, and processes that start meanwhile wait for it. */
 const maxMigrationMs = 24 * 60 * 60 * 1000;
 const pauseMs = 1000;
 
-/** Another session has locked a table that the migration changes, or makes the first tables. */
+/** Another session has locked a table that the migration changes, or is creating the first tables. */
 class GaveWay extends Error {}
 
 /**
- * Each migration is a transaction of its own; an index is built while others write. What does not get its locks at once gives way and
- * is tried again, without end.
+ * Migrates a database. Each migration is a transaction of its own; indexes are built while others write. A migration
+ * that does not get its locks at once gives way and is retried, without limit.
  *
  * @param migrations after the schema
  * @param functions may change without a migration
  * @param onWarning called with the session that a migration waits for
- * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT if the tables are another program's, ERR_STORE_UNAVAILABLE
+ * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT if the tables
+ *   belong to another program, ERR_STORE_UNAVAILABLE
  */
 export async function migrate(
   database: PostgresDatabase,
@@ -39,7 +41,7 @@ export async function migrate(
   onWarning: (warning: string) => void = () => {},
 ): Promise<void> {
   const newest = newestVersion(migrations);
-  // as almost always: no lock is needed to see that there is nothing to do
+  // the usual case: seeing that there is nothing to do needs no lock
   const isDone = await database.transaction(async (query) => {
     const version = await readVersion(query, database.label, newest);
     return version === newest && (await areInUse(query, functions));
@@ -62,10 +64,13 @@ export async function migrate(
   }
 }
 
-/** Tells of the session that is waited for, if there is one. */
+/** Reports the session that the migration waits for, if there is one. */
 type Tell = (session: string | undefined) => void;
 
-/** @returns whether all is done @throws {GaveWay} */
+/**
+ * @returns true if everything is done
+ * @throws {GaveWay}
+ */
 const migrateOnce = (
   database: PostgresDatabase,
   migrations: readonly Migration[],
@@ -85,7 +90,7 @@ const migrateOnce = (
           return true;
         }
         if (typeof next === 'string') await query(next);
-        // nothing is asked here meanwhile: the index would wait for the end of this transaction
+        // run no query here meanwhile: the index would wait for this transaction to end
         else await buildIndex(database, next, tell);
         await query('update deskbell.schema_version set version = $1', [versionAfter(version)]);
         return false;
@@ -104,17 +109,17 @@ async function orGiveWay<Result>(
   }
 }
 
-/** A lock that is not available, or a deadlock. */
+/** True if a lock was not available, or there was a deadlock. */
 const isLocked = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
 
-/** The same thing was made by another session: a schema, a table or index, or anything at the same moment. */
+/** True if another session has created the same thing: a schema, a table or index, or anything at the same moment. */
 const isMade = (error: unknown): boolean =>
   ['42P06', '42P07'].includes(codeOf(error) ?? '') ||
   (codeOf(error) === '23505' && (error as DatabaseError).constraint?.startsWith('pg_') === true);
 
 /**
- * Builds an index, of each partition first. It waits for transactions that are open, and none waits for it. What is there already was
- * built by a process that ended before it could say so.
+ * Builds an index, first on each partition. It waits for open transactions, but none waits for it. A process that
+ * ended early may have built some of it already.
  */
 async function buildIndex(
   database: PostgresDatabase,
@@ -129,7 +134,7 @@ async function buildIndex(
         [`deskbell.${name}`],
       );
       if (known?.indisvalid === true) return;
-      // while the server of a process that has died builds it still, it cannot be dropped
+      // cannot be dropped while the server is still building it for a process that has died
       if (known !== undefined) await briefly(`drop index deskbell.${name}`);
       await query(`create index concurrently ${name} on deskbell.${table} ${by}`);
     };
@@ -147,7 +152,7 @@ async function buildIndex(
   });
 }
 
-/** Runs statements on a connection of their own, and tells of the sessions that they wait for. */
+/** Runs statements on a separate connection, and reports the sessions that they wait for. */
 const watched = (
   database: PostgresDatabase,
   tell: Tell,
@@ -171,7 +176,7 @@ const watched = (
     maxMigrationMs,
   );
 
-/** Nobody else migrates until the transaction ends. @returns 0 if nothing of ours was there @throws {GaveWay} */
+/** Prevents other migrations until the transaction ends. @returns 0 if there are no tables of ours @throws {GaveWay} */
 async function lockVersion(query: Query, label: string, newest: number): Promise<number> {
   if ((await readVersion(query, label, newest)) === 0) {
     await createSchema(query, label);
@@ -186,7 +191,7 @@ const holdsTable = `exists (
   select from pg_locks l join pg_class c on c.oid = l.relation and c.relnamespace = to_regnamespace('deskbell')
   where l.pid = a.pid and l.granted and l.database = (select oid from pg_database where datname = current_database()))`;
 
-/** The session with the oldest transaction of those that are meant. Times of other users' sessions are hidden. */
+/** Finds the matching session with the oldest transaction. Times of other users' sessions are hidden. */
 async function findSession(query: Query, condition: string): Promise<string | undefined> {
   const [session] = await query<{ pid: number; application: string; seconds: number | null }>(`
     select a.pid, a.application_name as application,
@@ -200,7 +205,7 @@ async function findSession(query: Query, condition: string): Promise<string | un
 
 /**
  * @param newest the version that this Deskbell knows
- * @returns 0 if nothing of ours is there
+ * @returns 0 if there are no tables of ours
  * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_COPY_UNFINISHED
  */
 export async function readVersion(
@@ -208,7 +213,7 @@ export async function readVersion(
   label: string,
   newest = newestVersion(allMigrations),
 ): Promise<number> {
-  // asked of the table itself: names that were looked up in vain are remembered until a transaction ends
+  // query the catalogue: failed name look-ups are cached until a transaction ends
   const known = await query<{ readonly relname: string }>(
     `${tablesOfOurs} and c.relname in ('schema_version', '${unfinishedCopy}')`,
   );
@@ -221,7 +226,7 @@ export async function readVersion(
 const tablesOfOurs = `
   select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'deskbell'`;
 
-/** @throws {GaveWay} if another process has made it at the same time */
+/** @throws {GaveWay} if another process has created it at the same time */
 async function createSchema(query: Query, label: string): Promise<void> {
   await orGiveWay(async () => {
     await query('create schema if not exists deskbell');

@@ -1,4 +1,4 @@
-// The store in PostgreSQL: any number of processes on any number of machines.
+// The store in PostgreSQL, for any number of processes on any number of machines.
 import {
   checkOptions,
   guardCallback,
@@ -31,8 +31,8 @@ import { checkServer } from './preflight.ts';
 import { createPostgresSubscriptions } from './subscriptions.ts';
 import { openNotices } from './work-notices.ts';
 
-// Receipts in PostgreSQL: a row for each message, subscription and event, as long as the broadcast's window is open, and the
-// counts, which stay.
+// Receipts in PostgreSQL: a row for each message, subscription and event while the broadcast's window is open, and
+// counts, which are kept.
 /** @param functions the schema of the database's functions */
 function createPostgresReceipts(database: PostgresDatabase, functions: string): ReceiptStore['add'] {
   return async (receipts) => {
@@ -43,7 +43,7 @@ function createPostgresReceipts(database: PostgresDatabase, functions: string): 
         receipts.map(({ broadcastId }) => broadcastId),
         receipts.map(({ subscriptionId }) => subscriptionId),
         receipts.map(({ event }) => event),
-        // no name of an action has a NUL, which PostgreSQL does not store
+        // PostgreSQL cannot store NUL, and no action's name contains one
         receipts.map(({ action }) => (action?.includes('\0') === false ? action : null)),
       ],
     );
@@ -51,7 +51,7 @@ function createPostgresReceipts(database: PostgresDatabase, functions: string): 
   };
 }
 
-// Reads the windows of a sample in PostgreSQL, all of them by one statement.
+// Reads all windows of a sample in PostgreSQL in one statement.
 
 export const createWindowReader =
   (database: PostgresDatabase): ReadWindows =>
@@ -75,15 +75,15 @@ export const createWindowReader =
     return windows;
   };
 
-/** Options of `openPostgresStore`: where the database is, and how to connect. */
+/** Options of `openPostgresStore`: the database's address, and how to connect. */
 export interface PostgresStoreOptions extends ConnectionOptions {
-  /** The clock, milliseconds since 1970. Default: that of the database, which all machines share. */
+  /** Returns milliseconds since 1970. Default: the database's clock, which all machines share. */
   readonly now?: (() => number) | undefined;
-  /** How long a call is tried again if the server is away, in milliseconds. Default: 20 000. */
+  /** How long to retry a call if the server is unavailable, in milliseconds. Default: 20 000. */
   readonly retryForMs?: number | undefined;
-  /** How many subscriptions are stored at most. Default: any number. */
+  /** Maximum number of stored subscriptions. Default: no limit. */
   readonly subscriptionLimit?: SubscriptionLimit | undefined;
-  /** Called when the server's clock differs from this machine's, and with the session that a migration waits for. */
+  /** Called if the server's clock differs from this machine's, and with the session that a migration waits for. */
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
 
@@ -99,7 +99,7 @@ const postgresChecks: OptionChecks<PostgresStoreOptions> = {
 };
 
 /**
- * Opens the store in a PostgreSQL database, in its schema "deskbell", which is made if there is none.
+ * Opens the store in a PostgreSQL database, in the schema "deskbell", which is created if necessary.
  *
  * @throws {DeskbellError} ERR_PACKAGE_MISSING if "pg" is not installed, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE,
  *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
@@ -121,7 +121,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const reader = createBroadcastReader(portable);
   const newest = describeFunctions();
   const functions = newest.schema;
-  // what fails now is tried again next time, long before anybody could drop them
+  // a failure is retried the next time, long before another process could drop the functions
   const keeping = setInterval(
     () => void keepFunctions(database, newest).catch(() => {}),
     useFunctionsEveryMs,

@@ -1,4 +1,4 @@
-// Portable SQL in PostgreSQL: a round trip for each statement.
+// Runs portable SQL in PostgreSQL, with a round trip for each statement.
 import { hashEndpoint } from '../../protocol/endpoint.ts';
 import {
   batchRows,
@@ -11,7 +11,7 @@ import {
 } from '../portable-sql.ts';
 import type { PostgresDatabase, Query, Value } from './database.ts';
 
-// A hash tells the partition. `offset 0` keeps the planner from reading whole tables that it takes for small.
+// The hash determines the partition. `offset 0` keeps the planner from reading whole tables that it considers small.
 const given: GivenSubscriptions = {
   sql: `unnest(cast(:keys as uuid[])) k (hash)
     cross join lateral (select * from deskbell.subscriptions where endpoint_hash = k.hash offset 0) s
@@ -19,7 +19,7 @@ const given: GivenSubscriptions = {
   keysOf: (subscriptions) => `{${subscriptions.map(({ endpoint }) => hashEndpoint(endpoint)).join(',')}}`,
 };
 
-/** What is changed is little beside its table, whatever is known of the table's size. */
+/** Forces indexes: changes affect few rows of a table, whatever the planner knows about its size. */
 const byIndexes =
   'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off';
 

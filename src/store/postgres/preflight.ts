@@ -1,5 +1,5 @@
-// Checks a server before its database is used: a version that is known to work, the right encoding, writable, with the
-// rights that are needed, and with a clock like this machine's.
+// Checks a server before its database is used: a version that is known to work, the right encoding, writable, with
+// the necessary rights, and a clock like this machine's.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type DatabaseContent, type DatabaseState, unheardBellsQuery } from '../database-content.ts';
 import { createSenders, createSending } from '../sending.ts';
@@ -10,7 +10,7 @@ import { schemaVersion } from './migrations.ts';
 import { createPortableDatabase } from './portable-database.ts';
 
 const minVersion = 15;
-/** Sessions and subscriber tokens go by this machine's clock. */
+/** Sessions and subscriber tokens use this machine's clock. */
 const maxClockDifferenceMs = 30_000;
 
 interface ServerRow {
@@ -31,8 +31,8 @@ const describeServer = `
 `;
 
 /**
- * @param onWarning called when a clock differs
- * @param options `isPatient`: a server that starts up is waited for
+ * @param onWarning called if a clock differs
+ * @param options `isPatient`: wait for a server that is starting up
  * @throws {DeskbellError} ERR_STORE_UNAVAILABLE
  */
 export async function checkServer(
@@ -65,7 +65,7 @@ export async function checkServer(
   }
 }
 
-// Looks into a PostgreSQL database without bringing it to the newest schema.
+// Inspects a PostgreSQL database without migrating it.
 
 export interface PostgresState extends DatabaseState {
   readonly warnings: readonly string[];

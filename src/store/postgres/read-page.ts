@@ -1,15 +1,15 @@
-// Rows of audiences as the database's functions give them.
+// Parses rows of audiences as the database's functions return them.
 import { pointBytes } from '../../protocol/p256.ts';
 import { authBytes } from '../../protocol/subscription.ts';
 import type { Recipient } from '../broadcasts.ts';
 import type { PostgresDatabase } from './database.ts';
 
-/** A whole page as one row of texts, which are null if the page is empty. */
+/** A whole page as one row of text. The values are null if the page is empty. */
 export interface PageRow {
   readonly positions: string | null;
-  /** Ids, separated by commas. Null if they are the same as the positions, empty if there are none. */
+  /** Ids, separated by commas. Null if they equal the positions, empty if there are none. */
   readonly subscription_ids: string | null;
-  /** An endpoint on each line. */
+  /** One endpoint per line. */
   readonly endpoints: string;
   /** All keys in one text of hexadecimal digits. */
   readonly keys: string;
@@ -34,14 +34,14 @@ export interface PageReader {
 
 const bytesOfKeys = pointBytes + authBytes;
 
-/** A database that is restored under this process may give the id of a key to another one. */
+/** A database that is restored while this process runs may assign the id of a key to another key. */
 const keepKeysMs = 5000;
 
 export function createPageReader(database: PostgresDatabase): PageReader {
   let vapidKeys: ReadonlyMap<number, string> = new Map();
   let readAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Reads all of them again if one is not known yet, or all were read a while ago. */
+  /** Reads all keys again if one is unknown, or if the last read was a while ago. */
   const loadVapidKeys = async (ids: Iterable<number | undefined>): Promise<void> => {
     const isMissing = [...new Set(ids)].some((id) => id !== undefined && !vapidKeys.has(id));
     const nowMs = database.clock.now();

@@ -1,16 +1,17 @@
--- What PostgreSQL has beside the tables of ../tables.sql, in the schema "deskbell". Functions that code calls are in functions/*.sql;
--- those here belong to triggers.
+-- What PostgreSQL has besides the tables of ../tables.sql, in the schema "deskbell". Functions that the code calls
+-- are in functions/*.sql; the ones here belong to triggers.
 
 -- Locks ------------------------------------------------------------------------------------------------------------------------
 
--- Every role that can connect may take advisory locks. To lock these tables and rows takes the right to write them.
+-- Every role that can connect may take advisory locks, so tables and rows are locked instead, which needs the right
+-- to write them.
 
--- Tables without columns are locked as a whole: "row exclusive" by any number of transactions at once, or "share row exclusive"
--- by one.
+-- These tables without columns are locked as a whole: "row exclusive" by any number of transactions at once, or
+-- "share row exclusive" by one.
 create table deskbell.subscriptions_lock ();
 create table deskbell.reaches_lock ();
 
--- changes that only one transaction at a time may make lock a row each, by a hash of their name
+-- for changes that only one transaction at a time may make: each locks a row, by a hash of its name
 create table deskbell.locks (
   place int primary key
 );
@@ -27,7 +28,7 @@ begin
   end loop;
 end $$;
 
--- recent requests of clients; not logged, so that a crash clears them
+-- recent requests of clients; not logged, so a crash clears them
 create unlogged table deskbell.client_requests (
   place int primary key,
   -- a hash of request and address; another client may take the place at any time
@@ -36,7 +37,7 @@ create unlogged table deskbell.client_requests (
   ends_at_ms bigint not null
 ) with (fillfactor = 50);
 
--- commits that leave no other trace, as long as they may be repeated
+-- commits that leave no other trace, kept while they may be repeated
 create table deskbell.commits (
   id uuid primary key,
   at_ms bigint not null
@@ -45,8 +46,8 @@ create index commits_by_time on deskbell.commits (at_ms);
 
 -- Triggers: subscriptions ------------------------------------------------------------------------------------------------------
 
--- Ids are given out before their rows are committed. Whoever needs to know that no row with a lower id will appear, neither of
--- a subscription nor of a removal, takes the lock alone for a moment (freeze_subscriptions).
+-- Ids are assigned before their rows are committed. To know that no row with a lower id will appear, neither a
+-- subscription nor a removal, a transaction takes the lock alone for a moment (freeze_subscriptions).
 create function deskbell.announce_subscriptions() returns trigger language plpgsql as $$
 begin
   lock table deskbell.subscriptions_lock in row exclusive mode;
@@ -120,7 +121,7 @@ create trigger subscriptions_removed after delete on deskbell.subscriptions
 
 create function deskbell.renew_subscriptions() returns trigger language plpgsql as $$
 begin
-  -- another user or tag does not renew a subscription that is marked gone
+  -- a change of user or tags does not renew a subscription that is marked gone
   delete from deskbell.gone_marks m using renewed n join former o on o.id = n.id
     where m.subscription_id = n.id and n.updated_at_ms <> o.updated_at_ms;
   perform deskbell.count_subscriptions(changed.key, sum(changed.added)::bigint) from (
@@ -173,7 +174,7 @@ create trigger marks_judged after update on deskbell.gone_marks
 
 -- Triggers: retries ------------------------------------------------------------------------------------------------------------
 
--- what a retry is counted by: see waiting_rows
+-- by which column a retry is counted: see waiting_rows
 create function deskbell.waits_for(service int, attempts int, is_outside boolean) returns int language sql immutable as $$
   select case when is_outside then -2 else coalesce(service, case when attempts = 0 then -1 else 0 end) end
 $$;
@@ -182,8 +183,8 @@ create function deskbell.count_waiting(of_broadcast bigint, service int, added b
     values (of_broadcast, coalesce(service, 0), pg_backend_pid() % 256, added)
     on conflict (broadcast_id, push_service_id, shard) do update set rows = w.rows + excluded.rows
 $$;
--- Notes that a retry is due at this time. Whoever stores retries shares a lock on the broadcast's row; whoever looks for the
--- next one that is due has it alone (note_due_retries).
+-- Records that a retry is due at this time. Transactions that store retries share a lock on the broadcast's row; one
+-- that looks for the next due retry has it alone (note_due_retries).
 create function deskbell.wake_retries(of_broadcast bigint, new_due_at_ms bigint) returns void language plpgsql as $$
 begin
   perform from deskbell.broadcasts where id = of_broadcast for key share;
@@ -238,7 +239,8 @@ create trigger broadcasts_worked_on after insert or update of state on deskbell.
 -- wakes workers: a broadcast may have work now, or has ended
 create function deskbell.notify_of_work() returns trigger language plpgsql as $$
 begin
-  -- anybody who can connect can fill the queue; once it is full, a transaction with a notice fails. Without notices workers look by themselves
+  -- any role that can connect can fill the queue; once it is full, transactions with a notice fail. Without notices,
+  -- workers poll
   if pg_notification_queue_usage() < 0.5 then perform pg_notify('deskbell_work', new.id::text); end if;
   return null;
 end $$;

@@ -25,13 +25,13 @@ import type { PostgresDatabase, Query, Value } from './database.ts';
 import { audienceCondition } from './member-finder.ts';
 import { runWith, runWork } from './portable-database.ts';
 
-// Writes in the order in which they were asked for, as a caller expects of one store. Rows that follow each other are
-// written by one statement, which a row's own statement costs seventy times as much as its share of.
+// A queue that writes rows in the order of the calls. Consecutive rows are written by one statement: a statement of
+// its own would cost each row seventy times as much.
 //
-//   IDLE → (first write) SCHEDULED → (turn ends) WRITING, while what comes in the meantime waits → IDLE
+//   IDLE → (first write) SCHEDULED → (turn ends) WRITING, while further calls wait → IDLE
 interface RowJob<Row, Result> {
   readonly row: Row;
-  /** Jobs that have one in common are not written by one statement. */
+  /** Jobs that share a key are not written by the same statement. */
   readonly keys: readonly string[];
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -46,12 +46,12 @@ class WriteQueue<Row, Result> {
   #jobs: (RowJob<Row, Result> | OtherJob)[] = [];
   #isRunning = false;
 
-  /** @param writeRows writes all of the rows or none; their results in the same order */
+  /** @param writeRows writes all rows or none, and returns their results in the same order */
   constructor(writeRows: (rows: readonly Row[]) => Promise<readonly Result[]>) {
     this.#writeRows = writeRows;
   }
 
-  /** Writes a row, together with its neighbours; one that cannot be stored fails alone. */
+  /** Writes a row together with its neighbours. If it cannot be stored, only its own call fails. */
   add(keys: readonly string[], row: Row): Promise<Result> {
     return new Promise((resolve, reject) => this.#push({ row, keys, resolve, reject }));
   }
@@ -82,7 +82,7 @@ class WriteQueue<Row, Result> {
     this.#isRunning = false;
   }
 
-  /** The rows at the head of the queue that can be written together. */
+  /** Takes the rows at the head of the queue that can be written together. */
   #takeBatch(): readonly RowJob<Row, Result>[] {
     const taken = new Set<string>();
     const batch: RowJob<Row, Result>[] = [];
@@ -118,11 +118,14 @@ interface NewRow {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
   readonly hash: string;
-  /** JSON as `put_subscriptions` reads it. */
+  /** JSON for `put_subscriptions`. */
   readonly options: string | null;
 }
 
-/** A row of `put_subscriptions`. Of rows with the same hash, the last one counts; a row that is not permitted has no hash. */
+/**
+ * A row returned by `put_subscriptions`. If several have the same hash, the last one counts. A row that is not
+ * permitted has no hash.
+ */
 type PutRow = Omit<RowWithTags, keyof Subscription | 'public_key'> & { readonly hash: string };
 
 const toStored = (row: RowWithTags): StoredSubscription => toSubscription(row, row.tags ?? []);
@@ -168,9 +171,9 @@ export function createPostgresSubscriptions(
   };
 
   /**
-   * Writes rows with different endpoints, all that are permitted or none.
+   * Writes rows with different endpoints: all that are permitted, or none.
    *
-   * @param query of the transaction that they are part of, whose connection may be the only one
+   * @param query of the surrounding transaction, whose connection may be the only one
    * @param replaced rows that the same transaction deletes
    */
   const writeRows = async (
@@ -186,7 +189,7 @@ export function createPostgresSubscriptions(
     ]);
   };
 
-  /** @returns those that were permitted, in the same order */
+  /** @returns the rows that were permitted, in the same order */
   const putRows = async (
     rows: readonly NewRow[],
     query: Query,
@@ -202,7 +205,7 @@ export function createPostgresSubscriptions(
 
   const queue = new WriteQueue((rows: readonly NewRow[]) => putRows(rows, database.query));
 
-  /** The transaction that stores the row also consumes its right to be registered, and moves what a former one has. */
+  /** Stores the row, consumes its right to be registered, and moves the data of a former subscription, in one transaction. */
   const putAlone = (row: NewRow, { invitation, former, replacesFormer, assign }: Registration) =>
     database.transaction(async (query) => {
       const replaced = replacesFormer && former ? await lockOwn(former, query) : undefined;
@@ -226,7 +229,7 @@ export function createPostgresSubscriptions(
       return moved === undefined ? stored : toStored(moved);
     });
 
-  /** @returns its hash, where `auth` is its own: nobody else replaces or deletes it until the transaction ends */
+  /** @returns its hash if `auth` is its own; nobody else can replace or delete it until the transaction ends */
   const lockOwn = async ({ endpoint, auth }: FormerSubscription, query: Query) => {
     const hash = hashEndpoint(endpoint);
     // before any row, as in put_subscriptions
@@ -252,7 +255,7 @@ export function createPostgresSubscriptions(
       const row = toNewRow(registration, toOptions(registration));
       if (invitation !== undefined || former !== undefined)
         return queue.run(() => putAlone(row, registration));
-      // of two with the same keys, the second one replaces the first
+      // if two have the same keys, the second replaces the first
       const stored = await queue.add([row.hash, toHex(row.subscription.p256dh)], row);
       if (stored === undefined) throw endpointInUse();
       return stored;
@@ -283,7 +286,7 @@ export function createPostgresSubscriptions(
       return row && toStored(row);
     },
 
-    // whoever has the id has had the row's answer: no order is to be kept
+    // the caller has the id, so the row was already stored, and the order does not matter
     removeById: (id, by) =>
       database.once(async (query) => {
         const [row] = await query<{ readonly is_removed: boolean }>(
@@ -299,7 +302,7 @@ export function createPostgresSubscriptions(
       queue.run(async () => {
         const isWanted = `endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2)`;
         const values = [hashEndpoint(endpoint), Buffer.from(auth)];
-        // anybody may ask for any endpoint: one that is not there costs no transaction
+        // anybody may ask for any endpoint, so an unknown one should not cost a transaction
         const found = await database.query(`select id from deskbell.subscriptions where ${isWanted}`, values);
         if (found.length === 0) return false;
         return database.once(async (query) => {
@@ -374,7 +377,7 @@ async function countRows(query: Query, expression?: AudienceExpression): Promise
   return row?.rows ?? 0;
 }
 
-/** @param further more members of the row, as `put_subscriptions` reads them */
+/** @param further more members of the row, for `put_subscriptions` */
 function toNewRow(
   { subscription, vapidPublicKey, assign, createdAtMs, language, timeZone, channels }: NewSubscription,
   further: object = {},
@@ -406,7 +409,7 @@ function toOptions(registration: Registration) {
 
 const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** The rows of one endpoint, in their order, one in each of as many sets as there are. */
+/** Distributes rows over sets, so that no set has an endpoint twice and rows of one endpoint keep their order. */
 function inSetsWithoutRepeats(rows: readonly NewRow[]): readonly (readonly NewRow[])[] {
   const sets: NewRow[][] = [];
   const taken = new Map<string, number>();

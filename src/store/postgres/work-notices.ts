@@ -1,12 +1,13 @@
-// Tells of new work as soon as any process stores it: LISTEN on a connection of its own, NOTIFY by the tables.
+// Notices of new work from any process: a separate connection runs LISTEN, and the tables run NOTIFY.
 //
 //   IDLE       nobody has waited for work yet
-//   OPENING    connects and listens. A notice of its own, sent over another connection, has come → HEARING; not → FAILED
-//   HEARING    what waits is woken by notices. The connection has ended → FAILED
-//   FAILED     work is polled for; after a pause → OPENING
+//   OPENING    connects and listens, then sends itself a notice over another connection. It arrives → HEARING; otherwise → FAILED
+//   HEARING    notices wake those who wait. The connection ends → FAILED
+//   FAILED     workers poll; after a pause → OPENING
 //   CLOSED     the store is closed
 //
-// PgBouncer in transaction mode takes LISTEN and then delivers nothing: only what has come proves that more will come.
+// PgBouncer in transaction mode accepts LISTEN but delivers nothing, so only a notice that arrives proves that more
+// will.
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 import type { Client } from 'pg';
@@ -17,10 +18,10 @@ import type { PostgresDatabase } from './database.ts';
 import { workChannel } from './migrations.ts';
 
 const firstPauseMs = 1000;
-/** Behind PgBouncer it is tried in vain. */
+/** Behind PgBouncer, every attempt fails. */
 const maxPauseMs = 60_000;
 const proofWithinMs = 2000;
-/** If there are more broadcasts than this, none is named. */
+/** If there are more broadcasts than this, a single notice stands for all. */
 const maxGathered = 100;
 
 type Listener = (broadcastId: number) => void;
@@ -41,15 +42,15 @@ export class WorkNotices {
     this.#options = options;
   }
 
-  /** Whether notices arrive; otherwise work must be polled for. */
+  /** True if notices arrive. Otherwise work must be polled for. */
   get isHearing(): boolean {
     return this.#state === 'HEARING';
   }
 
   /**
-   * Calls `listener` with the number of each broadcast that may have work, or has ended, from now on.
+   * Calls `listener` with the number of each broadcast that may have work or has ended, from now on.
    *
-   * @returns ends it
+   * @returns a function that ends it
    */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
@@ -80,17 +81,17 @@ export class WorkNotices {
     const fail = (): void => this.#fail(client);
     client.on('error', fail).on('end', fail);
     await client.connect();
-    // it alone does not keep the process running
+    // the connection alone does not keep the process running
     (client as Client & { unref(): void }).unref();
     const proof = randomUUID();
     client.on('notification', ({ payload = '' }) => {
       if (payload === proof) this.#hear(client);
-      // anybody who can connect may send notices: what they say is only a reason to look
+      // anybody who can connect may send notices, so their content is only a reason to look
       else if (/^[1-9]\d{0,15}$/.test(payload)) this.#gather(Number(payload));
     });
     await client.query(`listen ${workChannel}`);
     await this.#database.query('select pg_notify($1, $2)', [workChannel, proof]);
-    // by now the proof may have come, or the connection may have ended
+    // the proof may have arrived by now, or the connection may have ended
     if (this.#client === client && !this.isHearing) this.#after(proofWithinMs, fail);
   }
 
@@ -99,7 +100,7 @@ export class WorkNotices {
     clearTimeout(this.#timer);
     this.#state = 'HEARING';
     this.#pauseMs = firstPauseMs;
-    // what was told while nobody heard
+    // there may have been notices while nobody listened
     this.#notify(everyBroadcast);
   }
 
@@ -109,11 +110,11 @@ export class WorkNotices {
     void this.#drop();
     this.#after(this.#pauseMs, () => void this.#open());
     this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
-    // whoever waits for a notice polls from now on
+    // workers that wait for a notice must poll from now on
     this.#notify(everyBroadcast);
   }
 
-  /** However many notices come, those who wait are woken at most every 50 ms. */
+  /** Wakes waiting workers at most every 50 ms, however many notices arrive. */
   #gather(broadcastId: number): void {
     if (this.#gathering === undefined) this.#notify(broadcastId);
     else if (this.#gathered.size <= maxGathered) this.#gathered.add(broadcastId);
@@ -145,11 +146,11 @@ export class WorkNotices {
   }
 }
 
-/** Stands for a broadcast's number when any of them may have changed. */
+/** Stands for a broadcast's number if any of them may have changed. */
 export const everyBroadcast = 0;
 
-// The main thread passes notices on to the other threads, so that a process has one connection for them. If the main thread has not
-// opened the database, the others poll.
+// The main thread passes notices on to the other threads, so that a process needs one connection for them. If the
+// main thread has not opened the database, the others poll.
 
 /** The notices of new work in one thread. */
 export type Notices = Pick<WorkNotices, 'isHearing' | 'listen' | 'close'>;
@@ -175,16 +176,16 @@ export function openNotices(database: PostgresDatabase, options: ConnectionOptio
 const asking = 'ask';
 
 interface Notice {
-  /** The broadcast, or `everyBroadcast`. */
+  /** The number of the broadcast, or `everyBroadcast`. */
   readonly id: number;
   readonly isHearing: boolean;
 }
 
 /**
- * In the main thread: begins to listen once another thread asks for it.
+ * Runs in the main thread: begins to listen when another thread asks.
  *
  * @param label of the database
- * @returns ends it
+ * @returns a function that ends it
  */
 export function passNoticesOn(notices: Omit<Notices, 'close'>, label: string): () => void {
   const channel = openChannel(label);
@@ -237,7 +238,7 @@ export class ThreadNotices implements Notices {
 
 function openChannel(label: string): BroadcastChannel {
   const channel = new BroadcastChannel(`deskbell work ${label}`);
-  // it alone does not keep the process running
+  // the channel alone does not keep the process running
   (channel as BroadcastChannel & { unref(): void }).unref();
   return channel;
 }

@@ -1,15 +1,16 @@
-// Connects to the host of a database that accepts writes, which libpq does for a URL with several hosts and `pg` does not. Each
-// connection goes to the host of the last one, until that cannot be reached or has become a standby: the next attempt goes to the
-// next host.
+// Connects to the host of a database that accepts writes. libpq does this for a URL with several hosts; `pg` does
+// not. Each connection goes to the same host as the last one, until that cannot be reached or has become a standby.
+// The next attempt then goes to the next host.
 //
-// A former primary may accept writes too, if it was cut off from its cluster or started on its own after a standby was promoted. Each
-// promotion begins a higher timeline, so of two hosts that accept writes the one with the higher timeline is used. The other hosts are
-// asked at the first connection and every few seconds while there are connections; if one was promoted later, connections to the
-// former primary are cut. Nothing is remembered of hosts that fail: their cluster may have returned to the former primary.
+// A former primary may accept writes too, if it was cut off from its cluster or started again after a standby was
+// promoted. Each promotion begins a higher timeline, so if two hosts accept writes, the one with the higher timeline
+// is used. The other hosts are asked at the first connection, and every few seconds while there are connections. If
+// one was promoted later, connections to the former primary are cut. Hosts that fail are not remembered: their
+// cluster may have returned to the former primary.
 import type { Client, ClientConfig } from 'pg';
 import { codeOf } from './database-errors.ts';
 
-/** The code with which a read-only server refuses a statement that writes. */
+/** The code with which a read-only server refuses to write. */
 const readOnlyCode = '25006';
 /** SQLSTATE: the connection could not be made. */
 const unreachableCode = '08001';
@@ -19,7 +20,7 @@ const endedCode = '08006';
 const refusedCode = '08004';
 
 const lookEveryMs = 5000;
-/** A host that has not answered by then does not keep others from being used. */
+/** A host that has not answered after this time is ignored. */
 const lookAtMostMs = 1000;
 const connectTimeoutMs = 5000;
 
@@ -29,7 +30,7 @@ interface Role {
   readonly timeline: number | null;
 }
 
-// the control file names the new timeline later than the server uses it
+// the control file contains the new timeline later than the server uses it
 const askRole = `
   select not (is_standby or current_setting('transaction_read_only')::boolean) as is_writable,
     case when not is_standby
@@ -39,8 +40,8 @@ const askRole = `
 `;
 
 /**
- * A class of connections, each of which is made to one of several hosts. What fails is an error that passes
- * (`database-errors.ts`), since the next host may be writable.
+ * Returns a class whose connections go to one of several hosts. A failure is a temporary error
+ * (`database-errors.ts`), because the next host may be writable.
  *
  * @param driver the class of `pg`, with a listener for errors
  * @param urls one for each host
@@ -51,7 +52,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
   let timeline = 0;
   const connections = new Map<Client, { readonly host: number; readonly timeline: number }>();
 
-  /** A host that is connected to counts even if another connection to it has failed. */
+  /** The current host still counts if another connection to it has failed. */
   const isNewest = (host: number, itsTimeline: number): boolean =>
     (host === current || itsTimeline >= timeline) &&
     [...connections.values()].every((other) => other.host === host || itsTimeline >= other.timeline);
@@ -62,7 +63,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
     for (const [connection, other] of connections) if (other.host !== host) cut(connection);
   };
 
-  /** The same host may fail several connections that are made at once. */
+  /** Several simultaneous connections may fail because of the same host. */
   const failed = (host: number): void => {
     if (host !== current) return;
     current = (host + 1) % urls.length;
@@ -71,7 +72,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
 
   let looking = Promise.resolve();
   let lookAtMs = Number.NEGATIVE_INFINITY;
-  /** Asks the hosts that are not connected to, unless that was done just now. */
+  /** Asks the hosts without a connection, unless that was done just now. */
   const look = (): Promise<void> => {
     if (performance.now() < lookAtMs) return looking;
     lookAtMs = performance.now() + lookEveryMs;
@@ -138,7 +139,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
   };
 }
 
-/** @returns 0 for a host that is a standby, or does not answer */
+/** @returns 0 if the host is a standby or does not answer */
 async function timelineOf(driver: typeof Client, url: string): Promise<number> {
   const client = new driver({
     connectionString: url,
@@ -148,7 +149,7 @@ async function timelineOf(driver: typeof Client, url: string): Promise<number> {
   });
   try {
     const connected = client.connect();
-    // it alone does not keep the process running
+    // the connection alone does not keep the process running
     (client as Client & { unref(): void }).unref();
     await connected;
     const { rows } = await client.query<Role>(askRole);
@@ -160,7 +161,7 @@ async function timelineOf(driver: typeof Client, url: string): Promise<number> {
   }
 }
 
-/** Closes the socket at once, since a server that hangs does not answer an orderly end. */
+/** Closes the socket at once, because a server that hangs does not answer an orderly end. */
 export function cut(client: Client): void {
   (client as Client & { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

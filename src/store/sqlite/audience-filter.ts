@@ -1,12 +1,12 @@
-// Which subscriptions meet an expression of users and tags. They are looked at in ranges of ids that hold a bounded number of
-// candidates, so that a transaction is short however many rows there are, and each row is looked at once.
+// Finds the subscriptions that match an expression of users and tags. It searches ranges of ids with a limited number
+// of candidates, so that a transaction is short however many rows there are. Each row is read once.
 //
-// Candidates come from an index: of the user; of the tag among `all` that is rarest in the range; of the tags of `any`. Where
-// there is only `none`, all subscriptions are candidates.
+// Candidates come from an index: of the user; of the tag in `all` that is rarest in the range; or of the tags in
+// `any`. If there is only `none`, all subscriptions are candidates.
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { SqliteDatabase, Statement } from './database.ts';
 
-/** A range of ids behind `afterId`. */
+/** A range of ids after `afterId`. */
 export interface MatchingRange {
   /** The last id of the range; absent if there are no more candidates. */
   readonly throughId: number | undefined;
@@ -15,7 +15,7 @@ export interface MatchingRange {
 }
 
 export interface AudienceFilter {
-  /** @param rows about how many candidates the range has */
+  /** @param rows approximate number of candidates in the range */
   rangeAfter(expression: AudienceExpression, afterId: number, rows: number): MatchingRange;
   /** Returns those of the ids that match the expression. */
   among(ids: readonly number[], expression: AudienceExpression): readonly number[];
@@ -23,7 +23,7 @@ export interface AudienceFilter {
 
 const maxId = Number.MAX_SAFE_INTEGER;
 
-/** Where the candidates of a range come from. */
+/** The source of a range's candidates. */
 interface Candidates {
   readonly ids: Statement<RangeValues, { id: number }>;
   /** Where the next range begins. */
@@ -32,7 +32,7 @@ interface Candidates {
   readonly values: RangeValues;
 }
 
-/** Ids with `:afterId < id <= :throughId`. */
+/** Selects ids with `:afterId < id <= :throughId`. */
 const sources = {
   user: 'select id from subscriptions where user_name = :user and id > :afterId and id <= :throughId',
   tags: `
@@ -97,7 +97,7 @@ const tagValues = ({ all = [], any = [], none = [] }: NonNullable<AudienceExpres
   noneCount: none.length,
 });
 
-// A list of tags is one parameter: the statements are the same for all expressions.
+// A list of tags is one parameter, so the statements are the same for all expressions.
 const hasOneOf = (list: string): string => `exists (
   select 1 from subscription_tags t
   where t.subscription_id = c.id and t.tag in (select value from json_each(:${list})))`;
@@ -113,7 +113,7 @@ const matching = (source: string): string => `
 function prepareStatements(database: SqliteDatabase) {
   const ofSource = (source: string) =>
     database.prepare<RangeValues, { id: number }>(`select c.id ${matching(source)} order by c.id`);
-  // the id of the row `:rows` rows further on
+  // the id of the row that is `:rows` rows further on
   const endOfTag = `(
     select subscription_id from subscription_tags
     where tag = w.value and subscription_id > :afterId

@@ -1,5 +1,5 @@
-// A backup is one file: a copy of the database with a table more, for the files that lay beside it. Without such files it
-// is a database as it would be in a data directory.
+// A backup is one file: a copy of the database, with an additional table for the files that were next to it. Without
+// such files, it is the same as a database in a data directory.
 import { DatabaseSync, backup } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { assertWhole, readWriteUrl, immutableUrl, withDatabase } from './inspect-database.ts';
@@ -11,11 +11,11 @@ export interface BackupFile {
   readonly content: Uint8Array;
 }
 
-/** Copies all pages in one step. Between two steps another process might write, and the copy would begin again. */
+/** Copies all pages in one step. Between two steps another process could write, and the copy would begin again. */
 const allPages = 2 ** 31 - 1;
 
 /**
- * Copies a database as it is at one moment, whoever reads and writes it meanwhile: nobody waits for it.
+ * Copies a database as it is at one moment. Nobody who reads or writes it has to wait.
  *
  * @param to an empty file
  * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED
@@ -23,7 +23,7 @@ const allPages = 2 ** 31 - 1;
 export async function copyDatabase(from: string, to: string): Promise<void> {
   try {
     await copy(from, to, 'normal').catch((error: unknown) => {
-      // the memory that processes share is a file; if there is no room for it, one process alone can read
+      // the memory that processes share is a file; if the disk has no space for it, a single process can still read
       if (isShmFull(error)) return copy(from, to, 'exclusive');
       throw error;
     });
@@ -33,7 +33,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 }
 
 async function copy(from: string, to: string, lockingMode: 'normal' | 'exclusive'): Promise<void> {
-  // a connection that only reads would leave SQLite's side files behind
+  // a read-only connection would leave SQLite's side files behind
   const database = new DatabaseSync(readWriteUrl(from));
   try {
     database.exec(`pragma locking_mode = ${lockingMode}`);
@@ -44,7 +44,11 @@ async function copy(from: string, to: string, lockingMode: 'normal' | 'exclusive
   }
 }
 
-/** Makes a copy of a database a backup: whole in one file, checked, with other files in it. @throws {DeskbellError} */
+/**
+ * Turns a copy of a database into a backup: complete in one file, checked, and with the other files in it.
+ *
+ * @throws {DeskbellError}
+ */
 export function completeBackup(path: string, files: readonly BackupFile[]): void {
   withDatabase(readWriteUrl(path), path, (database) => {
     database.exec('pragma journal_mode = delete');
@@ -61,7 +65,7 @@ export function completeBackup(path: string, files: readonly BackupFile[]): void
 }
 
 /**
- * Checks that a file is a database of ours that this version can use, and that it is not damaged.
+ * Checks that a file is an undamaged Deskbell database that this version can use.
  *
  * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE
  */
@@ -81,7 +85,11 @@ export function checkBackup(path: string): void {
   }
 }
 
-/** Takes the other files out of a copy of a backup, leaves no trace of them, and makes it small. @throws {DeskbellError} */
+/**
+ * Extracts the other files from a copy of a backup, removes every trace of them, and compacts it.
+ *
+ * @throws {DeskbellError}
+ */
 export function takeBackupFiles(path: string): readonly BackupFile[] {
   return withDatabase(readWriteUrl(path), path, (database) => {
     const files = takeFiles(database);
@@ -94,7 +102,7 @@ function takeFiles(database: DatabaseSync): readonly BackupFile[] {
   const isThere = database.prepare("select 1 from sqlite_schema where name = 'backup_files'").get();
   if (isThere === undefined) return [];
   const rows = database.prepare('select name, content from backup_files order by name').all();
-  // pages that are given back would keep what was on them
+  // freed pages would keep their content
   database.exec('pragma secure_delete = on; drop table backup_files');
   return rows.map(({ name, content }) => ({ name: String(name), content: content as Uint8Array }));
 }

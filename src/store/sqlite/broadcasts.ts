@@ -10,10 +10,10 @@ import { createAudienceFilter } from './audience-filter.ts';
 import type { NoValues, SqliteDatabase } from './database.ts';
 import { runPortable } from './portable-database.ts';
 
-/** Candidates to look at for each row of a slice. Looking at 10,000 takes some tens of milliseconds. */
+/** Number of candidates to read for each row of a slice. Reading 10,000 takes some tens of milliseconds. */
 const candidatesOfRow = 5;
 const maxCandidates = 10_000;
-/** The most looks of one transaction, which makes few slices if few candidates are members. */
+/** Maximum number of ranges per transaction. If few candidates are members, it makes few slices. */
 const maxLooks = 10;
 
 export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWriter {

@@ -15,10 +15,10 @@ const SQLITE_FULL = 13;
 const SQLITE_CANTOPEN = 14;
 const SQLITE_CONSTRAINT = 19;
 const SQLITE_NOTADB = 26;
-/** Extended: the index of the log, in memory that processes share, could not grow. */
+/** Extended code: the index of the log, which is in shared memory, could not grow. */
 const SQLITE_IOERR_SHMSIZE = 4874;
 
-/** In Deno, `exec` fails with the text alone (sqlite3_errstr). */
+/** In Deno, `exec` fails with only the text (sqlite3_errstr). */
 const codesOfTexts: ReadonlyMap<string, number> = new Map([
   ['database is locked', SQLITE_BUSY],
   ['attempt to write a readonly database', SQLITE_READONLY],
@@ -40,15 +40,15 @@ function primaryCode(error: unknown): number | undefined {
   return code === undefined ? undefined : code & primaryCodeMask;
 }
 
-/** True if another process holds the write lock: the same statement may succeed in a moment. */
+/** True if another process holds the write lock. The same statement may succeed in a moment. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE_BUSY;
 }
 
-/** True if the disk has no room for the index of the log, which a database in use needs even to be read. */
+/** True if the disk has no space for the index of the log, which is needed even to read a database that is in use. */
 export const isShmFull = (error: unknown): boolean => extendedCode(error) === SQLITE_IOERR_SHMSIZE;
 
-/** The fault as Deskbell names it, with SQLite's own as its cause; what SQLite did not raise is passed through. */
+/** Converts an error of SQLite to Deskbell's, with the original as its cause. Returns other errors unchanged. */
 export function toStoreError(error: unknown, path: string): unknown {
   const cause = error;
   const unavailable = (detail: string) =>
@@ -82,7 +82,7 @@ export function toStoreError(error: unknown, path: string): unknown {
   }
 }
 
-/** Why a database cannot be opened or written, which SQLite does not tell apart. */
+/** Finds out why a database cannot be opened or written. SQLite's error does not say. */
 export function hindranceOf(path: string): string {
   const folder = dirname(path);
   if (!existsSync(folder)) return 'its folder is missing';
@@ -90,7 +90,7 @@ export function hindranceOf(path: string): string {
   return 'check the owner and rights of the file and its folder, and of the -wal and -shm beside it';
 }
 
-/** SQLite names tables, columns and types, never values. */
+/** SQLite's messages name tables, columns and types, but never values. */
 function messageOf(error: unknown): string {
   return Error.isError(error) ? error.message : String(error);
 }

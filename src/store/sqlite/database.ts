@@ -1,28 +1,29 @@
-// One open SQLite file. Reads run at once; writes of one turn of the event loop share a transaction, and so one sync of the disk.
+// One open SQLite file. Reads run at once. Writes of one turn of the event loop share a transaction, and so one sync
+// to disk.
 import { statfsSync, type Stats, statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hindranceOf, isBusy, toStoreError } from './database-errors.ts';
 import { changeNothing, openDatabaseFile } from './open-database-file.ts';
 
-// SQL with a name for each value (`:nowMs`), prepared when it is first run, and run often. All of it is synchronous, so that a
-// transaction is a plain function which nothing can interleave with.
+// Prepared statements with a name for each value (`:nowMs`), for statements that run often. Everything is
+// synchronous, so a transaction is a plain function that nothing can interrupt.
 type Values = Readonly<Record<string, SQLInputValue>>;
 export type NoValues = Readonly<Record<string, never>>;
 
 export interface Statement<Given extends Values, Row> {
   all(values: Given): readonly Row[];
   first(values: Given): Row | undefined;
-  /** @returns the number of rows changed */
+  /** @returns the number of changed rows */
   run(values: Given): number;
 }
 
 interface StatementOptions {
-  /** A row is a tuple of its columns, which takes half the time where there are many. */
+  /** Returns each row as an array of columns, which takes half the time if there are many. */
   readonly arrays?: boolean;
 }
 
-/** A statement that is prepared when it first runs: a store has 200 of them, and most processes run a few. */
+/** Prepares a statement when it first runs: a store has 200 statements, and most processes run only a few. */
 export function prepareStatement<Given extends Values, Row = never>(
   database: DatabaseSync,
   sql: string,
@@ -43,7 +44,7 @@ function prepareNow<Given extends Values, Row>(
   { arrays = false }: StatementOptions,
 ): Statement<Given, Row> {
   const names: string[] = [];
-  // node:sqlite looks names up at every call, which doubles the time of a short statement; places cost nothing
+  // node:sqlite looks up names at every call, which doubles the time of a short statement; positions are free
   const placed = sql.replaceAll(/:(\w+)/g, (_, name: string) => {
     names.push(name);
     return '?';
@@ -71,26 +72,26 @@ function prepareNow<Given extends Values, Row>(
 }
 
 export interface SqliteDatabaseOptions {
-  /** The database file; created if it does not exist. Its folder must exist. */
+  /** The database file. It is created if it does not exist; its folder must exist. */
   readonly path: string;
-  /** The database's clock, milliseconds since 1970: all that use the file must agree on it. */
+  /** Returns milliseconds since 1970. All processes that use the file must have the same clock. */
   readonly now?: (() => number) | undefined;
-  /** How long a write waits for other processes that write. Default: 10 000. */
+  /** How long a write waits for writes of other processes. Default: 10 000. */
   readonly lockTimeoutMs?: number | undefined;
 }
 
 interface Job {
   run(): void;
-  /** Called after the commit, or after the work has failed alone. */
+  /** Called after the commit, or after this work alone has failed. */
   settle(): void;
   fail(error: unknown): void;
 }
 
 const defaultLockTimeoutMs = 10_000;
-// below this a commit is likely to fail soon
+// with less free space, a commit is likely to fail soon
 const minFreeBytes = 1024 * 1024;
 
-/** Idle → (first write) scheduled → (turn ends) committing → idle; while another process writes: waiting, then again. */
+/** Idle → (first write) scheduled → (turn ends) committing → idle. While another process writes: waiting, then again. */
 export class SqliteDatabase {
   readonly #database: DatabaseSync;
   readonly #path: string;
@@ -121,10 +122,10 @@ export class SqliteDatabase {
   }
 
   /**
-   * The statement of this text; the same text gives the same statement. `Given` are its values by name, `Row` is what
-   * it reads.
+   * Returns the statement with this text; the same text gives the same statement. `Given` are its values by name,
+   * `Row` is what it reads.
    *
-   * @param sql has a colon in front of names only, not in text of its own
+   * @param sql must have colons only in front of names, not in literal text
    */
   prepare<Given extends Readonly<Record<string, SQLInputValue>>, Row = never>(
     sql: string,
@@ -138,7 +139,11 @@ export class SqliteDatabase {
     return statement;
   }
 
-  /** Runs a query now, outside of any transaction. @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_CLOSED */
+  /**
+   * Runs a query now, outside of any transaction.
+   *
+   * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_CLOSED
+   */
   async read<Result>(query: () => Result): Promise<Result> {
     if (!this.#database.isOpen) throw closedError();
     try {
@@ -151,9 +156,10 @@ export class SqliteDatabase {
   /**
    * Runs `work` inside the next transaction.
    *
-   * @param work synchronous; it may throw, which undoes what it did and leaves the rest of the transaction alone
+   * @param work synchronous. If it throws, its changes are undone, and the rest of the transaction is not affected.
    * @returns what `work` returned, once that is durable
-   * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_FIELD_VALUE, ERR_CLOSED, or what `work` threw
+   * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_FIELD_VALUE, ERR_CLOSED, or the error of
+   *   `work`
    */
   write<Result>(work: () => Result): Promise<Result> {
     if (this.#isClosed) return Promise.reject(closedError());
@@ -173,15 +179,15 @@ export class SqliteDatabase {
     });
   }
 
-  /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE if rows cannot be written now, or would be written in vain */
+  /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE if rows cannot be written now, or would be lost */
   async check(): Promise<void> {
     await this.write(() => this.#database.exec(changeNothing));
     this.#assertDiskSpace();
   }
 
   /**
-   * The same for work that deletes what must not be found in the file any more: it is overwritten there. The log is emptied
-   * afterwards, unless another process reads or writes at that moment.
+   * Like `write`, for work that deletes data which must not remain in the file: it is overwritten there. The log is
+   * emptied afterwards, unless another process is reading or writing at that moment.
    */
   async erase<Result>(work: () => Result): Promise<Result> {
     const result = await this.write(() => {
@@ -197,7 +203,7 @@ export class SqliteDatabase {
     return result;
   }
 
-  /** Waits for the writes that have been asked for, then takes no more. */
+  /** Waits for the writes in progress, then accepts no more. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -247,7 +253,7 @@ export class SqliteDatabase {
     try {
       job.run();
     } catch (error) {
-      // a full disk or a failing one undoes the whole transaction: nobody's work is durable then
+      // a full or failing disk undoes the whole transaction, so nobody's work is durable
       if (!this.#database.isTransaction) throw error;
       this.#database.exec('rollback to job');
       job.fail(error);
@@ -273,7 +279,7 @@ export class SqliteDatabase {
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
-  /** A database that was deleted or replaced under us would go on taking rows that nobody will ever see. */
+  /** Throws if the file was deleted or replaced. The open database would still accept rows, but nobody would ever see them. */
   #assertSameFile(): void {
     const present = this.#findFile();
     if (present?.ino === this.#inode) return;

@@ -1,4 +1,5 @@
-// Marks in SQLite on subscriptions that their push service called gone, and the answers beside them: see ../deletion-guard.ts.
+// Marks on subscriptions that their push service calls gone, and the other answers, in SQLite: see
+// ../deletion-guard.ts.
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { Recipient } from '../broadcasts.ts';
@@ -7,7 +8,7 @@ import type { SqliteDatabase } from './database.ts';
 
 const { windowAnswers, judgedPages } = deletionGuardPolicy;
 
-/** What one push service answered. */
+/** The answers of one push service. */
 export interface NotedAnswers extends AnswerCounts {
   readonly origin: string;
   /** The answers to a page of a broadcast; absent for single messages. */
@@ -17,7 +18,10 @@ export interface NotedAnswers extends AnswerCounts {
   readonly acceptedBy: readonly (Pick<Recipient, 'endpoint'> & Partial<Pick<Recipient, 'subscriptionId'>>)[];
 }
 
-/** @returns notes answers, inside a transaction, and says whether the marks of the origin are to be judged now */
+/**
+ * @returns a function that records answers inside a transaction, and returns whether the origin's marks must be
+ *   judged now
+ */
 export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswers) => boolean {
   const statements = prepareStatements(database);
 
@@ -27,7 +31,7 @@ export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswer
     { subscriptionId, updatedAtMs, endpoint, p256dh, auth }: NotedAnswers['gone'][number],
   ): void => {
     const marked = { origin, window, nowMs: database.now() };
-    // unless it was renewed since it was read
+    // unless the subscription was renewed since it was read
     if (subscriptionId !== undefined && updatedAtMs !== undefined)
       statements.mark.run({ ...marked, id: subscriptionId, updatedAtMs });
     else statements.markByKeys.run({ ...marked, endpoint: normalizeEndpoint(endpoint), p256dh, auth });
@@ -92,7 +96,7 @@ function prepareStatements(database: SqliteDatabase) {
     countUnjudged: database.prepare<{ origin: string }, { pages: number }>(
       'select count(*) as pages from answer_windows where origin = :origin and number is null',
     ),
-    // the latest are enough: an answer of long ago says nothing of a later mark
+    // the latest are enough: an old answer says nothing about a later mark
     count: database.prepare<{ origin: string; answers: number; accepted: number }>(`
       insert into uncounted_answers as u (origin, answers, accepted) values (:origin, :answers, :accepted)
       on conflict (origin, shard) do update set

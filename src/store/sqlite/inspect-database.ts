@@ -1,4 +1,4 @@
-// Looks into a database file that is there, without bringing it to the newest schema.
+// Inspects an existing database file without migrating it.
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -16,13 +16,13 @@ import {
 import { schemaVersion } from './migrations.ts';
 import { isBusy, toStoreError } from './database-errors.ts';
 
-/** Is not created if there is none. */
+/** Does not create the file. */
 export const readWriteUrl = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=rw`);
 
-/** Nothing is written to it, or beside it. */
+/** Writes neither to the file nor next to it. */
 export const immutableUrl = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=ro&immutable=1`);
 
-/** @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_UNAVAILABLE, and what `work` throws */
+/** @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_UNAVAILABLE, and the errors of `work` */
 export function withDatabase<Result>(
   url: URL,
   path: string,
@@ -49,7 +49,7 @@ export function assertWhole(database: DatabaseSync, path: string): void {
 }
 
 /**
- * Checks a database that may be in use, all of its pages included, and that it may be written to.
+ * Checks all pages of a database, which may be in use, and whether it is writable.
  *
  * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_DATA_EXPOSED
  */

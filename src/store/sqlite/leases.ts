@@ -1,4 +1,4 @@
-// Work in SQLite: who has leased which slice and which retries, and until when.
+// Leases in SQLite: which worker has which slice and retries, and until when.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';
@@ -78,7 +78,7 @@ export function createSqliteLeases(
   const decide = ({ refusals, refused_by: by, refused_since_ms: sinceMs }: DueRow): IfRefused =>
     by === null || sinceMs === null ? 'suspend' : pushServices.decide({ by, refusals, sinceMs });
 
-  /** @param ifRefused of probes */
+  /** @param ifRefused set for probes */
   const take = (
     broadcastId: number,
     dues: readonly DueRow[],
@@ -203,7 +203,7 @@ export function createSqliteLeases(
       if (dueAtMs === undefined && broadcastId !== anyBroadcast) return 'over';
       const delayMs = (dueAtMs ?? Number.POSITIVE_INFINITY) - database.now();
       if (delayMs <= 0) return 'ready';
-      // SQLite does not notify of another process's writes, so they are polled for
+      // SQLite has no notices of other processes' writes, so poll
       const lookAgainMs = broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
       await sleep(Math.min(delayMs, lookAgainMs), undefined, { signal }).catch(() => {});
       return delayMs <= lookAgainMs && !signal.aborted ? 'ready' : 'idle';
@@ -223,7 +223,7 @@ interface DueRow extends ReaderColumns {
   readonly refused_since_ms: number | null;
 }
 
-/** A broadcast that may have free slices, from this number on. */
+/** A broadcast that may have free slices, starting with this number. */
 interface WorkRow {
   readonly broadcast_id: number;
   readonly from_slice: number;
@@ -232,7 +232,7 @@ interface WorkRow {
 type HeldSlice = { broadcastId: number; slice: number | null; fenceToken: string };
 
 const isHeldSlice = 'broadcast_id = :broadcastId and number = :slice and token = :fenceToken';
-// by the index of tokens: for an update, SQLite would look at all retries of the broadcast
+// uses the index of tokens: otherwise SQLite would read all retries of the broadcast for an update
 const areHeldRetries = `broadcast_id = :broadcastId and position in (
   select position from retries where broadcast_id = :broadcastId and token = :fenceToken)`;
 
@@ -246,7 +246,7 @@ interface DueWork {
   readonly retries_at_ms: number;
 }
 
-// a type, since an interface has no index signature
+// a type, because an interface has no index signature
 type DueCandidate = { readonly broadcastId: number; readonly dueAtMs: number };
 
 const selectDueWork = `
@@ -261,7 +261,7 @@ function prepareStatements(database: SqliteDatabase) {
     from retries where broadcast_id = :broadcastId`;
 
   return {
-    // begun, given back, or left by a worker that has died
+    // started, given back, or left by a worker that has died
     dueWork: database.prepare<{ isHigh: number; nowMs: number }, WorkRow>(`
         select broadcast_id, 0 as from_slice from work
         where is_high = :isHigh and slices_at_ms <= :nowMs
@@ -293,7 +293,7 @@ function prepareStatements(database: SqliteDatabase) {
           slices_at_ms = (select min(lease_until_ms) from slices where broadcast_id = :broadcastId)
         where broadcast_id = :broadcastId
       `),
-    // one with a lower number was given back, perhaps others were too
+    // a slice with a lower number was given back; perhaps others were too
     noteLeased: database.prepare<{ broadcastId: number; number: number; fromSlice: number }>(`
         update work set
           next_slice = :number + 1,
@@ -325,7 +325,7 @@ function prepareStatements(database: SqliteDatabase) {
         update slices set token = :fenceToken, lease_until_ms = :untilMs
         where broadcast_id = :broadcastId and number = :number
       `),
-    /** The next one after a candidate. */
+    /** Finds the next broadcast after a candidate. */
     findDue: database.prepare<DueCandidate & { untilMs: number }, DueWork>(`
         ${selectDueWork} order by retries_at_ms, broadcast_id limit 1
       `),

@@ -1,5 +1,5 @@
-// Stores the results of a page of rows in one transaction: the cursor of the slice, counts, retries, marks on subscriptions that
-// are gone, attempts, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
+// Stores the results of a page of rows in one transaction: the slice's cursor, counts, retries, marks on gone
+// subscriptions, attempts, alarms. A row is counted here and nowhere else, and only by the worker that has leased it.
 import { type AttemptSet, createAttemptGatherer, type StoredAnswer } from '../attempt-sets.ts';
 import {
   type Alarm,
@@ -33,7 +33,7 @@ import { runWork } from './portable-database.ts';
 import { createPushServices, type PushServices, wakeRetries } from './push-services.ts';
 import { createFrequencyCaps, createPageReader, type FrequencyCaps } from './read-page.ts';
 
-/** @returns a function to be called inside a transaction */
+/** @returns a function to call inside a transaction */
 function createAttemptWriter(
   database: SqliteDatabase,
 ): (broadcastId: number, rows: readonly RowResult[], nowMs: number) => void {
@@ -73,15 +73,15 @@ function createAttemptWriter(
   };
 }
 
-/** Replaces undefined by null, which SQLite's parameters need. */
+/** Replaces undefined with null, which SQLite's parameters need. */
 type Nullable<Row> = {
   [Name in keyof Row]-?: undefined extends Row[Name] ? Exclude<Row[Name], undefined> | null : Row[Name];
 };
 
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
-  /** Answers of the push service itself, including answers that mean "later". */
+  /** Number of answers by the push service itself, including those that mean "later". */
   answers: number;
-  /** Rows that were counted as `dormant` before and have another outcome now. */
+  /** Number of rows that were counted as `dormant` before and have another outcome now. */
   woken: number;
   readonly goneRows: Recipient[];
   readonly acceptedBy: Recipient[];
@@ -106,7 +106,7 @@ type RetryValues = {
   refusedSinceMs: number | null;
 };
 
-/** @returns a function to be called inside a transaction */
+/** @returns a function to call inside a transaction */
 function createPageCommit(
   database: SqliteDatabase,
   portable: PortableDatabase,
@@ -118,7 +118,7 @@ function createPageCommit(
   const noteAnswers = createAnswerNotes(database);
   const outcomes = createOutcomeCounts(database);
 
-  /** @returns false if the slice is another worker's, or its cursor is not where the page begins */
+  /** @returns false if another worker has the slice, or its cursor is not where the page begins */
   const moveCursor = (
     { broadcastId, fenceToken, leaseMs }: PageCommit,
     { number, fromCursor, cursor }: PageOfSlice,
@@ -178,7 +178,7 @@ function createPageCommit(
       dueAtMs: isSuspended ? expiresAtMs : nowMs + delayMs,
       pushServiceId: isSuspended ? pushService.id : null,
       drawOrder: isSuspended ? drawOrderOf(row, pushService.id) : null,
-      // how often it was refused during a hold says nothing of the row
+      // the number of refusals during a suspension says nothing about the row
       refusals: isSuspended ? Math.min(refusals, 1) : refusals,
       refusedBy: row.result === 'refused' ? (pushService?.id ?? null) : null,
       refusedSinceMs: row.result === 'refused' ? nowMs : null,
@@ -189,7 +189,7 @@ function createPageCommit(
       isOutside: Number(isOutside === true),
       newToken: row.result === 'detached' ? fenceToken : null,
     };
-    // what is cancelled is not tried again; an answer that is still to come is waited for
+    // a cancelled row is not retried, but an answer that is still to come is awaited
     if (isFresh && isCancelled && row.result !== 'detached') return;
     const { language = null, timeZone = null } = reader ?? {};
     if (isFresh) statements.addRetry.run({ ...values, language, timeZone });
@@ -199,14 +199,14 @@ function createPageCommit(
     }
   };
 
-  /** Rows that the push service accepted before get negative numbers: they are drawn first. */
+  /** Rows that the push service accepted before get negative numbers, so that they become probes first. */
   const drawOrderOf = ({ recipient, suspension }: RowResult, pushServiceId: number): number => {
     const { drawOrder = 0 } = suspension ?? {};
     const wasAccepted = pushServices.wasAccepted(pushServiceId, recipient.subscriptionId);
     return wasAccepted ? drawOrder - drawOrderEnd : drawOrder;
   };
 
-  /** @param rows all that were read of the page */
+  /** @param rows all rows of the page that were read */
   const countMissing = (
     { removals_after: removalsAfter, rows_in: rowsIn }: BroadcastHead,
     { fromCursor, cursor, missing }: PageOfSlice,
@@ -221,7 +221,7 @@ function createPageCommit(
     return removals.filter(({ id }) => !read.has(id)).length;
   };
 
-  /** @param judged push services with as many marks as are judged together */
+  /** @param judged push services with enough marks to judge them together */
   function* endPage(
     broadcastId: number,
     isCancelled: boolean,
@@ -305,7 +305,7 @@ function addTo(counts: OriginTally, row: RowResult): void {
 function addAlarm(alarms: Map<string, RaisedAlarm>, alarm: RaisedAlarm): void {
   const key = `${alarm.origin} ${alarm.reason}`;
   const known = alarms.get(key);
-  // a push service's own words may have what no text in the store has
+  // a push service's explanation may contain NUL, which the store cannot have
   const added = { ...alarm, detail: alarm.detail.replaceAll('\0', '\ufffd') };
   alarms.set(key, known === undefined ? added : { ...known, rows: known.rows + alarm.rows });
 }
@@ -392,7 +392,7 @@ function prepareStatements(database: SqliteDatabase) {
   };
 }
 
-// The ledger in SQLite: reads the rows of slices, and commits what came of them.
+// The ledger in SQLite: reads rows of slices, and commits their results.
 
 export function createSqliteLedger(database: SqliteDatabase, portable: PortableDatabase): Ledger {
   const recipients = createPageReader(database);

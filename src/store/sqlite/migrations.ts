@@ -1,12 +1,15 @@
-// The tables of the SQLite store. In the package the text of `schema.sql` is part of the code.
+// The tables of the SQLite store. In the package, the text of `schema.sql` is part of the code.
 import { readFileSync } from 'node:fs';
 import { newestVersion } from '../database-content.ts';
 import { tablesOfSqlite } from '../tables.ts';
 
-/** Makes all tables, of the first version. */
+/** Creates all tables in their first version. */
 export const schema = tablesOfSqlite() + readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');
 
-/** Changes since then, each in one transaction. Once released, neither an entry nor the schema is edited: a change is a new entry. */
+/**
+ * Changes since the first version, each in one transaction. Once released, neither an entry nor the schema may be
+ * edited: add an entry.
+ */
 export const migrations: readonly string[] = [];
 
 /** SQLite's `user_version`. */

@@ -1,7 +1,7 @@
-// All functions of the database. They stand in the .sql files of this folder, in a schema that is called `deskbell_functions`
-// there, with the numbers and words of the code as `:name`; parameters that could be taken for columns begin with `p_`.
-// Each version of the functions gets a schema of its own, named by what they are, so that processes of another version go on
-// with theirs, and a function that changes reaches a database that exists.
+// All functions of the database. They are in the .sql files of this folder, in the schema `deskbell_functions`.
+// Numbers and words of the code appear there as `:name`; parameters that could be taken for columns begin with `p_`.
+// Each version of the functions gets its own schema, named by the hash of their text. So processes of another version
+// can continue with theirs, and a changed function also reaches an existing database.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { clientPlaces } from '../../client-requests.ts';
@@ -18,15 +18,15 @@ import { maxRowsOfKey } from '../../subscriptions.ts';
 import { partitions, schemaVersion, workChannel } from '../migrations.ts';
 
 export interface DatabaseFunctions {
-  /** Where they are: `deskbell_functions_<version of the tables>_<hash of their text>`. */
+  /** The schema's name: `deskbell_functions_<version of the tables>_<hash of their text>`. */
   readonly schema: string;
-  /** Makes the schema and the functions. */
+  /** Creates the schema and the functions. */
   readonly sql: string;
 }
 
 type SqlValue = number | string | readonly number[] | { readonly sql: string };
 
-/** Each file uses only those before it. In the package their text is part of the code. */
+/** Each file uses only functions of earlier ones. In the package, their text is part of the code. */
 const files = [
   readFileSync(new URL('./subscriptions.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./push-services.sql', import.meta.url), 'utf8'),
@@ -43,7 +43,7 @@ const countResult = (name: string): string => `count(*) filter (where r.result =
 
 const countResults = ['sum(r.attempts)', ...settlements.map(countResult)].join(', ');
 
-/** The columns of a page of subscriptions `s`, whose positions are their ids. */
+/** The columns of a page of subscriptions `s`. Their positions are their ids. */
 const pageColumns = [
   "string_agg(s.id::text, ',' order by s.id)",
   'null',
@@ -53,7 +53,7 @@ const pageColumns = [
   "string_agg(s.updated_at_ms::text, ',' order by s.id)",
 ];
 
-// of these, what the databases know
+// the part of the policy that the database needs
 const { maxRefusals: _inCode, ...pushServicePolicy } = suspensionPolicy;
 const { windowAnswers, judgedPages } = deletionGuardPolicy;
 
@@ -75,9 +75,9 @@ const values: Readonly<Record<string, SqlValue>> = {
   workChannel,
   outcomeColumns: { sql: listColumns },
   addOutcomes: { sql: addColumns },
-  // of rows that came to a result `r.result`
+  // counts rows `r` by their result `r.result`
   countResults: { sql: countResults },
-  // the same, less those that were counted before
+  // the same, minus rows that were counted before
   countRows: {
     sql: countResults.replace(countResult('dormant'), `${countResult('dormant')} - ${countResult(woken)}`),
   },
@@ -91,12 +91,12 @@ const values: Readonly<Record<string, SqlValue>> = {
   broadcastWidthsUntilMs: broadcastWidths.map(({ untilMs }) => untilMs).filter(Number.isFinite),
 };
 
-/** Digits of the hash of their text: enough to tell versions apart. */
+/** This many digits of the hash are enough to tell versions apart. */
 const hashLength = 12;
 
 /**
- * @param version of the tables that they are for
- * @param text what makes them, in the schema `deskbell_functions`
+ * @param version of the tables that the functions are for
+ * @param text creates the functions in the schema `deskbell_functions`
  */
 export function describeFunctions(version = schemaVersion, text = functionsText()): DatabaseFunctions {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, hashLength);
@@ -104,13 +104,13 @@ export function describeFunctions(version = schemaVersion, text = functionsText(
   return { schema, sql: `create schema ${schema};\n${text.replaceAll('deskbell_functions.', `${schema}.`)}` };
 }
 
-/** Makes all functions, in the schema `deskbell_functions`. */
+/** Creates all functions in the schema `deskbell_functions`. */
 export const functionsText = (): string => insertValues(files.join('\n'), values);
 
-/** @throws {Error} if a name has no value, or a value is used nowhere */
+/** @throws {Error} if a name has no value, or a value is not used */
 export function insertValues(text: string, known: Readonly<Record<string, SqlValue>>): string {
   const unused = new Set(Object.keys(known));
-  // not the cast `::bigint`
+  // excludes the cast `::bigint`
   const inserted = text.replaceAll(/(?<![:\w]):([a-zA-Z]\w*)/g, (_, name: string) => {
     if (!Object.hasOwn(known, name))
       throw new Error(`The functions of the database name :${name}, which has no value.`);

@@ -1,7 +1,7 @@
 -- Audiences of broadcasts.
 
--- The highest id given out, the last removal, and the number of subscriptions, at a moment when no transaction adds or removes any.
--- Waits for those that are open; others wait until this statement has ended.
+-- Returns the highest id assigned, the last removal, and the number of subscriptions, at a moment when no transaction
+-- adds or removes any. Waits for open transactions; new ones wait until this statement has ended.
 create function deskbell_functions.freeze_subscriptions(out last_id bigint, out removals_after bigint, out rows bigint)
 language plpgsql as $$
 begin
@@ -11,7 +11,7 @@ begin
   select coalesce(sum(subscriptions), 0) into rows from deskbell.subscription_counts;
 end $$;
 
--- Adds subscriptions, stored or not, to a list. Those that are in it are skipped.
+-- Adds subscriptions, stored or not, to a list. Skips those that are already in it.
 create function deskbell_functions.add_members(
   audience bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[]
 ) returns boolean language plpgsql

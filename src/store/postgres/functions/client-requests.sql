@@ -1,7 +1,7 @@
 -- Counts the requests of clients.
 
--- Counts requests of clients, each named by a hash, from which its place follows. Where another client has the place, it
--- gives way: then both are counted by each process for itself.
+-- Counts requests of clients. Each client is named by a hash, which also determines its place. If another client has
+-- the place, it is replaced; each process then counts both by itself.
 create function deskbell_functions.count_requests(p_now_ms bigint, clients uuid[], windows_ms bigint[], numbers int[])
 returns table (client uuid, requests int, ends_in_ms bigint) language plpgsql as $$
 #variable_conflict use_column
@@ -15,7 +15,7 @@ begin
       select ('x' || left(client::text, 8))::bit(32)::bigint % :clientPlaces as place, client, window_ms, number
       from unnest(clients, windows_ms, numbers) as given (client, window_ms, number)
     ) g
-    -- in one order, so that processes do not wait for each other in a circle
+    -- in the same order everywhere, to prevent deadlocks
     order by g.place, g.number desc
     on conflict (place) do update set
       client = excluded.client,

@@ -6,8 +6,8 @@ create function deskbell_functions.add_removed(p_broadcast bigint, added bigint)
     on conflict (broadcast_id, shard) do update set rows = c.rows + excluded.rows
 $$;
 
--- How many subscriptions between two positions of a slice of all subscriptions were removed after its audience was frozen, and are
--- not among the rows that were read before.
+-- Counts the subscriptions between two positions of a slice of all subscriptions that were removed after the audience
+-- was frozen, and are not among the rows that were read before.
 create function deskbell_functions.count_removed(
   p_rows_in text, slice int, p_after bigint, p_from bigint, p_cursor bigint, positions bigint[]
 ) returns bigint language plpgsql
@@ -21,7 +21,7 @@ begin
       and not r.subscription_id = any (positions));
 end $$;
 
--- Rows to be tried again as they are stored; suspended where their push service is.
+-- Converts rows to retry to their stored form. They are suspended if their push service is.
 create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) returns table (
   "position" bigint, hash uuid, due_at_ms bigint, attempts int, deferrals int, expires_at_ms bigint,
   is_detached boolean, push_service_id int, draw_order bigint, refusals int, refused_by int, refused_since_ms bigint,
@@ -29,13 +29,13 @@ create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) re
 ) language sql stable as $$
   select r."position", r."hash", case when p.suspended_since_ms is null then now_ms + r."delayMs" else r."expiresAtMs" end,
          r."attempts", r."deferrals", r."expiresAtMs", r."isDetached", case when p.suspended_since_ms is not null then p.id end,
-         -- rows that the push service accepted before are drawn first
+         -- rows that the push service accepted before become probes first
          case when p.suspended_since_ms is not null then
            case when exists (select from deskbell.accepted_subscriptions a
                              where a.push_service_id = p.id and a.subscription_id = r."subscriptionId")
              then r."drawOrder" - :drawOrderEnd else r."drawOrder" end
          end,
-         -- how often it was refused during a suspension says nothing of the row
+         -- the number of refusals during a suspension says nothing about the row
          least(coalesce(r."refusals", 0), case when p.suspended_since_ms is not null then 1 end),
          case when r."isRefused" then p.id end, case when r."isRefused" then now_ms end,
          coalesce(r."doubts", 0), coalesce(r."isOutside", false), r."language", r."timeZone"
@@ -46,7 +46,7 @@ create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) re
   left join deskbell.push_services p on p.origin = r."origin" and p.vapid_public_key = r."heldKey"
 $$;
 
--- Stores rows of a slice to be tried again, or kept by the worker until their answers come.
+-- Stores rows of a slice that will be retried, or that the worker keeps until their answers come.
 create function deskbell_functions.add_retries(p_broadcast bigint, now_ms bigint, p_token text, retries jsonb)
 returns void language sql volatile as $$
   insert into deskbell.retries (broadcast_id, position, endpoint_hash, due_at_ms, attempts, deferrals, expires_at_ms,
@@ -58,7 +58,8 @@ returns void language sql volatile as $$
   from deskbell_functions.read_retries(now_ms, retries) p
 $$;
 
--- Stores rows that were leased as retries under the token, and are locked; whether one of them is settled, or waits outside.
+-- Stores rows that were leased as retries under the token and are locked. Returns whether one of them is settled or
+-- waits outside.
 create function deskbell_functions.store_retries(p_broadcast bigint, now_ms bigint, p_token text, positions bigint[], retries jsonb)
 returns boolean language plpgsql as $$
 begin
@@ -77,16 +78,15 @@ begin
   return found or jsonb_path_exists(retries, '$[*] ? (@.isOutside == true)');
 end $$;
 
--- Notes a commit by its id if its rows do not show that it was made.
+-- Records a commit by its id, if its rows do not show that it was made.
 create function deskbell_functions.note_commit(p_commit uuid, now_ms bigint) returns void language sql as $$
   insert into deskbell.commits (id, at_ms) values (p_commit, now_ms)
 $$;
 
--- Stores the results of rows, all of them or none. Calling it again with the same commit changes nothing. A row is counted here
--- and nowhere else. slice: null for rows of retries.
--- A page is taken where the slice is leased under the token and its cursor stands where the page begins: after a failover that
--- has lost the page before, it does not. Rows of retries are taken where all are leased under the token; where some are not,
--- "leased" names those that are.
+-- Stores the results of rows, all of them or none. Calling it again with the same commit changes nothing. A row is
+-- counted here and nowhere else. slice: null for rows of retries. A page is accepted if its slice is leased under the
+-- token and the cursor is where the page begins. After a failover that has lost the previous page, it is not. Rows of
+-- retries are accepted if all of them are leased under the token; otherwise "leased" names those that are.
 create function deskbell_functions.commit_page(
   p_now_ms bigint, p_broadcast bigint, p_token text, lease_ms bigint, p_commit uuid, slice int, p_from bigint, p_cursor bigint,
   p_missing bigint,
@@ -103,7 +103,7 @@ declare
   may_be_over boolean := false;
   raised jsonb := '[]';
   judged jsonb;
-  -- connections have numbers that follow each other, so that two of them seldom share a shard
+  -- connections have consecutive numbers, so two of them rarely share a shard
   own_shard int := pg_backend_pid() % 64;
   removed bigint;
 begin
@@ -123,7 +123,7 @@ begin
     leased := array(
       select r.position from deskbell.retries r
       where r.broadcast_id = p_broadcast and r.token = p_token and r.position = any (positions)
-      -- in one order, so that commits and renewals do not wait for each other in a circle
+      -- in the same order everywhere, so that commits and renewals cannot deadlock
       order by r.position for update);
     if exists (select from deskbell.commits where id = p_commit) then
       leased := null;
@@ -152,12 +152,12 @@ begin
     end if;
     removed := case
       when p_missing is not null then p_missing
-      -- of a list, each position was a member's
+      -- in a list, every position belonged to a member
       when head.rows_in = 'list' then p_cursor - p_from - cardinality(positions)
       else deskbell_functions.count_removed(
         head.rows_in, slice, head.removals_after, p_from, p_cursor, positions) end;
     if removed <> 0 then perform deskbell_functions.add_removed(p_broadcast, removed); end if;
-    -- what is cancelled is not tried again; an answer that is still to come is waited for
+    -- a cancelled row is not retried, but an answer that is still to come is awaited
     perform deskbell_functions.add_retries(p_broadcast, now_ms, p_token, case when head.state = 'cancelled'
       then jsonb_path_query_array(retries, '$[*] ? (@.isDetached == true)') else retries end)
       where jsonb_array_length(retries) > 0;
@@ -188,7 +188,7 @@ begin
         on conflict (broadcast_id, origin, reason) do update set rows = a.rows + excluded.rows
         returning origin, reason, detail, rows
     )
-    -- one that the broadcast had already has more rows
+    -- if the broadcast already had the alarm, it has more rows now
     select coalesce(jsonb_agg(jsonb_build_object('origin', s.origin, 'reason', s.reason, 'detail', s.detail,
         'firstAtMs', now_ms, 'rows', s.rows) order by s.origin, s.reason), '[]')
       into raised from stored s join page p using (origin, reason) where s.rows = p.rows;
@@ -199,8 +199,8 @@ begin
   if head.per_person is not null and 'accepted' = any (results) then
     perform deskbell_functions.accept_reaches(p_broadcast, accepted_ids, accepted_hashes, now_ms);
   end if;
-  -- last, as it may wait for a lease; those of a slice were noted as they were added. As they are stored: their push service may
-  -- have been suspended or opened by another commit since
+  -- this comes last, because it may wait for a lease; rows of a slice were recorded when they were added. Use the
+  -- stored state, because another commit may have suspended or opened their push service since
   if slice is null and jsonb_array_length(retries) > 0 then
     perform deskbell.wake_retries(p_broadcast,
       (select min(r.due_at_ms) from deskbell.retries r

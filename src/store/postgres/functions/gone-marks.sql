@@ -1,7 +1,8 @@
--- Marks on subscriptions that their push service called gone, and the answers beside them: see ../../deletion-guard.ts.
+-- Marks on subscriptions that their push service calls gone, and the other answers: see ../../deletion-guard.ts.
 
--- Notes what an origin answered, without waiting for other transactions; whether its marks are to be judged now.
--- of_page: JudgedAnswers in ../../deletion-guard.ts; null: to single messages. gone: [{origin, hash, id, updatedAtMs}], or with p256dh and auth instead of the last two.
+-- Records an origin's answers without waiting for other transactions. Returns whether its marks must be judged now.
+-- of_page: JudgedAnswers in ../../deletion-guard.ts, or null for single messages. gone: [{origin, hash, id,
+-- updatedAtMs}], or with p256dh and auth instead of the last two.
 create function deskbell_functions.note_answers(
   p_origin text, of_page jsonb, p_answers bigint, p_accepted bigint, p_gone bigint, gone jsonb,
   accepted_ids bigint[], accepted_hashes uuid[], now_ms bigint
@@ -23,14 +24,14 @@ begin
       returning id into own_window;
   end if;
   if other_answers > 0 then
-    -- of each shard the latest are enough: an answer of long ago says nothing of a later mark
+    -- the latest of each shard are enough: an old answer says nothing about a later mark
     insert into deskbell.uncounted_answers as u (origin, shard, answers, accepted)
       values (p_origin, pg_backend_pid() % 64, other_answers, other_accepted)
       on conflict (origin, shard) do update set
         answers = excluded.answers + case when u.answers < :windowAnswers then u.answers else 0 end,
         accepted = excluded.accepted + case when u.answers < :windowAnswers then u.accepted else 0 end;
   end if;
-  -- mostly nothing is gone, and this joins the subscriptions of all partitions
+  -- usually nothing is gone, and this statement joins the subscriptions of all partitions
   if p_gone > 0 then
     insert into deskbell.gone_marks as m (
         subscription_id, endpoint_hash, origin, answer_window, marked_at_ms, updated_at_ms)
@@ -39,12 +40,12 @@ begin
         "origin" text, "id" bigint, "hash" uuid, "updatedAtMs" bigint, "p256dh" text, "auth" text)
       join deskbell.subscriptions s on s.endpoint_hash = g."hash"
       where g."origin" = p_origin
-        -- unless it was renewed since it was read
+        -- unless the subscription was renewed since it was read
         and case when g."id" is null
               then s.p256dh = decode(g."p256dh", 'hex') and s.auth = decode(g."auth", 'hex')
               else s.id = g."id" and s.updated_at_ms = g."updatedAtMs" end
       order by s.id
-      -- marked again: the new answer decides, the first mark's time stays
+      -- marked again: the new answer counts, but the time of the first mark stays
       on conflict (subscription_id) do update set origin = excluded.origin, answer_window = excluded.answer_window,
         updated_at_ms = excluded.updated_at_ms, is_held = false;
   end if;
@@ -56,7 +57,7 @@ begin
     select count(*) from deskbell.answer_windows w where w.origin = p_origin and w.number is null));
 end $$;
 
--- The same for a page of a broadcast; the origins whose marks are to be judged now.
+-- Does the same for a page of a broadcast. Returns the origins whose marks must be judged now.
 create function deskbell_functions.note_page(
   now_ms bigint, origins text[], row_origins int[], results text[], answered boolean[], gone jsonb, answers_of jsonb,
   accepted_ids bigint[], accepted_hashes uuid[]
@@ -71,15 +72,16 @@ begin
              count(*) filter (where r.result = 'gone') as gone
       from unnest(row_origins, results, answered) as r (origin, result, answered)
       group by 1 having bool_or(r.answered or r.result = 'gone')
-      -- in one order, so that commits do not wait for each other in a circle
+      -- in the same order everywhere, so that commits cannot deadlock
       order by 1
     ) o
     where deskbell_functions.note_answers(
       o.origin, answers_of -> o.origin, o.answers, o.accepted, o.gone, note_page.gone, accepted_ids, accepted_hashes, now_ms));
 end $$;
 
--- Stores what push services answered to single messages: {pushServices, judged}, their states and the origins whose marks are to
--- be judged now. Calling it again with the same commit changes nothing. origins: see "toAnswered" in ../ledger.ts.
+-- Stores answers of push services to single messages. Returns {pushServices, judged}: their states, and the origins
+-- whose marks must be judged now. Calling it again with the same commit changes nothing. origins: see "toAnswered" in
+-- ../ledger.ts.
 create function deskbell_functions.record_single_answers(p_now_ms bigint, p_commit uuid, origins jsonb, answers jsonb)
 returns jsonb language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -93,7 +95,7 @@ begin
   insert into deskbell.commits (id, at_ms) values (p_commit, now_ms) on conflict do nothing;
   if found then
     perform deskbell_functions.update_push_services(answers, now_ms);
-    -- in one order, so that commits do not wait for each other in a circle
+    -- in the same order everywhere, so that commits cannot deadlock
     perform deskbell_functions.count_outcomes(null, now_ms, o."name", own_shard, o."counts", now_ms)
       from (select * from jsonb_to_recordset(origins) as r ("name" text, "counts" bigint[]) order by "name") o;
     for told in

@@ -1,19 +1,20 @@
 -- Leases slices and retries to workers.
 
--- Notes in the table of work which slice was leased, the first free one from a number on; null: none was free.
+-- Records in the table of work which slice was leased: the first free one from a given number, or null if none was
+-- free.
 create function deskbell_functions.note_leased(p_broadcast bigint, from_slice int, leased int)
 returns void language plpgsql as $$
 declare
   known deskbell.work;
 begin
-  -- in steps: while an old snapshot is held, each update leaves a version of the row to step over
+  -- only every few slices: while an old snapshot is held, each update leaves a version of the row to skip
   if leased > :exactSlices and from_slice > 0 and leased % :sliceStep > 0 then return; end if;
-  -- if somebody else is changing the row, the next lease notes it
+  -- if somebody else is changing the row, the next lease records it
   select * into known from deskbell.work where broadcast_id = p_broadcast for no key update skip locked;
   if not found or leased < known.next_slice then return; end if;
   update deskbell.work set
     next_slice = leased + 1,
-    -- if no slice is left, whoever looks for retries finds that the broadcast is over
+    -- if no slice is left, a worker that looks for retries finds that the broadcast is over
     retries_at_ms = case when leased is null then coalesce(retries_at_ms, 0) else retries_at_ms end,
     slices_at_ms = case when leased is not null and from_slice > 0 then slices_at_ms else (
       select min(s.lease_until_ms) from deskbell.slices s
@@ -21,8 +22,9 @@ begin
   where broadcast_id = p_broadcast;
 end $$;
 
--- Leases the next free slice: the lowest number of all broadcasts, so that a small broadcast does not wait for a large one that
--- began earlier. p_broadcast: 0 for any; high_first: whether high priority comes before or after the others.
+-- Leases the next free slice: the one with the lowest number in all broadcasts, so that a small broadcast need not
+-- wait for an earlier large one. p_broadcast: 0 for any; high_first: whether high priority comes before or after the
+-- others.
 create function deskbell_functions.lease_slice(
   p_now_ms bigint, lease_ms bigint, p_token text, p_broadcast bigint, high_first boolean
 ) returns table (
@@ -41,7 +43,7 @@ begin
     select c.broadcast_id, c.from_slice
     from (values (high_first), (not high_first)) as o (is_high)
     cross join lateral (
-      -- begun, given back, or left by a worker that has died
+      -- started, given back, or left by a worker that has died
       (select w.broadcast_id, 0 as from_slice from deskbell.work w
        where p_broadcast = 0 and w.is_high = o.is_high and w.slices_at_ms <= now_ms
        order by w.slices_at_ms, w.broadcast_id)
@@ -74,7 +76,7 @@ begin
   end loop;
 end $$;
 
--- Rows of a broadcast at these positions, in this order, with their attempts so far.
+-- Returns rows of a broadcast at these positions, in this order, with their attempts so far.
 create function deskbell_functions.retry_rows(p_broadcast bigint, at_positions bigint[])
 returns table (
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
@@ -82,7 +84,7 @@ returns table (
   doubts int, is_outside boolean, language text, time_zone text
 ) language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
--- planning all partitions takes longer than reading the rows
+-- planning for all partitions takes longer than reading the rows
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
@@ -111,7 +113,7 @@ begin
   end if;
 end $$;
 
--- Notes in the table of work when the next retry is due, unless one is being stored.
+-- Records in the table of work when the next retry is due, unless one is being stored.
 create function deskbell_functions.note_due_retries(p_broadcast bigint) returns void language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off
 as $$
@@ -123,8 +125,9 @@ begin
   where broadcast_id in (select broadcast_id from deskbell.work where broadcast_id = p_broadcast for no key update skip locked);
 end $$;
 
--- Leases due retries of one running broadcast, the longest due first, or probes. p_broadcast: 0 for any; ahead_ms: rows that were
--- put off without an attempt are due so much earlier. A row without a position: nothing is left of its broadcast, end it.
+-- Leases due retries of one running broadcast, the longest due first, or probes. p_broadcast: 0 for any; ahead_ms:
+-- rows that were deferred without an attempt are due this much earlier. A row without a position means: nothing is
+-- left of its broadcast, so end it.
 create function deskbell_functions.lease_retries(
   p_now_ms bigint, lease_ms bigint, p_token text, max_rows int, p_broadcast bigint, ahead_ms bigint
 )
@@ -174,7 +177,7 @@ begin
         order by r.due_at_ms limit max_rows for update skip locked);
     end if;
     kept := array(select t.position from deskbell_functions.retry_rows(chosen, taken) t);
-    -- whose subscription has left the store
+    -- rows whose subscription has left the store
     with left_behind as (
       delete from deskbell.retries r
       where r.broadcast_id = chosen and r.position = any (taken) and not r.position = any (kept)
@@ -185,7 +188,7 @@ begin
       token = p_token, due_at_ms = now_ms + lease_ms, push_service_id = null, draw_order = null
       where r.broadcast_id = chosen and r.position = any (kept);
     if cardinality(kept) > 0 then
-      -- of a probe: what is known since its push service is suspended
+      -- for a probe: what is known since its push service was suspended
       return query
         select chosen, are_probes, t.*, now_ms - coalesce(suspended_since_ms, t.refused_since_ms), e.*
         from deskbell_functions.retry_rows(chosen, kept) t
@@ -205,13 +208,13 @@ begin
   end loop;
 end $$;
 
--- Locks the retries that are leased under a token in the order in which commits do, which prevents deadlocks.
+-- Locks the retries leased under a token, in the same order as commits, which prevents deadlocks.
 create function deskbell_functions.lock_leased(p_broadcast bigint, p_token text) returns void language plpgsql as $$
 begin
   perform from deskbell.retries where broadcast_id = p_broadcast and token = p_token order by position for update;
 end $$;
 
--- extends the lease of the slice, if there is one, and the rows under this token
+-- Extends the lease of the slice, if there is one, and of the rows under this token.
 create function deskbell_functions.renew(p_now_ms bigint, lease_ms bigint, p_broadcast bigint, p_token text, slice int)
 returns void language plpgsql as $$
 declare
@@ -222,7 +225,7 @@ begin
   update deskbell.retries set due_at_ms = until_ms where broadcast_id = p_broadcast and token = p_token;
 end $$;
 
--- gives the slice and the rows under this token back
+-- Gives back the slice and the rows under this token.
 create function deskbell_functions.release(p_now_ms bigint, p_broadcast bigint, p_token text, slice int)
 returns void language plpgsql as $$
 declare
@@ -240,11 +243,12 @@ begin
   if not found then return; end if;
   perform deskbell.wake_retries(p_broadcast, now_ms);
   update deskbell.work set slices_at_ms = 0 where broadcast_id = p_broadcast;
-  -- if it was 0, workers have been told already
+  -- if it was 0, workers have already been notified
   if work_before.slices_at_ms is distinct from 0 and pg_notification_queue_usage() < 0.5 then perform pg_notify(:workChannel, p_broadcast::text); end if;
 end $$;
 
--- In how many milliseconds a slice, a retry or a probe may be due; null if nothing is. p_broadcast: a broadcast, or 0 for any.
+-- Returns in how many milliseconds a slice, a retry or a probe may be due; null if there is none. p_broadcast: 0 for
+-- any.
 create function deskbell_functions.due_in(p_now_ms bigint, p_broadcast bigint) returns bigint language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$

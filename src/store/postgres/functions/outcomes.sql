@@ -1,6 +1,7 @@
--- What came of messages: counts over time (../../statistics.ts), sets of rows (../../attempts.ts) and receipts (../../receipts.ts).
+-- Results of messages: counts over time (../../statistics.ts), sets of rows (../../attempts.ts) and receipts
+-- (../../receipts.ts).
 
--- adds to an interval of one push service; true if it is the first in this interval and shard
+-- Adds to an interval of one push service. Returns true if it is the first count in this interval and shard.
 create function deskbell_functions.count_interval(
   p_broadcast bigint, width bigint, starts bigint, name text, p_shard int, counts bigint[]
 ) returns boolean language sql volatile as $$
@@ -10,7 +11,7 @@ create function deskbell_functions.count_interval(
     returning xmax = 0
 $$;
 
--- counts what came of messages to one push service in the intervals of now; p_broadcast: null for a single message
+-- Counts results of messages to one push service in the current intervals. p_broadcast: null for a single message.
 create function deskbell_functions.count_outcomes(
   p_broadcast bigint, broadcast_start bigint, name text, p_shard int, counts bigint[], now_ms bigint
 ) returns void language plpgsql as $$
@@ -24,7 +25,7 @@ begin
       or width_ms = :coarseWidthMs and start_ms < now_ms - :coarseKeptMs);
   end if;
   perform deskbell_functions.count_interval(0, :fineWidthMs, now_ms - now_ms % :fineWidthMs, name, p_shard, counts);
-  -- and the total, as an interval without width
+  -- the total is stored as an interval without width
   perform deskbell_functions.count_interval(0, 0, 0, name, p_shard, counts);
   if p_broadcast is not null then
     perform deskbell_functions.count_interval(
@@ -32,8 +33,9 @@ begin
   end if;
 end $$;
 
--- Stores sets of rows, and the answers that they got. sets: [{answerId, outcome, attempt, sinceMs, firstId, lastId, rows}], and
--- their ids in the same order; answers: [{id, origin, outcome, status, reason, detail, rows}] in the order of their ids.
+-- Stores sets of rows, and the answers that they got. sets: [{answerId, outcome, attempt, sinceMs, firstId, lastId,
+-- rows}]; set_ids: their ids in the same order; answers: [{id, origin, outcome, status, reason, detail, rows}] in the
+-- order of their ids.
 create function deskbell_functions.store_attempts(
   p_broadcast bigint, now_ms bigint, own_shard int, sets jsonb, set_ids bytea[], answers jsonb
 ) returns void language plpgsql as $$
@@ -61,7 +63,7 @@ begin
     ) as s ("answerId", "outcome", "attempt", "sinceMs", "firstId", "lastId", "rows", ids);
 end $$;
 
--- Each is counted once. How many were counted.
+-- Counts each receipt once. Returns how many were counted.
 create function deskbell_functions.add_receipts(
   p_now_ms bigint, broadcasts bigint[], subscriptions bigint[], events text[], actions text[]
 ) returns bigint language plpgsql

@@ -1,6 +1,6 @@
 -- Push services that refuse our token: see ../../push-services.ts.
 
--- Notes what push services answered: [{origin, vapidPublicKey, accepted, hasRefused, refusalsInRow,
+-- Records answers of push services: [{origin, vapidPublicKey, accepted, hasRefused, refusalsInRow,
 -- acceptedSubscriptionId, refusedSubscriptionIds, rejectedSubscriptionIds, waitMs}].
 create function deskbell_functions.update_push_services(answers jsonb, now_ms bigint) returns void language plpgsql as $$
 declare
@@ -10,7 +10,7 @@ declare
   is_news boolean;
 begin
   for reported in
-    -- in one order, so that commits do not wait for each other in a circle
+    -- in the same order everywhere, so that commits cannot deadlock
     select * from jsonb_to_recordset(answers) as a (
       "origin" text, "vapidPublicKey" text, "accepted" bigint, "hasRefused" boolean, "refusalsInRow" bigint,
       "acceptedSubscriptionId" bigint, "refusedSubscriptionIds" bigint[], "rejectedSubscriptionIds" bigint[], "waitMs" bigint)
@@ -26,7 +26,7 @@ begin
         where origin = reported."origin" and vapid_public_key = reported."vapidPublicKey";
     end if;
     if reported."acceptedSubscriptionId" is not null then
-      -- a slot that another commit fills now is as good with that commit's subscription: nobody waits
+      -- do not wait for a slot that another commit is filling: its subscription is just as good
       perform from deskbell.accepted_subscriptions
         where push_service_id = known.id and slot = reported."acceptedSubscriptionId" % :rememberedRows
         for update skip locked;
@@ -39,7 +39,7 @@ begin
           on conflict (push_service_id, slot) do nothing;
       end if;
     end if;
-    -- mostly there is nothing to change, and then nobody waits for this row
+    -- usually nothing changes, and then this row need not be locked
     continue when reported."accepted" > 0 and reported."refusalsInRow" = known.refusals_in_row and not reported."hasRefused"
       and known.suspended_since_ms is null and reported."refusalsInRow" < known.refusals_to_suspend and reported."waitMs" is null
       and known.accepted_at_ms > known.refused_at_ms and reported."rejectedSubscriptionIds" is null;
@@ -48,7 +48,7 @@ begin
         where push_service_id = known.id and subscription_id = any (reported."rejectedSubscriptionIds");
     end if;
     select * into known from deskbell.push_services where id = known.id for no key update;
-    -- an acceptance is news after a refusal only; the refusals that followed it are later
+    -- an acceptance is news only after a refusal; refusals that followed it are later
     is_news := reported."accepted" > 0 and (reported."hasRefused" or known.accepted_at_ms <= known.refused_at_ms);
     if reported."accepted" > 0 and known.suspended_since_ms is not null then
       known.suspended_since_ms := null;
@@ -74,7 +74,7 @@ begin
   end loop;
 end $$;
 
--- those that are not as every push service is at first
+-- Returns the states that differ from the initial state of a push service.
 create function deskbell_functions.push_service_states(now_ms bigint) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('origin', origin, 'vapidPublicKey', vapid_public_key,
     'isSuspended', suspended_since_ms is not null, 'refusalsToSuspend', refusals_to_suspend,
@@ -84,9 +84,9 @@ create function deskbell_functions.push_service_states(now_ms bigint) returns js
     or (accepted_at_ms > 0 and origin in (select u.origin from deskbell.unlisted_push_services u))
 $$;
 
--- What is known of a push service that has refused a row since a time: see RefusedRow in ../../push-services.ts.
--- At most one row. It returns a table, so that PostgreSQL inlines it into the query; with out parameters it would be planned for
--- each row.
+-- Returns what is known about a push service since it refused a row: see RefusedRow in ../../push-services.ts. At
+-- most one row. It returns a table, so that PostgreSQL inlines it into the query; with out parameters it would be
+-- planned for each row.
 create function deskbell_functions.refusal_evidence(service int, since_ms bigint)
 returns table (others_accepted boolean, only_strangers boolean, is_key_good boolean) language sql stable as $$
   select p.accepted_at_ms >= since_ms, p.known_refused_at_ms <= p.accepted_at_ms,
@@ -95,8 +95,8 @@ returns table (others_accepted boolean, only_strangers boolean, is_key_good bool
   from deskbell.push_services p where p.id = service
 $$;
 
--- The push services with suspended rows, and running broadcasts with such rows. Only where a push service has any, broadcasts are
--- asked for them. p_broadcast: a broadcast, or 0 for any.
+-- Returns push services with suspended rows, and running broadcasts that have such rows. Broadcasts are only searched
+-- for these push services. p_broadcast: 0 for any.
 create function deskbell_functions.suspended_work(p_broadcast bigint)
 returns table (broadcast_id bigint, push_service_id int, suspended_since_ms bigint, probe_at_ms bigint) language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -117,8 +117,8 @@ begin
   end loop;
 end $$;
 
--- Rows of one running broadcast whose push service is to be probed now. Where none is left, its suspension ends.
--- p_broadcast: a broadcast, or 0 for any.
+-- Selects rows of one running broadcast whose push service must be probed now. If none is left, ends the suspension.
+-- p_broadcast: 0 for any.
 create function deskbell_functions.draw_probes(
   p_broadcast bigint, now_ms bigint, out broadcast bigint, out positions bigint[], out service int, out since_ms bigint
 )
@@ -160,14 +160,14 @@ begin
     order by draw_order limit case when are_last then :lastProbeRows else :probeRows end - cardinality(positions));
   update deskbell.push_services set
     draws = due.draws + 1,
-    -- a refusal that ends before the broadcast does is found to have ended
+    -- probe often enough to notice the end of the refusals before the broadcast ends
     probe_at_ms = now_ms + case when are_last then :probePauseMs else greatest(:probePauseMs, least(
       :maxProbePauseMs, (due.expires_at_ms - now_ms) / 2,
       :probePauseMs * 2 ^ least(30, greatest(0, due.draws + 1 - :quickDraws))))::bigint end
   where id = due.id;
 end $$;
 
--- makes suspended rows due whose push service is open again
+-- Makes suspended rows due if their push service is open again.
 create function deskbell_functions.release_suspended(p_broadcast bigint, max_rows int, now_ms bigint)
 returns void language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off

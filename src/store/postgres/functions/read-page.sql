@@ -1,12 +1,13 @@
 -- Reads the rows of a slice.
 
--- Rows of a slice behind a position, in order, as one row of texts: reading them takes a third of the time that as many
--- rows take. What has left the store is left out. keys: p256dh and auth, 81 bytes in hexadecimal digits each.
+-- Returns rows of a slice after a position, in order, as one row of text, which takes a third of the time of reading
+-- as many rows. Omits subscriptions that have left the store. keys: p256dh and auth, 81 bytes per row in hexadecimal
+-- digits.
 create function deskbell_functions.read_rows(p_broadcast bigint, slice int, after bigint, through bigint, max_rows int)
 returns table (
   positions text, subscription_ids text, endpoints text, keys text, vapid_key_ids text, updated_at_ms text
 ) language plpgsql
--- planning for all partitions takes longer than reading a page of them: it is done once, for the index of ids
+-- plan once, for the index of ids: planning for all partitions takes longer than reading a page
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
@@ -44,7 +45,7 @@ begin
     using after, through, max_rows;
 end $$;
 
--- Rows with these ids, in order, likewise; of a partition, or of any where it is null. At most max_rows.
+-- Returns rows with these ids, in order, in the same form. p_partition: null for any. At most max_rows.
 create function deskbell_functions.read_members(p_partition int, ids bigint[], max_rows int)
 returns table (
   positions text, subscription_ids text, endpoints text, keys text, vapid_key_ids text, updated_at_ms text
@@ -67,25 +68,26 @@ begin
     using ids, max_rows;
 end $$;
 
--- How often persons were reached: see src/audience/frequency-cap.ts.
+-- How often people were contacted: see src/audience/frequency-cap.ts.
 
--- Reserves a reach for each person of a page, found by hashes of endpoints; the numbers of the rows, from 1, of those who
--- have been reached often enough.
+-- Reserves a contact for each person of a page, found by hashes of endpoints. Returns the numbers, from 1, of rows
+-- whose person has been contacted often enough.
 create function deskbell_functions.reserve_reaches(
   p_now_ms bigint, p_broadcast bigint, hashes uuid[], max_reaches int, window_ms bigint
 ) returns jsonb language plpgsql
--- persons are few beside the tables
+-- the page has few people compared with the tables
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
   capped_rows jsonb;
 begin
-  -- Of two broadcasts that reach the same person at once, the second one sees what the first one has reserved. The lock is not held
-  -- until that is on the disk: whoever loses it in a crash has not stored what came of these rows either, and reads them again.
+  -- If two broadcasts contact the same person at once, the second sees what the first has reserved. The lock is not
+  -- held until that is on disk: a process that loses it in a crash has not stored results for these rows either, and
+  -- reads them again.
   perform set_config('synchronous_commit', 'off', true);
-  -- Pages of one broadcast need not see each other. Where it is the only one, they share the lock; one that begins meanwhile
-  -- finds this one, and so waits for them.
+  -- Pages of one broadcast need not see each other. If it is the only one, they share the lock. A broadcast that
+  -- begins meanwhile finds this one, and therefore waits for them.
   if exists (select from deskbell.broadcasts
              where per_person is not null and state in ('running', 'paused') and finished_at_ms is null and id <> p_broadcast) then
     lock table deskbell.reaches_lock in share row exclusive mode;
@@ -117,7 +119,7 @@ begin
   return capped_rows;
 end $$;
 
--- keeps the reaches of those whose messages were accepted, found by ids or hashes of endpoints
+-- Keeps the contacts of people whose messages were accepted, found by ids or hashes of endpoints.
 create function deskbell_functions.accept_reaches(p_broadcast bigint, ids bigint[], hashes uuid[], now_ms bigint)
 returns void language sql volatile as $$
   insert into deskbell.person_reaches as r (person, broadcast_id, at_ms, is_accepted)

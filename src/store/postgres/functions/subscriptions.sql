@@ -1,16 +1,16 @@
 -- Stores and removes subscriptions.
 
--- the time, by the clock of the database unless the caller has its own
+-- Returns the time, by the database's clock unless the caller has its own.
 create function deskbell_functions.clock(p_now_ms bigint) returns bigint language sql volatile as $$
   select coalesce(p_now_ms, (extract(epoch from clock_timestamp()) * 1000)::bigint)
 $$;
 
--- a JSON array of tags as it is stored
+-- Converts a JSON array of tags to the stored form.
 create function deskbell_functions.read_tags(given jsonb) returns text[] language sql immutable strict as $$
   select array_agg(tag order by tag collate "C") from jsonb_array_elements_text(given) tag
 $$;
 
--- Compares hashes, whose bytes nobody can choose: the time says nothing about where two secrets differ.
+-- Compares hashes, whose bytes nobody can choose, so the time does not reveal where two secrets differ.
 create function deskbell_functions.is_same_secret(one bytea, other bytea) returns boolean language sql immutable as $$
   select sha256(one) = sha256(other)
 $$;
@@ -20,8 +20,8 @@ create type deskbell_functions.same_browser as (
   hash uuid, former_hash uuid, p256dh bytea, user_name text, tags text[], language text, time_zone text, channels text
 );
 
--- For endpoints that are not among those known: the row with both keys at the same push service, if there is one such row alone and
--- it is anonymous or of the same user. No index has all partitions, so each is asked.
+-- For endpoints that are not in "known": finds the row with both keys at the same push service, if there is exactly
+-- one and it is anonymous or has the same user. No index spans all partitions, so each is searched.
 create function deskbell_functions.same_browsers(
   hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], options jsonb[], known uuid[]
 ) returns setof deskbell_functions.same_browser language plpgsql
@@ -44,16 +44,17 @@ begin
       and s.rows = 1 and (s.user_name is null or s.user_name = given.options #>> '{assign,user}');
 end $$;
 
--- Inserts rows, or replaces the keys of those whose endpoint is stored. No endpoint is given twice. Returns the rows as they are
--- then, without those that may not be changed; if a hash is returned twice, the last row is right. A statement that may need any
--- partition opens all of them, which costs as much as ten inserts, so none runs that has nothing to do.
+-- Inserts rows, or replaces the keys of rows whose endpoint is stored. Endpoints must be unique. Returns the
+-- resulting rows, except those that may not be changed; if a hash is returned twice, the last row is right. A
+-- statement that may need any partition opens all of them, which costs as much as ten inserts, so statements with
+-- nothing to do are skipped.
 -- options: null, or an object with any of
---   assign       {user, tags} replace those of the row
---   proof        {auth, user}: a stored row may be changed only with its auth (hexadecimal digits) or by its user
+--   assign       {user, tags} that replace those of the row
+--   proof        {auth, user}: a stored row may only be changed with its auth (hexadecimal digits) or by its user
 --   createdAtMs  of a new row
 --   isImported   no browser was here: a new row has updated_at_ms 0
---   language, timeZone   otherwise a row keeps its own
---   channels     choices, for channels of which the row has none
+--   language, timeZone   if omitted, a row keeps its own
+--   channels     choices, for channels for which the row has none
 create function deskbell_functions.put_subscriptions(
   p_now_ms bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], public_keys text[], options jsonb[]
 ) returns table (
@@ -61,7 +62,7 @@ create function deskbell_functions.put_subscriptions(
   language text, time_zone text, channels text
 )
 language plpgsql
--- rows are few beside the table, whatever is known of its size at the first call
+-- the rows are few compared with the table, whatever the planner knows about its size at the first call
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 #variable_conflict use_column
@@ -75,14 +76,14 @@ declare
   inserted int;
   replaced_ids bigint[];
 begin
-  -- before any row is locked: otherwise this and freeze_subscriptions could wait for each other
+  -- lock this before any row: otherwise this function and freeze_subscriptions could wait for each other
   lock table deskbell.subscriptions_lock in row exclusive mode;
   insert into deskbell.vapid_keys (public_key)
     select distinct given.key from unnest(public_keys) as given (key)
     where not exists (select from deskbell.vapid_keys v where v.public_key = given.key)
     on conflict do nothing;
 
-  -- again if another process has inserted or deleted one of them just now
+  -- repeat if another process has just inserted or deleted one of them
   loop
     with there as (
       select s.endpoint_hash as hash,
@@ -100,13 +101,13 @@ begin
       into permitted, others from there;
     refused := refused || others;
 
-    -- updates first: an insert whose row exists would use up an id
+    -- update first: an insert of an existing row would use up an id
     if cardinality(permitted) > 0 then
       update deskbell.subscriptions s set
         p256dh = given.p256dh,
         auth = given.auth,
         vapid_key_id = v.id,
-        -- grows with every change of the row, even within one millisecond
+        -- increases with every change of the row, even within one millisecond
         updated_at_ms = greatest(case when given.options ? 'isImported' then 0 else now_ms end, s.updated_at_ms + 1),
         user_name = case when given.options ? 'assign' then given.options #>> '{assign,user}' else s.user_name end,
         tags = case when given.options ? 'assign' then deskbell_functions.read_tags(given.options #> '{assign,tags}') else s.tags end,
@@ -128,7 +129,7 @@ begin
     return query
       insert into deskbell.subscriptions as s
         (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags, language, time_zone, channels)
-      -- the clock of whoever exported the rows may have been ahead
+      -- the exporter's clock may have been ahead
       select given.hash, least((given.options ->> 'createdAtMs')::bigint, now_ms),
              case when given.options ? 'isImported' then 0 else now_ms end, v.id,
              given.endpoint, given.p256dh, given.auth,
@@ -167,7 +168,7 @@ begin
   end if;
 end $$;
 
--- Each partition is searched for the id; the row is then deleted by its hash.
+-- Searches each partition for the id, then deletes the row by its hash.
 create function deskbell_functions.remove_subscription(p_id bigint) returns boolean language plpgsql as $$
 begin
   delete from deskbell.subscriptions s
@@ -176,7 +177,7 @@ begin
   return found;
 end $$;
 
--- Subscriptions of a host whose endpoints have the prefix, in the order of ids, from an id on.
+-- Returns subscriptions of a host whose endpoints have the prefix, in the order of ids, after an id.
 create function deskbell_functions.push_service_page(host text, prefix text, after bigint, max_rows int)
 returns setof deskbell.subscriptions language plpgsql
 -- planning for all partitions takes longer than reading a page
@@ -185,7 +186,7 @@ set enable_seqscan = off set enable_bitmapscan = off
 as $$
 begin
   return query
-    -- compared as rows, so that only the index of both columns has this order
+    -- compare rows, so that only the index of both columns has this order
     select s.* from deskbell.subscriptions s
     where (split_part(s.endpoint, '/', 3) collate "C", s.id) > (host, after)
       and (split_part(s.endpoint, '/', 3) collate "C", s.id) <= (host, :everyWindow)

@@ -1,18 +1,18 @@
-// Has the functions of this version in the database, and drops those of versions that nobody has used for a long time. The
-// comment of a schema says on which day (UTC) it was used last: each process renews it when it starts, and as it runs.
-// Versions that do not know of this are counted from the day on which they are first seen.
+// Keeps this version's functions in the database, and drops versions that nobody has used for a long time. The
+// comment of a schema contains the day (UTC) of its last use; each process renews it when it starts and while it
+// runs. Versions that do not record this are counted from the day on which they are first seen.
 import type { PostgresDatabase, Query } from '../database.ts';
 import type { DatabaseFunctions } from './all-functions.ts';
 
 /** How long processes of an older version may run beside newer ones without a restart. */
 export const unusedFunctionsKeptDays = 30;
 
-/** More often than the day changes. */
+/** Must be more often than once a day. */
 export const useFunctionsEveryMs = 6 * 60 * 60 * 1000;
 
 const today = `to_char(clock_timestamp() at time zone 'UTC', '"last used "YYYY-MM-DD')`;
 
-/** @returns whether they are there, and were used today */
+/** @returns whether the functions exist and were used today */
 export async function areInUse(query: Query, { schema }: DatabaseFunctions): Promise<boolean> {
   const [row] = await query<{ readonly is_current: boolean }>(
     `select obj_description(oid, 'pg_namespace') is not distinct from ${today}
@@ -23,14 +23,14 @@ export async function areInUse(query: Query, { schema }: DatabaseFunctions): Pro
   return row?.is_current ?? false;
 }
 
-/** Makes them where they are not there. To be called under the lock of migrations. */
+/** Creates the functions if they do not exist. Call it under the migration lock. */
 export async function installFunctions(query: Query, { schema, sql }: DatabaseFunctions): Promise<void> {
   const [known] = await query('select from pg_namespace where nspname = $1', [schema]);
   if (known === undefined) await query(sql);
   await query(noteUse(schema));
 }
 
-/** Renews the note of their use, for a process that has been running for a while. */
+/** Records that a long-running process still uses the functions. */
 export async function keepFunctions(
   database: Pick<PostgresDatabase, 'transaction'>,
   functions: DatabaseFunctions,
@@ -43,18 +43,18 @@ export async function keepFunctions(
 }
 
 /**
- * Within a transaction: it does not wait longer for a lock, since others would wait behind it, and the snapshot of one that waits keeps
- * indexes from being built. Less than the second after which PostgreSQL looks for deadlocks.
+ * Limits the wait for a lock in a transaction: others would queue behind it, and the snapshot of a waiting
+ * transaction blocks building indexes. It is less than the second after which PostgreSQL looks for deadlocks.
  */
 export const lockBriefly = 'set local lock_timeout = 500';
 
-/** Until the transaction ends. Others go on reading the version. */
+/** Locks migrations until the transaction ends. Others can still read the version. */
 export async function lockMigrations(query: Query): Promise<void> {
   await query(lockBriefly);
   await query('lock table deskbell.schema_version in share row exclusive mode');
 }
 
-// another user's schemas can be neither commented nor dropped
+// schemas of another user can be neither commented nor dropped
 const noteUse = (schema: string): string => `
   do $$
   declare
