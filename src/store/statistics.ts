@@ -1,16 +1,16 @@
-// Figures over time, counted in the transaction of what they count and kept in few rows.
+// Figures over time. They are counted in the same transaction as the events, and kept in few rows.
 import { type OriginCounts, settlements } from './broadcasts.ts';
 import { type PortableDatabase, type PortableValues, run, type Work } from './portable-sql.ts';
 
-// The columns in which outcomes are counted, and the SQL made of them. A new outcome needs an entry in `settlements`, and a column of
-// its name in both databases.
+// The columns for outcomes, and SQL made from them. A new outcome needs an entry in `settlements`, and a column of
+// the same name in both databases.
 export const outcomeColumns = ['attempts', ...settlements] as const;
 
 type OutcomeColumn = (typeof outcomeColumns)[number];
 
 const join = (toText: (column: OutcomeColumn) => string): string => outcomeColumns.map(toText).join(', ');
 
-/** Nothing has been sent yet. */
+/** The counts before anything is sent. */
 export const noOutcomes = Object.fromEntries(outcomeColumns.map((column) => [column, 0])) as Readonly<
   Record<OutcomeColumn, number>
 >;
@@ -18,28 +18,28 @@ export const noOutcomes = Object.fromEntries(outcomeColumns.map((column) => [col
 /** The names of the columns. */
 export const listColumns = join(String);
 
-/** The parameters of a statement of SQLite. */
+/** The parameters of an SQLite statement. */
 export const listParameters = join((column) => `:${column}`);
 
-/** The update part of an upsert into table `c`: adds the counts that could not be inserted to those of the row. */
+/** The update part of an upsert into table `c`: adds the new counts to the existing row. */
 export const addColumns = join((column) => `${column} = c.${column} + excluded.${column}`);
 
 /** Sums over rows. */
 export const sumColumns = join((column) => `sum(${column}) as ${column}`);
 
-/** The rows of an audience that have an outcome. */
+/** The number of rows of an audience that have an outcome. */
 export const settledRows = settlements.join(' + ');
 
-/** Subscriptions that came and went on one day. */
+/** Subscriptions gained and lost on one day. */
 export interface SubscriptionDay {
-  /** Its midnight, UTC. */
+  /** Midnight UTC. */
   readonly startMs: number;
   readonly gained: number;
   /** Removed by their user or an operator, or gone. */
   readonly lost: number;
 }
 
-/** What came of messages to one push service in an interval. */
+/** Outcomes of messages to one push service in an interval. */
 export interface OutcomeInterval extends Omit<OriginCounts, 'origin'> {
   readonly startMs: number;
   readonly widthMs: number;
@@ -47,13 +47,13 @@ export interface OutcomeInterval extends Omit<OriginCounts, 'origin'> {
   readonly pushService: string;
 }
 
-/** The widths in which outcomes are counted, single messages included, and how long each is kept. */
+/** The widths of the intervals in which outcomes are counted (including single messages), and how long each is kept. */
 export const outcomeWidths = {
   fine: { widthMs: 10_000, keptMs: 2 * 60 * 60 * 1000 },
   coarse: { widthMs: 10 * 60 * 1000, keptMs: 90 * 24 * 60 * 60 * 1000 },
 } as const;
 
-/** Widths of a broadcast's intervals: narrow at first, so that a run of minutes and one of weeks have a few hundred intervals each. */
+/** Widths of a broadcast's intervals. They grow, so that broadcasts of minutes and of weeks both have a few hundred intervals. */
 export const broadcastWidths = [
   { untilMs: 2 * 60 * 1000, widthMs: 1000 },
   { untilMs: 20 * 60 * 1000, widthMs: 10_000 },
@@ -61,41 +61,41 @@ export const broadcastWidths = [
   { untilMs: Infinity, widthMs: 60 * 60 * 1000 },
 ] as const;
 
-/** The interval of a broadcast that a moment is in. */
+/** Returns the interval of a broadcast that contains this time. */
 export function broadcastInterval(startAtMs: number, nowMs: number): { startMs: number; widthMs: number } {
   const elapsedMs = Math.max(0, nowMs - startAtMs);
   const { widthMs } = broadcastWidths.find(({ untilMs }) => elapsedMs < untilMs)!;
   return { startMs: startAtMs + Math.floor(elapsedMs / widthMs) * widthMs, widthMs };
 }
 
-/** What came of all messages to one push service, ever since outcomes are counted. */
+/** Outcomes of all messages to one push service since counting began. */
 export type OutcomeTotal = Omit<OutcomeInterval, 'startMs' | 'widthMs'>;
 
-/** Work that is left, over all broadcasts that are running and whose time has come. */
+/** The remaining work of all broadcasts that are running and have started. */
 export interface Backlog {
   /** Rows without an outcome. */
   readonly pendingRows: number;
   /** Pending rows that can be sent now. */
   readonly sendableRows: number;
-  /** Pending rows that were tried and are stored to be tried again. */
+  /** Pending rows that were tried and are stored to be retried. */
   readonly retryRows: number;
-  /** Pending rows that were put off and not tried yet. */
+  /** Pending rows that were deferred and not tried yet. */
   readonly deferredRows: number;
-  /** Pending rows that are held back, since their push service refuses our token or key. */
+  /** Pending rows that are held back because their push service refuses our token or key. */
   readonly suspendedRows: number;
-  /** How many alarms there are, by reason; of paused broadcasts too. */
+  /** Number of alarms by reason, including those of paused broadcasts. */
   readonly alarms: readonly { readonly reason: string; readonly count: number }[];
 }
 
 export interface Statistics {
-  /** Returns the days from `sinceMs` on, in order, without those on which nothing came or went. */
+  /** Returns the days from `sinceMs` on, in order, without days on which nothing changed. */
   subscriptionDays(sinceMs: number): Promise<readonly SubscriptionDay[]>;
-  /** All messages together; in order, without intervals in which nothing was sent. */
+  /** Returns the outcomes of all messages in order, without intervals in which nothing was sent. */
   outcomes(range: {
     readonly width: keyof typeof outcomeWidths;
     readonly sinceMs: number;
   }): Promise<readonly OutcomeInterval[]>;
-  /** The most used push service first. They only grow. */
+  /** Returns totals, which only grow, the most used push service first. */
   outcomeTotals(): Promise<readonly OutcomeTotal[]>;
   backlog(): Promise<Backlog>;
   /** Returns the outcomes of one broadcast. */
@@ -104,10 +104,10 @@ export interface Statistics {
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** The `broadcast_id` of intervals that hold what came of all messages. */
+/** The `broadcast_id` of intervals that count all messages. */
 export const allBroadcasts = 0;
 
-/** The width of the one that holds what came of them at any time. */
+/** The width of the interval that counts all messages ever sent. */
 export const totalWidthMs = 0;
 
 export function createStatistics(database: PortableDatabase): Statistics {
@@ -190,8 +190,8 @@ const noRows = { pendingRows: 0, laterRows: 0, retryRows: 0, deferredRows: 0, su
 const keyOfInterval = 'broadcast_id, width_ms, start_ms, push_service';
 
 /**
- * Adds up the shards of intervals that no other transaction writes any more: those of a broadcast that is over, and those of all messages
- * of a day that is over.
+ * Joins the shards of intervals that no transaction writes to any more: those of a broadcast that is over, and those
+ * of all messages of past days.
  */
 export function* mergeIntervals(broadcastId: number, nowMs: number): Work<void> {
   const { widthMs } = outcomeWidths.coarse;
@@ -203,7 +203,7 @@ export function* mergeIntervals(broadcastId: number, nowMs: number): Work<void> 
   ];
   for (const [intervals, values] of all) {
     const shards = `deskbell.outcome_intervals where ${intervals} and shard > ${mergedShard}`;
-    // in SQLite there is one shard
+    // SQLite has a single shard
     const [more] = yield* run(`select 1 as more from ${shards} and shard > 0 limit 1`, values);
     if (more === undefined) continue;
     yield* run(

@@ -1,4 +1,4 @@
-// The interface of the store, divided by role; the database behind it is not visible.
+// The interface of the store, divided into roles. It hides the database.
 import { hasMethods } from '../errors/check-options.ts';
 import type { AlarmStore } from './alarms.ts';
 import type { AttemptStore } from './attempts.ts';
@@ -27,16 +27,17 @@ import type { Endpoints } from './endpoints.ts';
 import type { VisitStore } from './visits.ts';
 import type { WebhookOutbox } from './webhook-outbox.ts';
 
-/** What another thread needs to open the same store, with `openStoreAt`. It can be posted to a thread. */
+/** What another thread needs to open the same store with `openStoreAt`. It can be posted to a thread. */
 export interface StoreAddress {
   readonly database: 'sqlite' | 'postgres';
   readonly options: object;
 }
 
-/** A database of Deskbell, in SQLite or PostgreSQL. Each member is one role of it. */
+/** A database of Deskbell, in SQLite or PostgreSQL. Each member is one role. */
 export interface Store {
   /**
-   * The store's time, milliseconds since 1970. With PostgreSQL it is the server's, the same on all machines, without a round trip.
+   * The store's time in milliseconds since 1970. With PostgreSQL it is the server's time, the same on all machines,
+   * known without a round trip.
    */
   readonly now: () => number;
   readonly subscriptions: SubscriptionStore;
@@ -68,14 +69,15 @@ export interface Store {
   readonly visits: VisitStore;
   readonly endpoints: Endpoints;
   readonly webhooks: WebhookOutbox;
-  /** Absent if each process counts the requests of its clients for itself. */
+  /** If absent, each process counts its clients' requests by itself. */
   readonly clientRequests?: ClientRequests | undefined;
   readonly address: StoreAddress;
-  /** Throws where the database cannot be read or written now. */
+  /** Throws if the database cannot be read or written now. */
   check(): Promise<void>;
   close(): Promise<void>;
 }
 
-// Whether an option is a store: a data directory has one, and what opens either gives a promise of it.
+// Checks whether an option is a store. The functions that open a store or a data directory return promises, so
+// passing their result without `await` is a likely mistake.
 
 export const isStore = hasMethods('a store, such as that of a data directory', ['now', 'check', 'close']);

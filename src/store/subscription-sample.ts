@@ -1,22 +1,23 @@
-// A random sample of the subscriptions, for figures that need not be exact. It reads a bounded number of rows, however many there are
-// and however their ids are spread.
+// A random sample of the subscriptions, for figures that need not be exact. It reads a limited number of rows,
+// however many there are and however their ids are distributed.
 //
-// It reads windows: the rows behind ids drawn at random. A row after a gap is found by more draws than others, so each row is weighted
-// by its chance to be found (the Hansen-Hurwitz estimator), which is known exactly, since a window also reads the ids before the drawn
-// one. The first two rounds only learn where the rows are, so that the last one seldom draws in gaps.
+// It reads windows: the rows after randomly drawn ids. More draws find a row after a gap than other rows, so each row
+// is weighted by its chance to be found (the Hansen-Hurwitz estimator). This chance is known exactly, because a
+// window also reads the ids before the drawn one. The first two rounds only find out where rows are, so that the last
+// one rarely draws in gaps.
 import type { PortableDatabase } from './portable-sql.ts';
 
 export interface SubscriptionSample {
-  /** How many subscriptions are stored. */
+  /** Number of stored subscriptions. */
   readonly subscriptions: number;
-  /** Whether the sample has all of them. */
+  /** True if the sample contains all of them. */
   readonly isWhole: boolean;
-  /** Drawn independently of each other; the rows of one window are neighbors, and so may be alike. */
+  /** Windows are drawn independently of each other. The rows of one window are neighbours, so they may be similar. */
   readonly windows: readonly (readonly SampledRow[])[];
 }
 
 export interface SampledRow extends FoundRow {
-  /** How many subscriptions the sampled one stands for. */
+  /** Number of subscriptions that this one represents. */
   readonly weight: number;
 }
 
@@ -29,27 +30,30 @@ export interface FoundRow {
 
 /** What a database reads around an id. */
 export interface FoundWindow {
-  /** The last ids up to it, ascending. */
+  /** The last ids up to and including it, ascending. */
   readonly before: readonly number[];
-  /** The first rows behind it, ascending. */
+  /** The first rows after it, ascending. */
   readonly rows: readonly FoundRow[];
 }
 
-/** @returns of each id the last `limit` ids up to it, and the first `limit` rows behind it */
+/** @returns for each id the last `limit` ids up to it, and the first `limit` rows after it */
 export type ReadWindows = (ids: readonly number[], limit: number) => Promise<readonly FoundWindow[]>;
 
 const windowRows = 10;
-/** How many windows each round draws, as a part of those that the sample has. */
+/** Number of windows that each round draws, as a share of the sample's windows. */
 const rounds = [1 / 8, 1 / 8, 1] as const;
 
 type Extent = Readonly<Record<'subscriptions' | 'firstId' | 'lastId', number>>;
 
-/** @returns a function that takes a sample of about this many rows. @param random as `Math.random` */
+/**
+ * @param random as `Math.random`
+ * @returns a function that takes a sample of about this many rows
+ */
 export function createSampler(
   { read }: PortableDatabase,
   readWindows: ReadWindows,
 ): (rows: number, random?: () => number) => Promise<SubscriptionSample> {
-  // three scalar queries: min and max in one would read the whole index
+  // three scalar queries, because min and max in one query would read the whole index
   const selectExtent = `
     select (select coalesce(sum(subscriptions), 0) from deskbell.subscription_counts) as subscriptions,
       coalesce((select min(id) from deskbell.subscriptions), 1) as "firstId",
@@ -71,7 +75,7 @@ export function createSampler(
     let windows: SubscriptionSample['windows'] = [];
     for (const part of rounds) {
       const draws = Math.ceil((rows / windowRows) * part);
-      // one draw in each part of equal rank
+      // one draw in each of equal parts by rank
       const ids = Array.from({ length: draws }, (_, draw) => idAt(ranks, (draw + random()) / draws));
       const found = await readWindows(ids, windowRows);
       windows = found.map((window) => weigh(window, ranks, draws));
@@ -82,7 +86,7 @@ export function createSampler(
   };
 }
 
-/** A row is in the windows of the draws that are less than `windowRows` rows before it. */
+/** Weights rows. A row is in the windows of all draws that are less than `windowRows` rows before it. */
 function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): readonly SampledRow[] {
   const ids = [...before, ...rows.map(({ id }) => id)];
   return rows.map((row, index) => {
@@ -92,15 +96,18 @@ function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): read
   });
 }
 
-/** How many rows there are up to an id, as far as is known: straight lines between these points, ascending in both. */
+/** The estimated number of rows up to an id: straight lines between these points, which ascend in both. */
 type Ranks = readonly { readonly id: number; readonly rank: number }[];
 
-/** @param runs ids with no others between them */
+/** @param runs ids without others between them */
 function estimateRanks(
   runs: readonly (readonly number[])[],
   { subscriptions, firstId, lastId }: Extent,
 ): Ranks {
-  /** Adjacent points, with the rows from one to the next; of a stretch that was not read, as many as its ends lead to expect. */
+  /**
+   * Adjacent points with the number of rows up to the next; between points that were not read, the number that the
+   * ends suggest.
+   */
   const points: { id: number; rows: number; isRead: boolean }[] = [
     { id: firstId - 1, rows: 0, isRead: true },
   ];
@@ -119,7 +126,7 @@ function estimateRanks(
     densityBefore = densityOf(run.slice(-windowRows));
   }
   addUnread(lastId, densityBefore);
-  // rows that are nowhere yet may be in any stretch that was not read
+  // remaining rows may be in any stretch that was not read
   const missing = subscriptions - points.reduce((sum, { rows }) => sum + rows, 0);
   const lengths = points.map(({ id, isRead }, index) => (isRead ? 0 : id - points[index - 1]!.id));
   const unread = lengths.reduce((sum, length) => sum + length, 0);
@@ -130,11 +137,14 @@ function estimateRanks(
   });
 }
 
-/** Rows for each id. */
+/** Rows per id. */
 const densityOf = (ids: readonly number[]): number =>
   ids.length < 2 ? 0 : (ids.length - 1) / (ids.at(-1)! - ids[0]!);
 
-/** @param part of all rows, 0 to 1. @returns the whole id up to which they are; the last id of all excepted */
+/**
+ * @param part of all rows, 0 to 1
+ * @returns the id up to which this part of the rows lies, but not the last id
+ */
 function idAt(ranks: Ranks, part: number): number {
   const rank = part * ranks.at(-1)!.rank;
   const [one, other] = around(ranks, (point) => point.rank > rank);
@@ -147,7 +157,7 @@ function rankOf(ranks: Ranks, id: number): number {
   return one.rank + ((id - one.id) / (other.id - one.id)) * (other.rank - one.rank);
 }
 
-/** The last point for which `isBehind` is false and the first for which it is true; at the end, the last two. */
+/** Returns the last point for which `isBehind` is false and the first for which it is true; at the end, the last two points. */
 function around(
   ranks: Ranks,
   isBehind: (point: Ranks[number]) => boolean,

@@ -1,4 +1,4 @@
-// Subscriptions as they are stored.
+// Stored subscriptions: their types, who may change them, and how many there may be.
 import type { Choices } from '../audience/channels.ts';
 import type { AudienceExpression, UserAndTags } from '../audience/user-and-tags.ts';
 import {
@@ -16,102 +16,102 @@ import { normalizeEndpoint } from '../protocol/endpoint.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 
-/** A subscription as stored. */
+/** A stored subscription. */
 export interface StoredSubscription extends Subscription {
-  /** Ascending in the order of first registration, never used again. */
+  /** Increases in the order of first registration. Never reused. */
   readonly id: number;
-  /** The VAPID public key that it was made with: 87 characters of base64url. */
+  /** The VAPID public key that it was made with: 87 base64url characters. */
   readonly vapidPublicKey: string;
   /** Milliseconds since 1970. */
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** `undefined`: anonymous. */
+  /** `undefined` if it is anonymous. */
   readonly user: string | undefined;
   /** In the order of their names. */
   readonly tags: readonly string[];
   /** The browser's language. The person's own takes precedence. */
   readonly language: string | undefined;
-  /** The same. */
+  /** The browser's time zone. The person's own takes precedence. */
   readonly timeZone: string | undefined;
-  /** Made in this browser. Those of the person come before them. */
+  /** Choices made in this browser. The person's choices take precedence. */
   readonly channels: Choices;
 }
 
-/** What code stores that may change every row. */
+/** A subscription from code that may change every row. */
 export interface NewSubscription {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
   /** Replaces user and tags. Default: a row keeps them, and a new one has none. */
   readonly assign?: UserAndTags | undefined;
-  /** For a new row: when it was first registered elsewhere, at the latest now. Default: now. */
+  /** For a new row: when it was first registered elsewhere, not in the future. Default: now. */
   readonly createdAtMs?: number | undefined;
-  /** BCP 47, in its canonical spelling. Default: a row keeps its own. */
+  /** Canonical BCP 47 tag. Default: a row keeps its own. */
   readonly language?: string | undefined;
-  /** The IANA name. Default: a row keeps its own. */
+  /** IANA name. Default: a row keeps its own. */
   readonly timeZone?: string | undefined;
   /** Choices for channels for which the row has none. */
   readonly channels?: Choices | undefined;
 }
 
 /**
- * What a browser asks to store, or a stranger: knowing an endpoint proves nothing. If its row has another `auth`, `former` must
- * name that row with its `auth`, or `provenUser` must be its user.
+ * A subscription from a browser, or from a stranger, because knowing an endpoint proves nothing. If the endpoint's
+ * row has another `auth`, `former` must name that row with its `auth`, or `provenUser` must be its user.
  */
 export interface Registration extends NewSubscription {
   /**
-   * The row that this one replaces in the browser. If `auth` is its own, its language, time zone and choices move here unless this one
-   * has its own; user and tags move too, unless this one has any or `assign` is given.
+   * The browser's row that this one replaces. If `auth` is its own, its language, time zone and choices move to the
+   * new row, unless that has its own. User and tags move too, unless it has any or `assign` is given.
    */
   readonly former?: FormerSubscription | undefined;
   /**
-   * It is registered only because `former` is, which is deleted. Without that row ERR_NOT_INVITED, unless this one is stored: then
-   * the answer to the same call was lost.
+   * The right to register comes only from `former`, which is deleted. If that row does not exist, the call fails with
+   * ERR_NOT_INVITED, unless the new one is stored: then the answer to the same call was lost.
    */
   readonly replacesFormer?: boolean | undefined;
-  /** Who the request is proved to come from, by a subscriber token for example. */
+  /** The user whose request this demonstrably is, for example by a subscriber token. */
   readonly provenUser?: string | undefined;
-  /** Hash of the token of an invitation, which is consumed with it. */
+  /** Hash of an invitation's token. The invitation is consumed in the same transaction. */
   readonly invitation?: Uint8Array | undefined;
 }
 
-/** By any spelling of scheme, host and port. */
+/** Scheme, host and port of the endpoint may have any spelling. */
 export interface FormerSubscription {
   readonly endpoint: string;
   readonly auth: Uint8Array;
 }
 
-/** The most rows with one public key to look at, since a stranger can add such rows. */
+/** Maximum number of rows with the same public key to read, because a stranger can add such rows. */
 export const maxRowsOfKey = 16;
 
 export interface SubscriptionSearch {
-  /** An expression that `checkExpression` returned. */
+  /** Must come from `checkExpression`. */
   readonly matching: AudienceExpression;
-  /** Origin in its normal form. */
+  /** Normalized origin. */
   readonly pushService: string;
-  /** The condition that finds the rows; the rarer one is faster. */
+  /** The condition by which rows are found. The more selective one is faster. */
   readonly by: 'matching' | 'pushService';
   readonly afterId: number;
-  /** The most rows to look at. */
+  /** Maximum number of rows to read. */
   readonly rows: number;
 }
 
 export interface SearchedSubscriptions {
   /** In the order of ids. */
   readonly found: readonly StoredSubscription[];
-  /** How many rows were looked at. */
+  /** Number of rows that were read. */
   readonly rows: number;
-  /** The last one of them. */
+  /** The last id that was read. */
   readonly throughId: number;
 }
 
 /** Stores, finds and deletes subscriptions. */
 export interface SubscriptionStore {
   /**
-   * Inserts a row, or replaces the keys of the one with the same endpoint in any spelling of scheme, host and port. For code that may
-   * change every row. Durable when the promise resolves.
+   * Inserts a row, or replaces the keys of the row with the same endpoint (scheme, host and port in any spelling).
+   * For code that may change every row. Durable when the promise resolves.
    *
-   * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if a new row is one too many; ERR_FIELD_VALUE, ERR_FIELD_TYPE for a user,
-   *   tags or a key that cannot be stored
+   * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if a new row would exceed the limit; ERR_FIELD_VALUE,
+   *   ERR_FIELD_TYPE for a user, tags or a key that cannot be stored
    */
   put(
     subscription: Subscription,
@@ -119,43 +119,43 @@ export interface SubscriptionStore {
     options?: Pick<NewSubscription, 'assign'>,
   ): Promise<StoredSubscription>;
   /**
-   * The same for many rows of an import, in one transaction and in their order.
+   * Like `put`, for many rows of an import, in one transaction and in order.
    *
    * @returns how many rows are new
    */
   putAll(rows: readonly NewSubscription[]): Promise<number>;
   /**
-   * The same for a request of a browser, whose right to the row is checked in the same transaction.
-   * A new endpoint with the keys of a stored subscription is that of the same browser: if one row alone has both keys at the same push
-   * service, and is anonymous or of the same user, it is replaced, and what it has moves as from a former one.
+   * Like `put`, for a browser's request, whose right to the row is checked in the same transaction. A new endpoint
+   * with the keys of a stored subscription belongs to the same browser: if exactly one row at the same push service
+   * has both keys, and it is anonymous or has the same user, it is replaced, and its data moves as from a former one.
    *
-   * @throws {DeskbellError} ERR_ENDPOINT_IN_USE if it has none, ERR_NOT_INVITED if its invitation cannot be used, and nothing is
-   *   changed; ERR_SUBSCRIPTION_LIMIT
+   * @throws {DeskbellError} ERR_ENDPOINT_IN_USE without the right, ERR_NOT_INVITED if the invitation cannot be used;
+   *   nothing is changed then. ERR_SUBSCRIPTION_LIMIT
    */
   register(registration: Registration): Promise<StoredSubscription>;
   findById(id: number): Promise<StoredSubscription | undefined>;
-  /** By any spelling of scheme, host and port. */
+  /** Scheme, host and port may have any spelling. */
   findByEndpoint(endpoint: string): Promise<StoredSubscription | undefined>;
-  /** @param by who does it, for `losses` */
+  /** @param by who removes it, for `losses` */
   removeById(id: number, by?: string): Promise<boolean>;
-  /** Removes the row only if `auth` is the row's own. By any spelling of scheme, host and port. */
+  /** Removes the row only if `auth` is its own. Scheme, host and port may have any spelling. */
   removeByEndpoint(endpoint: string, auth: Uint8Array): Promise<boolean>;
-  /** @param matching only those that meet it; as `checkExpression` gives it */
+  /** @param matching count only rows that match it; must come from `checkExpression` */
   count(matching?: AudienceExpression): Promise<number>;
-  /** Rows with `afterId < id ≤ throughId` in id order, at most `limit`: keyset, never offset. */
+  /** Returns rows with `afterId < id ≤ throughId` in id order, at most `limit`. */
   page(range: {
     readonly afterId: number;
     readonly throughId?: number | undefined;
     readonly limit: number;
-    /** Keeps only rows that match this expression, which `checkExpression` returned. */
+    /** Keeps only rows that match this expression, which must come from `checkExpression`. */
     readonly matching?: AudienceExpression | undefined;
   }): Promise<readonly StoredSubscription[]>;
-  /** The same of one push service. @param origin in its normal form */
+  /** Like `page`, for one push service. @param origin normalized */
   pageOfPushService(
     origin: string,
     range: { readonly afterId: number; readonly limit: number },
   ): Promise<readonly StoredSubscription[]>;
-  /** Looks at so many rows that meet one of two conditions, for those that meet both. */
+  /** Reads a number of rows that meet one of two conditions, and returns those that meet both. */
   search(range: SubscriptionSearch): Promise<SearchedSubscriptions>;
 }
 
@@ -168,8 +168,8 @@ export function checkVapidPublicKey(key: unknown): asserts key is string {
 }
 
 /**
- * @param subscription as it was found
- * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND if it was not
+ * @param subscription the result of a search
+ * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND if it is undefined
  */
 export function requireSubscription(
   subscription: StoredSubscription | undefined,
@@ -186,7 +186,7 @@ export interface SubscriptionRow {
   readonly auth: Uint8Array;
   readonly public_key: string;
   readonly created_at_ms: number;
-  /** When its browser was here last; less than `created_at_ms` for one that was imported and has not been here since. */
+  /** When its browser was last here. Less than `created_at_ms` if it was imported and its browser has not been here since. */
   readonly updated_at_ms: number;
   readonly user_name: string | null;
   readonly language: string | null;
@@ -195,7 +195,7 @@ export interface SubscriptionRow {
   readonly channels: string | null;
 }
 
-/** @param channels as they are stored */
+/** @param channels in stored form */
 export const readChoices = (channels: string | null): Choices =>
   channels === null ? {} : (JSON.parse(channels) as Choices);
 
@@ -214,10 +214,10 @@ export const toSubscription = (row: SubscriptionRow, tags: readonly string[]): S
   channels: readChoices(row.channels),
 });
 
-// Whether a registration may change the row of its endpoint. A browser never changes the keys of an endpoint, and others know the
-// endpoint too: its push service, or whoever reads a log.
+// Decides whether a registration may change the row of its endpoint. A browser never changes an endpoint's keys, and
+// others know the endpoint too: its push service, and anyone who reads a log.
 
-/** The row that has the registration's endpoint. */
+/** The existing row with the registration's endpoint. */
 interface OwnedRow {
   readonly auth: Uint8Array;
   readonly user: string | undefined;
@@ -242,7 +242,7 @@ export function hasRight(row: OwnedRow, registration: Registration): boolean {
   );
 }
 
-/** What a registration shows beside its own `auth`: that of the row, or its user. */
+/** Returns what a registration proves besides its own `auth`: the `auth` of the row, or its user. */
 export function provenBy({ subscription, former, provenUser }: Registration): ShownProof {
   const isOfRow =
     former !== undefined && normalizeEndpoint(former.endpoint) === normalizeEndpoint(subscription.endpoint);
@@ -255,8 +255,8 @@ export const endpointInUse = (): DeskbellError =>
     'This endpoint is registered with other keys. Unsubscribe and subscribe again: the new subscription has another endpoint.',
   );
 
-// The optional limit on stored subscriptions, which never stops an update. They are counted at every thousandth insert, so each of
-// several processes may exceed the limit by a thousand.
+// The optional limit on stored subscriptions, which never prevents updates. Rows are counted at every thousandth
+// insert, so each of several processes may exceed the limit by a thousand.
 
 const insertsPerCount = 1000;
 const countAgainAfterMs = 1000;
@@ -279,9 +279,9 @@ export const isSubscriptionLimit: OptionCheck = (value, name) =>
 export class InsertBudget {
   readonly #limit: SubscriptionLimit;
   readonly #onWarning: (warning: string) => void;
-  /** Rows that may still be inserted. */
+  /** Number of rows that may still be inserted. */
   #capacity = 0;
-  /** Inserts until the next count. */
+  /** Number of inserts until the next count. */
   #inserts = 0;
   #countAgainAtMs = 0;
   #warned: 'no' | 'nearly' | 'full' = 'no';
@@ -291,7 +291,7 @@ export class InsertBudget {
     this.#onWarning = guardCallback('subscriptionLimit.onWarning', (warning) => limit.onWarning?.(warning));
   }
 
-  /** True if stored rows are to be counted before so many are inserted. */
+  /** True if stored rows must be counted before this many inserts. */
   needsCount(inserts: number, nowMs: number): boolean {
     return this.#inserts < inserts && nowMs >= this.#countAgainAtMs;
   }
@@ -305,7 +305,7 @@ export class InsertBudget {
     if (this.#capacity === 0) this.#countAgainAtMs = nowMs + countAgainAfterMs;
   }
 
-  /** @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if there is no room for so many rows */
+  /** @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if this many rows would exceed the limit */
   take(inserts: number): void {
     if (this.#capacity < inserts) {
       throw new DeskbellError(

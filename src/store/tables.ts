@@ -1,10 +1,10 @@
-// The text of `tables.sql` for each database. In the package it is part of the code.
+// Converts `tables.sql` for each database. In the package, its text is part of the code.
 import { readFileSync } from 'node:fs';
 
-/** In PostgreSQL's words, as the file has it. */
+/** For PostgreSQL, as in the file. */
 export const tables = readFileSync(new URL('./tables.sql', import.meta.url), 'utf8');
 
-/** Truth is 0 or 1, JSON is text; a table without an id of its own is stored in the order of its key. */
+/** For SQLite: booleans are 0 or 1, JSON is text. A table without an id column is stored in the order of its key. */
 export const tablesOfSqlite = (): string =>
   tables
     .replaceAll(/^.*-- PostgreSQL$|^ *--.*$/gm, '')

@@ -1,51 +1,53 @@
-// Which push services that nobody has listed have subscriptions here: if any public host is admitted, an installation takes
-// only so many. One gets its place before its first subscription is stored.
+// Unlisted push services that have subscriptions. If any public host is allowed, an installation accepts only a
+// limited number of them. Each gets its place before its first subscription is stored.
 //
-//   NEW      it has a place, and has accepted no message yet. Others wait for places → DORMANT, the longest known first. Messages to
-//            it failed while listed push services accepted theirs → DORMANT. It accepts a message → PROVEN
-//   PROVEN   it keeps its place until it has no subscription and the place is wanted
-//   DORMANT  it has no place, and broadcasts send it nothing. Its subscriptions and messages stay. One of them registers again → NEW;
-//            it accepts a single message → PROVEN. Either wakes its messages
+//   NEW      has a place, and has not accepted a message yet. It becomes DORMANT if others wait for places (the oldest first), or
+//            if messages to it fail while listed push services accept theirs. It accepts a message → PROVEN
+//   PROVEN   keeps its place until it has no subscription and another needs the place
+//   DORMANT  has no place, and broadcasts send nothing to it. Its subscriptions and messages stay. One of them registers again
+//            → NEW; it accepts a single message → PROVEN. Both wake its messages
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 
-/** A place without a subscription is given away after this: its registration has ended by then. */
+/** A place without a subscription is given away after this time, when its registration must have ended. */
 const emptyAfterMs = 60_000;
 
 export interface UnlistedPushServices {
   /** Lists the hosts with a place, in the order of their origins. @param beforeMs only those added before this time */
   list(beforeMs?: number): Promise<readonly string[]>;
-  /** How many keep their places, since they have accepted a message. */
+  /** Number of push services that keep their places because they have accepted a message. */
   countProven(): Promise<number>;
   /** Returns those of the origins that are stored, with a place or dormant. */
   among(origins: readonly string[]): Promise<readonly string[]>;
   /** Returns those of the origins that are dormant. */
   dormantAmong(origins: readonly string[]): Promise<readonly string[]>;
   /**
-   * Gives it a place. @param mayReplace takes it from one that has accepted no message yet, if there is no other
-   * @returns `added`, `known` if it has one, `full` if there are `max` already
+   * Gives an origin a place.
+   *
+   * @param mayReplace if no place is free, take one from an origin that has not accepted a message yet
+   * @returns `added`; `known` if it has a place; `full` if there are already `max`
    */
   add(origin: string, max: number, mayReplace?: boolean): Promise<'added' | 'known' | 'full'>;
-  /** Takes the places away from the origins that have accepted no message. */
+  /** Takes the places from those of the origins that have not accepted a message. */
   setDormant(origins: readonly string[]): Promise<void>;
   remove(origin: string): Promise<void>;
   /** Makes messages to these subscriptions due, if they wait outside their broadcasts. */
   wake(ids: readonly number[]): Promise<void>;
 }
 
-/** How long workers take a host for dormant without asking again; it may register again at any time. */
+/** How long workers treat a host as dormant without checking again. It may register again at any time. */
 export const dormantKnownForMs = 10_000;
 
-/** Subscriptions whose messages are woken in one transaction. */
+/** Number of subscriptions whose messages are woken in one transaction. */
 const wokenTogether = 1000;
 
 const isProven =
   'exists (select 1 from deskbell.push_services p where p.origin = u.origin and p.accepted_at_ms > 0)';
-/** A host that has accepted a single message since is not dormant. */
+/** A host that has accepted a single message since then is not dormant. */
 const isDormant = `(u.dormant_since_ms is not null and not ${isProven})`;
 
-/** Parameters of `isOneOf`. */
+/** Returns parameters for `isOneOf`. */
 const given = (names: readonly string[]) => ({ given: ` ${names.join(' ')} ` });
 
 export function createUnlistedPushServices(database: PortableDatabase): UnlistedPushServices {
@@ -66,7 +68,7 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
     among: (names) => origins(isOneOf, given(names)),
     dormantAmong: (names) => origins(`${isOneOf} and ${isDormant}`, given(names)),
     add: async (origin, max, mayReplace = false) => {
-      // usually it is known, and nothing needs to be written
+      // usually the origin is known, and nothing needs to be written
       if ((await origins(hasPlace, { origin })).length > 0) return 'known';
       return database.transaction(function* () {
         const nowMs = database.now();
@@ -96,9 +98,9 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
       );
       const dueAtMs = database.now() + dormantKnownForMs;
       for (const { id } of open) {
-        // what a crash undoes is looked at a day later
+        // if a crash undoes this, the messages become due a day later
         await database.background(function* () {
-          // as whoever stores retries does
+          // the same lock as for storing retries
           yield* run(`select 1 from deskbell.broadcasts where id = :id ${database.forUpdate}`, { id });
           const woken = yield* changeRows(
             `update deskbell.retries set due_at_ms = :dueAtMs where broadcast_id = :id
@@ -120,7 +122,7 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
 const makeDormant = `update deskbell.unlisted_push_services as u set dormant_since_ms = :nowMs
   where origin = :origin and not ${isProven}`;
 
-/** @returns false if so many places cannot be had */
+/** @returns false if there cannot be that many free places */
 function* makeRoom(places: number, nowMs: number): Work<boolean> {
   const oldest = yield* run<{ readonly origin: string }>(
     `select u.origin from deskbell.unlisted_push_services u where u.dormant_since_ms is null and not ${isProven}
@@ -139,10 +141,11 @@ interface UnlistedStore {
 }
 
 /**
- * Stores something of a push service that nobody has listed, if there is a place for it.
+ * Stores data of an unlisted push service, if there is a place for it.
  *
- * @param max how many of them there may be; ones that several processes remove and add in the same moment may exceed it
- * @param mayReplace as `UnlistedPushServices.add` says
+ * @param max maximum number of unlisted push services; several processes that remove and add some at once may exceed
+ *   it
+ * @param mayReplace see `UnlistedPushServices.add`
  * @throws {DeskbellError} ERR_PUSH_SERVICE_LIMIT
  */
 export async function withUnlisted<Result>(

@@ -2,45 +2,45 @@
 //
 //   next → current → previous → retired
 //
-// A key becomes `next` once every sender can find its pair, and `current` after that: no browser subscribes with a key that a
-// sender cannot sign with.
+// A key becomes `next` once every sender can find its pair, and `current` after that. So no browser subscribes with a
+// key that a sender cannot sign with.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 /**
- * `next`: senders can sign with it; no service offers it yet. `current`: services offer it. `previous`: subscriptions that
- * were made with it are still taken and sent to. `retired`: its private half is removed.
+ * `next`: senders can sign with it, but no service offers it yet. `current`: services offer it. `previous`:
+ * subscriptions made with it are still accepted and sent to. `retired`: its private key is removed.
  */
 export type VapidKeyState = 'next' | 'current' | 'previous' | 'retired';
 
 export interface StoredVapidKey {
   /** 87 characters of unpadded base64url. */
   readonly publicKey: string;
-  /** `undefined` for a key that subscriptions name and that was never one of ours. */
+  /** `undefined` if subscriptions use the key, but it was never ours. */
   readonly state: VapidKeyState | undefined;
 }
 
 export interface VapidKeyStore {
-  /** Lists the keys in the order in which they were first named. */
+  /** Lists the keys in the order in which they were first stored. */
   list(): Promise<readonly StoredVapidKey[]>;
-  /** The key that services offer. */
+  /** Returns the key that services offer. */
   current(): Promise<string | undefined>;
-  /** How many subscriptions were made with each key; keys without any are left out. */
+  /** Counts the subscriptions made with each key. Omits keys without any. */
   countSubscriptions(): Promise<ReadonlyMap<string, number>>;
   /** Makes the key `current` if there is no current one. @returns the current key */
   adopt(publicKey: string): Promise<string>;
-  /** Makes the key `next` if there is no next one. @returns the key that is next */
+  /** Makes the key `next` if there is no next one. @returns the next key */
   prepare(publicKey: string): Promise<string>;
-  /** Makes the key the `current` one, and the key that is current now `previous`. */
+  /** Makes the key `current`, and the current one `previous`. */
   makeCurrent(publicKey: string): Promise<void>;
   /**
    * Makes the key `retired`, unless subscriptions were made with it and `force` is false.
    *
-   * @returns how many subscriptions there are
+   * @returns the number of these subscriptions
    * @throws {DeskbellError} ERR_KEY_IN_USE for the current key
    */
   retire(publicKey: string, options: { readonly force: boolean }): Promise<number>;
-  /** Makes the key `current` and retires all others of ours. */
+  /** Makes the key `current` and retires all our other keys. */
   replaceAll(publicKey: string): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export function createVapidKeys(database: PortableDatabase): VapidKeyStore {
   const selectCounts = `select v.public_key, sum(c.subscriptions) as subscriptions
     from deskbell.subscription_counts c join deskbell.vapid_keys v on v.id = c.vapid_key_id
     group by v.public_key`;
-  /** Changes come one after the other; registrations continue. */
+  /** Changes run one after another. Registrations continue meanwhile. */
   const change = <Result>(work: () => Work<Result>): Promise<Result> => database.transaction(work, 'keys');
   const current = async (): Promise<string | undefined> => {
     const [row] = await database.read<{ readonly public_key: string }>(selectByState, { state: 'current' });
@@ -131,7 +131,7 @@ function* setState(publicKey: string, state: VapidKeyState): Work<void> {
   );
 }
 
-/** Gives a key the state `next` or `current`, which only one key has at a time. */
+/** Gives a key the state `next` or `current`, which only one key can have at a time. */
 function* replace(state: 'next' | 'current', publicKey: string, formerState: VapidKeyState): Work<void> {
   const former = yield* inState(state);
   if (former === publicKey) return;

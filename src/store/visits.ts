@@ -1,8 +1,8 @@
-// When browsers were here last: each page load of Deskbell's client stores its subscription again.
+// When browsers were last here. Each page load of Deskbell's client stores its subscription again.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PortableDatabase } from './portable-sql.ts';
 
-/** Subscriptions by the age of their last visit; each is in the first one that fits. */
+/** Number of subscriptions by age of the last visit. Each is counted in the first member that fits. */
 export interface Visits {
   readonly within7Days: number;
   readonly within30Days: number;
@@ -12,20 +12,20 @@ export interface Visits {
   readonly notSinceImport: number;
 }
 
-/** Visits by the subscriptions of one push service. */
+/** Visits of the subscriptions at one push service. */
 export interface PushServiceVisits {
-  /** Origin in its normal form. */
+  /** Normalized origin. */
   readonly pushService: string;
   readonly visits: Visits;
 }
 
 export interface VisitStore {
-  /** Reads all subscriptions, a few thousand at a time. @returns the push services, those with the most subscriptions first */
+  /** Reads all subscriptions, a few thousand at a time. @returns push services, those with the most subscriptions first */
   count(): Promise<readonly PushServiceVisits[]>;
 }
 
 interface VisitRow {
-  /** Origin with a slash after it. */
+  /** Origin followed by a slash. */
   readonly prefix: string;
   readonly visit: keyof Visits;
   readonly rows: number;

@@ -1,28 +1,28 @@
-// Events for the operator's webhook. Triggers store them in the transaction of what happened, if somebody has asked for deliveries
-// within the last days.
+// Events for the operator's webhook, until they are posted. Triggers store an event in the same transaction as its
+// cause, if somebody has asked for deliveries within the last days.
 import type { Alarm } from './broadcasts.ts';
 import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
 interface Common {
-  /** 32 hexadecimal digits, the same at each try. */
+  /** 32 hexadecimal digits, the same at each attempt. */
   readonly id: string;
   readonly atMs: number;
-  /** Tries so far. */
+  /** Number of attempts so far. */
   readonly attempts: number;
 }
 
 export type WebhookEvent = Common &
   (
     | {
-        /** A subscription left the store, since its push service called it gone. */
+        /** A subscription left the store because its push service called it gone. */
         readonly type: 'subscription.gone';
         readonly subscriptionId: number;
         readonly user?: string | undefined;
       }
     | { readonly type: 'broadcast.done'; readonly broadcastId: number }
     | {
-        /** A message to one person, or a broadcast to them alone, has ended without reaching any of their devices. */
+        /** A message to one person, or a broadcast only to them, has ended without reaching any of their devices. */
         readonly type: 'person.unreached';
         readonly user: string;
         readonly broadcastId?: number | undefined;
@@ -34,34 +34,34 @@ export type WebhookEvent = Common &
   );
 
 export interface WebhookBacklog {
-  /** Events that are not delivered yet. */
+  /** Number of events that are not delivered yet. */
   readonly waiting: number;
   /** When the oldest of them happened; absent if there are none. */
   readonly oldestAtMs: number | undefined;
-  /** Events that were never delivered, of all time. */
+  /** Total number of events that were never delivered. */
   readonly dropped: number;
 }
 
 export interface WebhookOutbox {
-  /** Tells of a person whom a single message has not reached. */
+  /** Stores an event for a person whom a single message has not reached. */
   tellUnreached(user: string): Promise<void>;
   /** Has events stored for some days from now on, and drops those that are days old. */
   watch(): Promise<void>;
-  /** Events that are due, oldest first; nobody else gets them for `leaseMs`. */
+  /** Returns due events, oldest first. Nobody else gets them for `leaseMs`. */
   lease(range: { readonly limit: number; readonly leaseMs: number }): Promise<readonly WebhookEvent[]>;
-  /** It is due again after this time. */
+  /** Makes the event due again after this time. */
   postpone(id: string, delayMs: number): Promise<void>;
-  /** It was delivered. */
+  /** Removes a delivered event. */
   remove(id: string): Promise<void>;
-  /** It is given up. */
+  /** Gives the event up. */
   drop(id: string): Promise<void>;
   count(): Promise<number>;
   backlog(): Promise<WebhookBacklog>;
 }
 
-/** How long events are stored after somebody has asked for deliveries; triggers know it too. */
+/** How long events are stored after somebody has asked for deliveries. Triggers contain the same number. */
 const watchedForMs = 7 * 24 * 60 * 60 * 1000;
-/** What could not be delivered for this long is dropped. */
+/** Events that could not be delivered for this long are dropped. */
 const webhookEventRetentionMs = 3 * 24 * 60 * 60 * 1000;
 
 export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
@@ -92,7 +92,7 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
 
     lease: async ({ limit, leaseMs }) => {
       const nowMs = database.now();
-      // asked often and seldom true: no transaction for that
+      // this is called often but rarely finds any, so avoid a transaction
       if ((await database.read(selectDue, { nowMs, limit: 1 })).length === 0) return [];
       const rows = await database.writeOnce<WebhookEvent>(
         `update deskbell.webhook_events set due_at_ms = :untilMs, attempts = attempts + 1
@@ -153,6 +153,6 @@ function* drop(condition: string, values: PortableValues): Work<void> {
   if (count > 0) yield* run('update deskbell.webhook_watch set dropped = dropped + :count', { count });
 }
 
-/** The columns of other types are null. */
+/** Removes nulls, which are in the columns of other event types. */
 const withoutNulls = (event: WebhookEvent): WebhookEvent =>
   Object.fromEntries(Object.entries(event).filter(([, value]) => value !== null)) as unknown as WebhookEvent;

@@ -1,4 +1,5 @@
-// Opens a database file: makes it if there is none, refuses what is not ours, brings it to the newest schema.
+// Opens a database file: creates it if it does not exist, refuses files of other programs, and migrates it to the
+// newest schema.
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,14 +17,18 @@ import { checkVersion, migrationsAfter, unfinishedCopy, unfinishedCopyError } fr
 import { hindranceOf, isBusy, toStoreError } from './database-errors.ts';
 import { migrations, schema, schemaVersion } from './migrations.ts';
 
-/** A FIFO would be waited for. @throws {DeskbellError} ERR_STORE_CORRUPT */
+/** Refuses special files: opening a FIFO would wait. @throws {DeskbellError} ERR_STORE_CORRUPT */
 export function assertRegular(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined || stats.isFile()) return;
   throw new DeskbellError('ERR_STORE_CORRUPT', `${file} is ${fileKind(stats)}, and must be a regular file.`);
 }
 
-/** The rows hold capabilities (endpoint, `auth`). @throws {DeskbellError} ERR_DATA_EXPOSED, ERR_DATA_OWNER */
+/**
+ * Checks that nobody else can read the file, because anyone who knows endpoint and `auth` can send to a subscription.
+ *
+ * @throws {DeskbellError} ERR_DATA_EXPOSED, ERR_DATA_OWNER
+ */
 export function assertPrivate(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined) return;
@@ -35,7 +40,7 @@ export function assertPrivate(file: string): void {
   );
 }
 
-/** SQLite takes zero bytes for an empty database. @throws {DeskbellError} ERR_STORE_CORRUPT */
+/** Refuses a file of zero bytes, which SQLite would take for an empty database. @throws {DeskbellError} ERR_STORE_CORRUPT */
 export function assertNotEmpty(file: string): void {
   if (statSync(file).size > 0) return;
   throw new DeskbellError(
@@ -48,15 +53,16 @@ export function assertNotEmpty(file: string): void {
 // "Desk" in ASCII: distinguishes our files from those of other programs
 const applicationId = 0x4465736b;
 
-// SQLite blocks the thread while it waits for a lock, so it waits briefly; longer waits are ours and do not block
+// SQLite blocks the thread while it waits for a lock, so it waits briefly; our own longer waits do not block
 const busyTimeoutMs = 20;
 
 const migrationTimeoutMs = 10_000;
 
 /**
- * Opens the database, in WAL mode with a sync at every commit: what is acknowledged survives a power failure.
+ * Opens the database in WAL mode with a sync at every commit, so that acknowledged writes survive a power failure.
  *
- * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_DATA_EXPOSED, ERR_COPY_UNFINISHED
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD,
+ *   ERR_DATA_EXPOSED, ERR_COPY_UNFINISHED
  */
 export async function openDatabaseFile(path: string): Promise<DatabaseSync> {
   const startedAtMs = Date.now();
@@ -64,7 +70,7 @@ export async function openDatabaseFile(path: string): Promise<DatabaseSync> {
     try {
       return await open(path);
     } catch (error) {
-      // two processes that open a new file at once: one of them makes it
+      // two processes open a new file at once, and the other one is creating it
       if (!isBusy(error) || Date.now() - startedAtMs > migrationTimeoutMs) throw toStoreError(error, path);
       await sleep(10 + Math.random() * 40);
     }
@@ -76,7 +82,7 @@ async function open(path: string): Promise<DatabaseSync> {
   await createIfMissing(path);
   assertRegular(path);
   assertNotEmpty(path);
-  // looked at before SQLite, which gives them the mode of the database
+  // check these before SQLite, which gives them the mode of the database
   for (const sideFile of [`${path}-wal`, `${path}-shm`]) {
     assertRegular(sideFile);
     assertPrivate(sideFile);
@@ -101,12 +107,12 @@ async function open(path: string): Promise<DatabaseSync> {
 }
 
 /**
- * Creates the database under a temporary name, so that it has its name only when it is whole: a file of zero bytes is
- * never one of ours that is being created, but one that was emptied. The rows hold capabilities (endpoint, `auth`): nobody but
- * the owner may read them. SQLite gives its side files the mode of the main one.
+ * Creates the database under a temporary name, so that it gets its name only when it is complete. So a file of zero
+ * bytes was emptied, and is never one that is being created. Only the owner may read it, because anyone who knows
+ * endpoint and `auth` can send to a subscription. SQLite gives its side files the same mode.
  */
 async function createIfMissing(path: string): Promise<void> {
-  // asked first: a database that has a log exists, however fast another process is
+  // check this first: a database with a log exists, however fast another process is
   const hasLog = existsSync(`${path}-wal`);
   if (existsSync(path)) return;
   if (hasLog) {
@@ -119,7 +125,7 @@ async function createIfMissing(path: string): Promise<void> {
   const fill = async (temporary: string): Promise<void> => {
     const database = new DatabaseSync(temporary);
     try {
-      // only before the first table; what is deleted later can be given back to the disk then
+      // must be set before the first table, so that space that is freed later can be returned to the disk
       database.exec('pragma auto_vacuum = incremental');
       migrate(database, path);
     } finally {
@@ -127,7 +133,7 @@ async function createIfMissing(path: string): Promise<void> {
     }
   };
   try {
-    // of two processes that create the database at once, one does
+    // if two processes create the database at once, one of them succeeds
     await createWhole(path, fill, { replace: false });
   } catch (cause) {
     if (!(Error.isError(cause) && 'syscall' in cause)) throw cause;
@@ -143,8 +149,8 @@ const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /**
- * Fails if the file may only be read: there, `begin immediate` alone begins a transaction that reads. The table has no
- * trigger: SQLite makes counters for those of `subscriptions`, even if no row is deleted.
+ * Fails if the file is read-only, although `begin immediate` alone would succeed. The table must have no trigger: for
+ * `subscriptions`, SQLite would create counters even if no row is deleted.
  */
 export const changeNothing = 'delete from vapid_keys where false';
 
@@ -152,7 +158,11 @@ function readPragma(database: DatabaseSync, name: 'application_id' | 'user_versi
   return Number(database.prepare(`pragma ${name}`).get()?.[name]);
 }
 
-/** An empty database of nobody passes. @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED */
+/**
+ * Checks that the database is ours. An empty one of unknown origin passes.
+ *
+ * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED
+ */
 export function assertOurs(database: DatabaseSync, path: string): void {
   if (readPragma(database, 'application_id') === applicationId) {
     assertComplete(database, path);
@@ -169,7 +179,10 @@ export function assertComplete(database: DatabaseSync, path: string): void {
   if (mark !== undefined) throw unfinishedCopyError(path);
 }
 
-/** @returns the version of its tables, 0 without any @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD */
+/**
+ * @returns the version of its tables; 0 if there are none @throws {DeskbellError} ERR_STORE_TOO_NEW,
+ *   ERR_STORE_TOO_OLD
+ */
 export const readVersion = (database: DatabaseSync, path: string): number =>
   checkVersion(readPragma(database, 'user_version'), schemaVersion, path);
 
@@ -177,7 +190,7 @@ function migrate(database: DatabaseSync, path: string): void {
   if (readPragma(database, 'user_version') === schemaVersion) return;
   database.exec('begin immediate');
   try {
-    // read again: another process may have been faster
+    // read the version again: another process may have been faster
     const version = readVersion(database, path);
     for (const sql of migrationsAfter(version, schema, migrations)) database.exec(sql);
     database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}`);

@@ -1,4 +1,4 @@
-// The embedded store: one SQLite file, any number of processes.
+// The embedded store: one SQLite file for any number of processes.
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkOptions, isFlag, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
@@ -27,8 +27,8 @@ import { createSqliteLedger } from './ledger.ts';
 import { createPortableDatabase } from './portable-database.ts';
 import { createSqliteSubscriptions } from './subscriptions.ts';
 
-// Receipts in SQLite: a row for each message, subscription and event, as long as the broadcast's window is open, and the
-// counts, which stay.
+// Receipts in SQLite: a row for each message, subscription and event while the broadcast's window is open, and
+// counts, which are kept.
 function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
   const statements = prepareStatements(database);
 
@@ -112,13 +112,13 @@ export function createWindowReader(database: SqliteDatabase): ReadWindows {
   };
 }
 
-// Gives free pages back to the disk (`auto_vacuum = incremental`), which a database has from its creation on, or from a restore.
+// Returns free pages to the disk. This needs `auto_vacuum = incremental`, set when a database is created or restored.
 
-/** Keeps a transaction to some milliseconds. */
+/** Limits a transaction to some milliseconds. */
 const shrinkBatchPages = 256;
-/** Free pages that are left for what is written next. */
+/** Number of free pages to keep for the next writes. */
 const sparePages = 1024;
-/** SQLite's number for the mode. */
+/** SQLite's number for this mode. */
 const incremental = 2;
 
 /** @returns whether there may be more */
@@ -138,13 +138,13 @@ function createShrink(database: SqliteDatabase): () => Promise<boolean> {
 
 /** Options of `openSqliteStore`. */
 export interface SqliteStoreOptions {
-  /** The database file; created if it does not exist. Its folder must exist. */
+  /** The database file. It is created if it does not exist; its folder must exist. */
   readonly path: string;
   /** Whether the group of the folder may use the database too, as with Kubernetes' `fsGroup`. Default: false. */
   readonly groupAccess?: boolean | undefined;
-  /** The clock, milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
-  /** How many subscriptions are stored at most. Default: any number. */
+  /** Maximum number of stored subscriptions. Default: no limit. */
   readonly subscriptionLimit?: SubscriptionLimit | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Outcomes over time in SQLite: counted per page of rows, not per message.
+// Outcomes over time in SQLite, counted once per page of rows.
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { OriginCounts } from '../broadcasts.ts';
 import {
@@ -12,10 +12,10 @@ import {
 } from '../statistics.ts';
 import type { SqliteDatabase } from './database.ts';
 
-/** Everything here is to be called inside a transaction. */
+/** Call these functions inside a transaction. */
 export interface OutcomeCounts {
   add(counts: OriginCounts): void;
-  /** The same for messages of a broadcast. */
+  /** Like `add`, for messages of a broadcast. */
   addToBroadcast(broadcast: { readonly id: number; readonly startAtMs: number }, counts: OriginCounts): void;
 }
 

@@ -1,4 +1,5 @@
-// Portable SQL in SQLite: all of a transaction runs in one piece, within the transaction that all writes of a turn share.
+// Runs portable SQL in SQLite. A transaction runs without interruption, within the transaction that all writes of a
+// turn share.
 import type { SQLInputValue } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -13,17 +14,17 @@ import {
 } from '../portable-sql.ts';
 import type { SqliteDatabase } from './database.ts';
 
-// Work that is too much for one transaction, cut into many, with time for other processes to write between them: SQLite
-// gives the write lock to whoever asks at the right moment, not to whoever has waited longest.
-/** Other processes ask for the write lock at least this often while they wait for it, on a machine that is not busy. */
+// Splits work that is too large for one transaction, with pauses in which other processes can write: SQLite gives the
+// write lock to whoever asks at the right moment, not to whoever has waited longest.
+/** While other processes wait for the write lock, they ask at least this often, on a machine that is not busy. */
 const minPauseMs = 12;
 
-/** Runs `step` in one transaction after the other while it returns true. */
+/** Repeats `step` in a transaction of its own while it returns true. */
 export async function inBatches(database: Pick<SqliteDatabase, 'write'>, step: () => boolean): Promise<void> {
   for (;;) {
     const startedAtMs = performance.now();
     if (!(await database.write(step))) return;
-    // a third of the time belongs to others, however slow the disk is
+    // leaves a third of the time to others, however slow the disk is
     await sleep(Math.max(minPauseMs, (performance.now() - startedAtMs) / 2));
   }
 }
@@ -80,7 +81,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
       });
       return changed;
     },
-    // one transaction writes at a time, so that no lock is needed
+    // only one transaction writes at a time, so no lock is needed
     transaction: (work) => database.write(() => runWork(database, work())),
     background: (work) => database.write(() => runWork(database, work())),
     erase: (work) => database.erase(() => runWork(database, work())),

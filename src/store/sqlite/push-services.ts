@@ -1,5 +1,5 @@
-// Suspended push services in SQLite: from the answers that workers report to what is suspended, which rows are drawn
-// as probes, and what is released. All functions are called inside a transaction.
+// Suspended push services in SQLite: records the answers that workers report, decides what is suspended, selects rows
+// as probes, and releases rows. Call all functions inside a transaction.
 import { anyBroadcast } from '../leases.ts';
 import {
   suspensionPolicy,
@@ -13,19 +13,19 @@ import type { NoValues, SqliteDatabase } from './database.ts';
 
 export interface PushServices {
   record(answers: readonly PushServiceAnswers[], nowMs: number): void;
-  /** Lists the push services whose state is not the one that they start with. */
+  /** Lists push services whose state differs from the initial one. */
   states(): readonly PushServiceState[];
-  /** If something is known of the push service. */
+  /** Returns `undefined` if nothing is known about the push service. */
   find(key: PushServiceKey): { readonly id: number; readonly isSuspended: boolean } | undefined;
-  /** Whether the push service is known to have accepted a message for this subscription. */
+  /** True if the push service is known to have accepted a message for this subscription. */
   wasAccepted(id: number, subscriptionId: number | undefined): boolean;
-  /** What happens if the push service refuses the row again. */
+  /** Decides what happens if the push service refuses the row again. */
   decide(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
-  /** Rows of one running broadcast whose push service is to be probed now. If none is left, its suspension ends. */
+  /** Selects rows of one running broadcast whose push service must be probed now. If none is left, ends its suspension. */
   drawProbes(broadcastId: number): Draw | undefined;
-  /** When the first suspended row of a running broadcast is to be probed or released. */
+  /** When the first suspended row of a running broadcast must be probed or released. */
   nextDue(broadcastId: number): number | undefined;
-  /** Makes rows due that were suspended with push services which are open again, at most `limit`. */
+  /** Makes suspended rows due if their push services are open again, at most `limit`. */
   release(broadcastId: number, limit: number): void;
 }
 
@@ -60,7 +60,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     return statements.remembered.first({ id, slot })?.subscription_id === subscriptionId;
   };
 
-  /** Mostly there are none, and then no broadcast is asked for them. */
+  /** Usually false. Then broadcasts need not be searched. */
   const hasSuspended = (): boolean => statements.anySuspended.first({}) !== undefined;
 
   const recordOne = (answers: PushServiceAnswers, nowMs: number): void => {
@@ -85,7 +85,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
       });
     }
     const inRow = accepted > 0 ? refusalsInRow : known.refusals_in_row + refusalsInRow;
-    // an acceptance is news after a refusal only
+    // an acceptance is news only after a refusal
     const isNews = accepted > 0 && (hasRefused || known.accepted_at_ms <= known.refused_at_ms);
     if (inRow !== known.refusals_in_row || hasRefused || isNews) {
       statements.setAnswers.run({
@@ -168,7 +168,10 @@ export function createPushServices(database: SqliteDatabase): PushServices {
   };
 }
 
-/** @param leftMs of the broadcast: a refusal that ends before is found to have ended */
+/**
+ * @param leftMs time until the broadcast ends; probes are frequent enough to notice the end of the refusals before
+ *   that
+ */
 function pauseAfter(draws: number, leftMs: number): number {
   const { probePauseMs, quickDraws, maxProbePauseMs } = suspensionPolicy;
   const pauseMs = Math.min(maxProbePauseMs, probePauseMs * 2 ** Math.max(0, draws - quickDraws));
@@ -301,7 +304,7 @@ function prepareStatements(database: SqliteDatabase) {
   };
 }
 
-/** Notes in the table of work that a retry is due at this time. */
+/** Records in the table of work that a retry is due at this time. */
 export const wakeRetries = `
   update work set retries_at_ms = :dueAtMs
   where broadcast_id = :broadcastId and (retries_at_ms is null or retries_at_ms > :dueAtMs)`;

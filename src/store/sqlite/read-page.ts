@@ -1,4 +1,5 @@
-// Reads the rows of an audience by position: of all subscriptions and of some by id, where the position is the id, or of a list.
+// Reads the rows of an audience by position: of all subscriptions or some by id, where the position is the id, or of
+// a list.
 import { parsePerPerson } from '../../audience/frequency-cap.ts';
 import { pointBytes } from '../../protocol/p256.ts';
 import { authBytes } from '../../protocol/subscription.ts';
@@ -6,7 +7,7 @@ import type { Broadcast, Recipient } from '../broadcasts.ts';
 import type { SqliteDatabase } from './database.ts';
 
 export interface PageReader {
-  /** Rows with `afterPosition < position ≤ throughPosition`, in order; those removed meanwhile are left out. */
+  /** Returns rows with `afterPosition < position ≤ throughPosition`, in order, without those removed meanwhile. */
   page(
     broadcastId: number,
     afterPosition: number,
@@ -18,7 +19,7 @@ export interface PageReader {
   at(broadcastId: number, position: number): Recipient | undefined;
 }
 
-/** The keys come as text: blobs are buffers outside of the heap, which cost more than reading the rest of a row. */
+/** Reads keys as text: blobs are buffers outside of the heap, which cost more than reading the rest of a row. */
 type RecipientRow = readonly [
   position: number,
   subscriptionId: number | null,
@@ -91,7 +92,7 @@ function prepareStatements(database: SqliteDatabase) {
       `,
       { arrays: true },
     ),
-    // a member may be a stored subscription, too
+    // a member may also be a stored subscription
     ofList: database.prepare<
       { broadcastId: number; afterPosition: number; throughPosition: number; limit: number },
       RecipientRow
@@ -113,11 +114,12 @@ function prepareStatements(database: SqliteDatabase) {
   };
 }
 
-// How often persons were contacted by broadcasts with a cap, in SQLite: reserved when a page is read, and kept once a message was accepted.
+// Counts how often people were contacted by broadcasts with a cap, in SQLite. A contact is reserved when a page is
+// read, and kept once a message is accepted.
 
-/** Everything here is to be called inside a transaction. */
+/** Call these functions inside a transaction. */
 export interface FrequencyCaps {
-  /** @returns the rows of a page, those of persons who have been reached often enough as capped */
+  /** @returns the rows of a page; rows of people who have been contacted often enough are capped */
   reserve(broadcast: Broadcast, rows: readonly Recipient[]): readonly Recipient[];
   accept(broadcastId: number, recipient: Recipient, nowMs: number): void;
 }

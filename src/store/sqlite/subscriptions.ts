@@ -26,7 +26,7 @@ import { assignOwner, findOwn, moveFromFormer } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import { runPortable, runWork } from './portable-database.ts';
 
-/** Candidates that are looked at together when rows are listed by an expression. */
+/** Number of candidates read together when rows are listed by an expression. */
 const matchingBatchRows = 1000;
 
 interface RowWithTags extends SubscriptionRow {
@@ -40,7 +40,7 @@ type PutRow = Pick<
 >;
 
 interface Takeover {
-  /** The former subscription, whose right the new one takes with it. */
+  /** The former subscription. The new one takes over its rights. */
   readonly owned?: Pick<SubscriptionRow, 'id'> | undefined;
   readonly sameBrowser?: KeyRow | undefined;
 }
@@ -75,8 +75,8 @@ export function createSqliteSubscriptions(
   };
 
   /**
-   * @param visitMs when its browser was here, 0 for an import of a row that is new
-   * @param takeover rows whose place it takes: they are deleted with it
+   * @param visitMs when its browser was here; 0 for a new row of an import
+   * @param takeover rows that it replaces, which are deleted in the same transaction
    */
   const write = (
     { subscription, vapidPublicKey, assign, former, createdAtMs, language, timeZone, channels }: Registration,
@@ -153,7 +153,7 @@ export function createSqliteSubscriptions(
     return stored;
   };
 
-  /** The row of the browser that registers a new endpoint, as `SubscriptionStore.register` describes it. */
+  /** Finds the row of the browser that registers a new endpoint, as `SubscriptionStore.register` describes it. */
   const findSameBrowser = ({ subscription, assign }: Registration, endpoint: string): KeyRow | undefined => {
     const { p256dh, auth } = subscription;
     const { origin } = splitEndpoint(endpoint);
@@ -166,7 +166,7 @@ export function createSqliteSubscriptions(
     return rows.length === 1 && isOfUser ? row : undefined;
   };
 
-  /** Ids that meet the expression, range by range: each in a turn of the event loop, so that nothing here waits for a million rows. */
+  /** Yields ids that match the expression, a range in each turn of the event loop, so that nothing waits for a million rows. */
   const matchingRanges = async function* (
     expression: AudienceExpression,
     start = 0,
@@ -267,7 +267,8 @@ export function createSqliteSubscriptions(
       if (expression === undefined)
         return database.read(() => statements.page.all({ afterId, throughId, limit }).map(toStored));
       const found: StoredSubscription[] = [];
-      // rows are read with their ids: one that is removed later does not make the page short, which would be the last one
+      // rows are read together with their ids: if a row were removed in between, the page would be short and look
+      // like the last one
       for await (const ids of matchingRanges(expression, afterId, throughId)) {
         found.push(...(await database.read(() => readRows(ids, limit - found.length))));
         if (found.length >= limit) break;
@@ -284,7 +285,7 @@ export function createSqliteSubscriptions(
   };
 }
 
-/** The expression is that of the index. */
+/** Uses the same expression as the index. */
 const isOfPushService = "substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8) = :prefix";
 
 function prepareStatements(database: SqliteDatabase) {
