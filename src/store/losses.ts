@@ -1,5 +1,5 @@
-// Subscriptions that have left the store: when, at which push service, why, and who removed them. Triggers write them down; whoever
-// deletes for another reason says so in the same transaction.
+// Subscriptions that have left the store: when, at which push service, why, and who removed them. Triggers record
+// them. A deletion for another reason than `gone` sets the reason in the same transaction.
 import { setImmediate } from 'node:timers/promises';
 import type { PortableDatabase, PortableStatement, PortableValues } from './portable-sql.ts';
 
@@ -43,10 +43,10 @@ export interface Losses {
     readonly reason?: LossReason | undefined;
     readonly origins?: readonly string[] | undefined;
     readonly subscriptionId?: number | undefined;
-    /** Since then, and before then. */
+    /** From this time on; `untilMs` is excluded. */
     readonly sinceMs?: number | undefined;
     readonly untilMs?: number | undefined;
-    /** The last of the page before. */
+    /** The last id of the previous page. */
     readonly beforeId?: number | undefined;
     readonly limit: number;
   }): Promise<readonly Loss[]>;
@@ -87,7 +87,7 @@ export function createLosses(database: PortableDatabase): Losses {
     untilMs: 'l.at_ms < :untilMs',
     beforeId: 'l.id < :beforeId',
   } as const;
-  /** Days that no loss is added to any more: they are counted once. */
+  /** Caches days to which no more losses are added, so that each is counted once. */
   const past = new Map<number, readonly LossCount[]>();
 
   const countDay = async (startMs: number): Promise<readonly LossCount[]> => {
@@ -111,7 +111,7 @@ export function createLosses(database: PortableDatabase): Losses {
       const days: LossCount[] = [];
       for (let startMs = newestMs; startMs >= oldestMs; startMs -= dayMs) {
         const counted = past.get(startMs) ?? (await countDay(startMs));
-        // of the day before the newest one, a transaction may not have ended yet
+        // a transaction for the day before the newest one may still be open
         if (startMs < newestMs - dayMs) past.set(startMs, counted);
         days.push(...counted);
         await setImmediate();
