@@ -5,7 +5,7 @@
 // however many devices the person has there. It counts while the broadcast runs, and from the first acceptance on for as
 // long as a cap looks back. Who has had as many contacts by other broadcasts is capped: the row is read, and not sent.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { lookUp } from '../errors/look-up.ts';
+import { lookUp } from '../errors/check-options.ts';
 
 export interface FrequencyCap {
   readonly maxContacts: number;

@@ -1,6 +1,6 @@
 // What GitHub, Gitea, Forgejo and GitLab send, and how it is signed: the key is the secret of the bell.
 import { createHmac } from 'node:crypto';
-import { lookUp } from '../errors/look-up.ts';
+import { lookUp } from '../errors/check-options.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
 import { BellError, listOf, type Nothing, objectOf, type Posted, type Shown, textOf } from './posted.ts';
 

@@ -1,6 +1,6 @@
 // What is sent to messengers and to servers of notifications, and any other JSON, form or text.
 import { countOf } from '../errors/format-count.ts';
-import { lookUp } from '../errors/look-up.ts';
+import { lookUp } from '../errors/check-options.ts';
 import { cutText } from '../errors/untrusted-text.ts';
 import type { JsonObject } from '../protocol/json-object.ts';
 import type { Urgency } from '../protocol/request.ts';

@@ -1,5 +1,5 @@
 // What monitoring systems send: alerts of one group, and states of one monitor.
-import { lookUp } from '../errors/look-up.ts';
+import { lookUp } from '../errors/check-options.ts';
 import type { JsonObject } from '../protocol/json-object.ts';
 import type { Urgency } from '../protocol/request.ts';
 import { listOf, objectOf, type Posted, type Shown, textOf } from './posted.ts';

@@ -1,7 +1,7 @@
 // The parameters of ntfy: in header fields, the query or JSON. What a notification of Deskbell cannot have is named as left out.
 import { countOf } from '../errors/format-count.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
-import { lookUp } from '../errors/look-up.ts';
+import { lookUp } from '../errors/check-options.ts';
 import { isJsonObject } from '../protocol/json-object.ts';
 import { BellError, parse, type Posted, type RequestHead, type Shown, textOf } from './posted.ts';
 

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
-import { lookUp } from '../errors/look-up.ts';
+import { lookUp } from '../errors/check-options.ts';
 import { isJsonObject, type JsonObject } from '../protocol/json-object.ts';
 import type { MessageAction } from '../protocol/message/message.ts';
 import type { Urgency } from '../protocol/request.ts';

@@ -6,7 +6,7 @@ import type { BroadcastOptions } from '../delivery/broadcast/create-broadcast.ts
 import type { Sender } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { countOf } from '../errors/format-count.ts';
-import { lookUp } from '../errors/look-up.ts';
+import { lookUp } from '../errors/check-options.ts';
 import { maxPlaintextBytes } from '../protocol/message-encryption.ts';
 import { encodePayload } from '../protocol/message/encode-payload.ts';
 import { measureMessage } from '../protocol/message/measure-message.ts';

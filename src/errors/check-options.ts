@@ -1,5 +1,5 @@
 // Checks options that a caller passes, since types do not hold at run time and say nothing about ranges. Each entry of
-// the package has one table with a check for every option; unknown options are refused.
+// the package has one table with a check for every option; unknown options are refused. `lookUp` finds names safely.
 import type { ErrorCode } from './catalogue.ts';
 import { DeskbellError } from './deskbell-error.ts';
 
@@ -146,3 +146,9 @@ export function guardCallback<Words extends readonly unknown[]>(
     }
   };
 }
+
+/** Looks up a name that others chose, without finding inherited ones such as `constructor`. */
+export const lookUp = <Value>(
+  table: Readonly<Record<string, Value>> | null | undefined,
+  name: string,
+): Value | undefined => (table != null && Object.hasOwn(table, name) ? table[name] : undefined);

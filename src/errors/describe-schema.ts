@@ -1,7 +1,7 @@
 // Says in words what a JSON Schema allows, to follow "give" in errors of API, library and command line. It knows only
 // the keywords that our schemas use.
 import { formatCount } from './format-count.ts';
-import { lookUp } from './look-up.ts';
+import { lookUp } from './check-options.ts';
 
 export interface DescribedSchema {
   readonly type?: string | readonly string[];

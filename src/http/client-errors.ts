@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ServiceErrorCode, serviceErrors } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { lookUp } from '../errors/look-up.ts';
+import { lookUp } from '../errors/check-options.ts';
 import { newestResponse, openingBytes, requestStartMs } from './connections.ts';
 import { toRequestHead } from './filter.ts';
 import { render, type RenderedResponse, renderError, type ResponseRules } from './problem.ts';

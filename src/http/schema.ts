@@ -2,7 +2,7 @@
 // description.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify';
-import { lookUp } from '../errors/look-up.ts';
+import { lookUp } from '../errors/check-options.ts';
 
 declare const value: unique symbol;
 const optional: unique symbol = Symbol('optional');

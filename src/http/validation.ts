@@ -3,7 +3,7 @@
 // longer than a right one.
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
-import { typeOf } from '../errors/check-options.ts';
+import { lookUp, typeOf } from '../errors/check-options.ts';
 import {
   type DescribedSchema,
   describeSchema,
@@ -13,7 +13,6 @@ import {
 } from '../errors/describe-schema.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { countOf } from '../errors/format-count.ts';
-import { lookUp } from '../errors/look-up.ts';
 import { cut, maxFields } from './problem.ts';
 import type { Schema } from './schema.ts';
 

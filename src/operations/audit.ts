@@ -1,6 +1,6 @@
 // An audit record as it is shown.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
-import { lookUp } from '../errors/look-up.ts';
+import { lookUp } from '../errors/check-options.ts';
 import { Type } from '../http/schema.ts';
 import type { AuditRecord } from '../store/operators.ts';
 import type { Store } from '../store/store.ts';

@@ -5,6 +5,7 @@ import {
   isFlag,
   isText,
   isWholeNumber,
+  lookUp,
   mustBe,
   type OptionCheck,
   type OptionChecks,
@@ -16,7 +17,6 @@ import { pushOptionChecks, urgencies, type PushOptions } from '../protocol/reque
 import { checkChannelName } from '../audience/channels.ts';
 import { parsePerPerson } from '../audience/frequency-cap.ts';
 import { isTimeZone, parseQuietHours, parseTimeOfDay, parseWallTime } from '../audience/zone-time.ts';
-import { lookUp } from '../errors/look-up.ts';
 
 /** How to deliver the messages of a broadcast or of a schedule. */
 export interface DeliveryOptions extends PushOptions {

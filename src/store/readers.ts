@@ -12,7 +12,7 @@ import { checkPersonChange, type Person, type PersonChange } from '../audience/p
 import { checkDataSize, type PersonData } from '../audience/reader-facts.ts';
 import { checkNewUser } from '../audience/user-and-tags.ts';
 import { type DeskbellError, fieldError } from '../errors/deskbell-error.ts';
-import { lookUp } from '../errors/look-up.ts';
+import { lookUp } from '../errors/check-options.ts';
 import { type PortableDatabase, run, type Work } from './portable-sql.ts';
 import { isInactive } from './receipts.ts';
 import { readChoices, type StoredSubscription } from './subscriptions.ts';

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { decodeQR } from 'qr/decode.js';
 import { curl, skipWithout } from '../../scripts/install-test-tools.ts';
 import { drawQrCode } from '../../src/cli/commands/invite.ts';
-import { formatRemoved } from '../../src/cli/commands/subscriptions-remove.ts';
+import { formatRemoved } from '../../src/cli/commands/subscriptions.ts';
 import { createPersonHash } from '../../src/cli/data/data-command.ts';
 import { loadOrCreateSecret } from '../../src/keys/secret-files.ts';
 import { newSubscription, sendJson } from '../service/running-service.ts';

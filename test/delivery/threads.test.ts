@@ -14,7 +14,7 @@ test('threads are as many as are worth it, and as may be', () => {
   assert.equal(resolveThreadCount(3, {}), 3);
 });
 
-const threadHeap = new URL('../../src/delivery/worker/worker-pool.ts', import.meta.url).href;
+const threadHeap = new URL('../../src/delivery/worker/run-workers.ts', import.meta.url).href;
 /** Prints the heap's limit in MB: of a plain thread, of two that deliver, and of a plain one after them. */
 const heapScript = `
   import { Worker } from 'node:worker_threads';

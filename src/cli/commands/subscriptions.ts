@@ -1,17 +1,27 @@
 // `deskbell subscriptions`: lists, shows, counts, tags, removes, imports and exports subscriptions.
 import { type Command, Option } from 'commander';
-import { type AudienceExpression, checkExpression, checkTags } from '../../audience/user-and-tags.ts';
+import {
+  type AudienceExpression,
+  checkExpression,
+  checkTags,
+  checkUser,
+} from '../../audience/user-and-tags.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import { formatDay, listLosses, lossMeanings, lossView } from '../../operations/losses.ts';
-import { subscriptionView } from '../../operations/subscriptions.ts';
+import { removePerson } from '../../operations/people.ts';
+import { removePushService, removeSubscription, subscriptionView } from '../../operations/subscriptions.ts';
 import { type Loss, type LossCount, type LossReason, lossReasons } from '../../store/losses.ts';
+import type { RemovedPerson } from '../../store/remove-person.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import type { PushServiceVisits } from '../../store/visits.ts';
 import { type CommandDescription, type Context, createCommand } from '../command.ts';
-import { audited, createDataCommand, createListCommand, processUser } from '../data/data-command.ts';
+import { dataSettings } from '../configuration/configuration.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import { audited, createDataCommand, createListCommand, perform, processUser } from '../data/data-command.ts';
+import { withExistingData } from '../data/open-data.ts';
 import {
   addPeopleFlags,
   expressionOf,
@@ -23,7 +33,6 @@ import {
 import { formatLine } from '../input/subscription-line.ts';
 import { inColumns, type JsonFlag } from '../output/output.ts';
 import { importCommand } from './subscriptions-import.ts';
-import { removeCommand } from './subscriptions-remove.ts';
 import { showCommand } from './subscriptions-show.ts';
 
 const rowsPerPage = 1000;
@@ -260,4 +269,116 @@ export function subscriptionsCommand(context: Context): Command {
     .addCommand(removeCommand(context))
     .addCommand(importCommand(context))
     .addCommand(exportCommand(context));
+}
+
+function removeCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'remove',
+    description:
+      'Removes subscriptions. A browser registers again when its page is next opened. With --user, removes all data of a ' +
+      'person from the database, including what came of broadcasts to them, and prints what was removed. Backups and logs remain. ' +
+      'With --push-service, removes all subscriptions of a host, such as one that a stranger has named, and its place among ' +
+      'unlisted push services.',
+    settings: dataSettings,
+    json: 'Prints JSON Lines.',
+    examples: [
+      'deskbell subscriptions remove 17 18 19',
+      'deskbell subscriptions remove --user 42',
+      'deskbell subscriptions remove --push-service up.example.net',
+    ],
+  })
+    .argument('[id...]', 'IDs as `deskbell subscriptions list` shows them.', parseId)
+    .option('--user <id>', 'Removes this person.')
+    .option(
+      '--push-service <host>',
+      'Removes all subscriptions of this push service: a host, with its port if it has one, or an origin.',
+    )
+    .action(async (ids: readonly number[], flags: RemoveFlags) => {
+      const user = flags.user === undefined ? undefined : checkUser(flags.user, '/user');
+      const origin = flags.pushService === undefined ? undefined : readOrigin(flags.pushService);
+      if ([user, origin, ids[0]].filter((given) => given !== undefined).length !== 1) {
+        throw new DeskbellError('ERR_USAGE', 'Give the IDs of subscriptions, --user or --push-service');
+      }
+      const configuration = await readConfiguration({ flags, environment });
+      await withExistingData(configuration, async (data) => {
+        if (user !== undefined) {
+          const removed = await perform(data, removePerson, { user });
+          return output.result(
+            flags,
+            { user, ...removed },
+            `${formatRemoved(removed)}\nReceipt: ${removed.removalReceipt}. Keep it with the person's name: "deskbell people removal ID --receipt …" checks it.`,
+          );
+        }
+        if (origin !== undefined) {
+          const removed = await perform(data, removePushService, { origin });
+          return output.result(
+            flags,
+            { pushService: origin, removed },
+            `Removed ${countOf(removed, 'subscription')} of ${origin}`,
+          );
+        }
+        const missing: number[] = [];
+        for (const id of ids) {
+          const isRemoved = await perform(data, removeSubscription, { id }).then(
+            () => true,
+            (error: unknown) => {
+              if (error instanceof DeskbellError && error.code === 'ERR_SUBSCRIPTION_NOT_FOUND') return false;
+              throw error;
+            },
+          );
+          if (!isRemoved) missing.push(id);
+          if (flags.json) await output.line(JSON.stringify({ id, removed: isRemoved }));
+          else if (isRemoved) await output.line(`Removed ${id}`);
+        }
+        if (missing.length > 0) {
+          throw new DeskbellError(
+            'ERR_SUBSCRIPTION_NOT_FOUND',
+            `There is no subscription ${missing.join(', ')}`,
+          );
+        }
+      });
+    });
+}
+
+interface RemoveFlags extends JsonFlag {
+  readonly user?: string;
+  readonly pushService?: string;
+}
+
+/** @throws {DeskbellError} ERR_USAGE */
+function readOrigin(text: string): string {
+  const url = URL.parse(text.includes('://') ? text : `https://${text}`);
+  if (url !== null && url.pathname === '/' && url.search === '' && url.username === '') return url.origin;
+  throw new DeskbellError('ERR_USAGE', '--push-service takes a host such as up.example.net, or an origin');
+}
+
+export function formatRemoved({
+  subscriptions,
+  ended,
+  broadcasts,
+  schedules,
+  bells,
+  recipients,
+  attempts,
+  receipts,
+}: RemovedPerson): string {
+  const counts = [
+    [subscriptions, 'subscription', ''],
+    [ended, 'subscription', ' that had ended'],
+    [attempts, 'attempt', ''],
+    [receipts, 'receipt', ''],
+    [recipients, 'place', ' in lists of recipients'],
+    [broadcasts, 'broadcast', ' to this person alone'],
+    [schedules, 'schedule', ' for this person alone'],
+    [bells, 'bell', ' for this person alone'],
+  ] as const;
+  const lines = counts.map(
+    ([count, one, rest]) => `${String(count).padStart(8)}  ${one}${count === 1 ? '' : 's'}${rest}`,
+  );
+  return `Removed:\n${lines.join('\n')}\nBackups of the database, exported files and logs may still name the person.`;
+}
+
+/** Commander passes the earlier values of a variadic argument. */
+function parseId(text: string, earlier: readonly number[] = []): readonly number[] {
+  return [...earlier, parsePositiveInteger(text)];
 }

@@ -15,7 +15,7 @@ import { isExpression, isOfBroadcast, readIds, type Audience } from './audience.
 import type { BroadcastOptions } from './create-broadcast.ts';
 import { estimateRows, meets, scaleOf, type AudienceSize } from './estimate-audience.ts';
 import { checkPlaceholders, findChannel, resolveTimes, startOfList, toSplit } from './reader-options.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 
 export interface ReaderCounts {
   /** The broadcast's recipients: everyone who is not left out. */

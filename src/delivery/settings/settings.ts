@@ -2,7 +2,7 @@
 // except for the functions in `TransportOptions`.
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import type { VapidKeys } from '../../protocol/vapid.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
 import type { RetryPolicy } from './retry-policy.ts';

@@ -2,7 +2,7 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { Formats } from '../../errors/describe-schema.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import type { AnsweredErrors } from '../problem.ts';
 import { modelOf, type ObjectSchema, type Schema } from '../schema.ts';
 import { bodyErrors, describeProblems, type Operation } from './operation.ts';

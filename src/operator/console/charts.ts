@@ -1,7 +1,7 @@
 // Bar charts as SVG, with a scale, a time axis, a place for the values of the bar under the pointer, and all figures as a table, from
 // which the page's script reads them. A page needs neither script nor inline style for a chart.
 import { formatReached, reachedShare } from '../../delivery/broadcast/format-broadcast.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { type Broadcast, type Settlement, settlements } from '../../store/broadcasts.ts';
 import type { OutcomeInterval, SubscriptionDay } from '../../store/statistics.ts';

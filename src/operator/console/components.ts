@@ -1,6 +1,6 @@
 // The parts that pages are made of. Text from push services, browsers and users of the site must go through `untrusted`.
 import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import { escapeControls, escapeProse } from '../../errors/untrusted-text.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';

@@ -25,7 +25,7 @@ import { type ConsoleSession, csrfField } from './sessions.ts';
 import { figure } from './figures.ts';
 import type { Fields } from './forms.ts';
 import { renderPreviews } from './preview.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 
 export interface Composer extends FormState {
   /** Above the form: faults, or what was done. */

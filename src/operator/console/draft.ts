@@ -3,7 +3,7 @@
 import { formatAskedAudience } from '../../delivery/broadcast/format-broadcast.ts';
 import { type AudienceEstimator, formatAudienceSize } from '../../delivery/broadcast/estimate-audience.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { measureMessage, memberSizes } from '../../protocol/message/measure-message.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';

@@ -1,5 +1,5 @@
 // The inputs of forms: each with its hint, a note on its value, and its fault.
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { select } from './components.ts';
 import type { Fields } from './forms.ts';

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { type DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
 import { limitBodies } from '../../http/json-body.ts';
 import type { AuditedAction } from '../audit-changes.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 
 /** A name that occurs more than once, like check boxes, has a list. */
 export type FormBody = Readonly<Record<string, string | readonly string[] | undefined>>;

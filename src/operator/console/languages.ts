@@ -5,7 +5,7 @@ import { textDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageTexts } from '../../protocol/message/message.ts';
 import { actionCount, actionIndexes, type FormState, textArea, textInput } from './form-fields.ts';
 import { fieldFault, optionalField, textField, type Fields } from './forms.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 
 /** The languages of the form, and the one to add. */
 export const languageFields = ['languages', 'newLanguage'] as const;

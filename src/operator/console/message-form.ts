@@ -14,7 +14,7 @@ import { actionFieldNames, filledActions } from './form-fields.ts';
 import { toTime, zoneName } from './local-time-input.ts';
 import { fieldFault, optionalField, textField, textFields, type Fields } from './forms.ts';
 import { describeLanguage, languageFields, textNames, toTexts } from './languages.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 
 /** `testTag` names the group that gets the message first. */
 const audienceNames = [

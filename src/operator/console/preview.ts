@@ -4,7 +4,7 @@ import { checkUser } from '../../audience/user-and-tags.ts';
 import { nonZeroCounts } from '../../delivery/broadcast/format-broadcast.ts';
 import type { GivenReader } from '../../delivery/single/reader.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { chooseLanguage } from '../../protocol/language.ts';
 import { measureMessage } from '../../protocol/message/measure-message.ts';

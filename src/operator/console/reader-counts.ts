@@ -6,7 +6,7 @@ import {
   formatReaderCount,
   type ReaderCounts,
 } from '../../delivery/broadcast/count-readers.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { type Broadcast, isOver, type TimeToCome } from '../../store/broadcasts.ts';
 import { facts, onOff, prose, table, time, timeFromNow, untrusted } from './components.ts';

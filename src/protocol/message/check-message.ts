@@ -1,9 +1,8 @@
 // Checks a message before it is encoded, because browsers silently drop members that they do not accept, or the whole
 // notification. Errors name the member and never show its value.
-import { typeOf } from '../../errors/check-options.ts';
+import { lookUp, typeOf } from '../../errors/check-options.ts';
 import { describeSchema } from '../../errors/describe-schema.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { lookUp } from '../../errors/look-up.ts';
 import { memberDescriptions, messageSchema } from './members.ts';
 import type { Message, MessageAction, MessageTexts } from './message.ts';
 import { findFault, memberError, messageError, messageFormats } from './value-schema.ts';

@@ -1,6 +1,6 @@
 // Turns a message into the JSON texts that are sent, one for each language, and measures them.
 import { randomBytes } from 'node:crypto';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
 import { actionName, checkMessage, type LocalizedMessage } from './check-message.ts';
 import { actionMembers, type MemberDescription, memberDescriptions } from './members.ts';

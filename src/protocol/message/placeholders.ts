@@ -1,7 +1,7 @@
 // Placeholders in messages: {name} and {name|default}, with {{ and }} for literal braces. No logic and no nesting.
 // This file parses them, fills them in for each reader, and escapes the values.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
 import { memberError, messageError } from './value-schema.ts';
 import { toReceiptMember } from './receipt-token.ts';

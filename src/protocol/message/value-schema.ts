@@ -1,10 +1,9 @@
 // The subset of JSON Schema that describes members of a message, and the check of values against it. Errors name the
 // member and never show its value.
 import type { ErrorCode } from '../../errors/catalogue.ts';
-import { typeOf } from '../../errors/check-options.ts';
+import { lookUp, typeOf } from '../../errors/check-options.ts';
 import type { Formats } from '../../errors/describe-schema.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { lookUp } from '../../errors/look-up.ts';
 import { isPlainText, plainTextPattern } from '../../errors/untrusted-text.ts';
 import { readLanguage } from '../language.ts';
 

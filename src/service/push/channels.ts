@@ -20,7 +20,7 @@ import type { Settings } from '../options.ts';
 import { defaultRegistrationsPerMinute, limitPerMinute } from '../../http/client-limits.ts';
 import { createReadSubscriberToken } from './subscriber-token.ts';
 import { exampleProof } from './web-push.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 
 const body = Type.Model(
   'ChannelChoices',

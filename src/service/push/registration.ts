@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checkUserAndTags, type UserAndTags } from '../../audience/user-and-tags.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import type { Log } from '../../http/log.ts';
 import { decodeBase64, isSameSecret } from '../../protocol/bytes.ts';
 import { defaultMaxPushServices, unlistedLimits } from '../../protocol/endpoint-policy.ts';

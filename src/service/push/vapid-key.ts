@@ -1,7 +1,7 @@
 // GET /vapidKey: the public key, as browsers take it for `applicationServerKey`.
 import type { IncomingHttpHeaders } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { lookUp } from '../../errors/look-up.ts';
+import { lookUp } from '../../errors/check-options.ts';
 import { represent, type Representation, sendRepresentation } from '../../http/client-files.ts';
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
 import { jsonContentType } from '../../http/json-body.ts';

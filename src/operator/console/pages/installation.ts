@@ -1,7 +1,7 @@
 // The audit (changes by operators, newest first), and the VAPID public keys with their subscriptions and the commands that change them:
 // private keys stay with the command line.
 import type { FastifyInstance } from 'fastify';
-import { lookUp } from '../../../errors/look-up.ts';
+import { lookUp } from '../../../errors/check-options.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { findAppleSubjectFault } from '../../../protocol/vapid.ts';
 import type { AuditRecord } from '../../../store/operators.ts';
