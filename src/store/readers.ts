@@ -34,25 +34,23 @@ export interface ChannelStore {
   remove(name: string): Promise<boolean>;
 }
 
-interface ChannelRow {
-  readonly name: string;
-  readonly title: string;
+interface ChannelRow extends Pick<Channel, 'name' | 'title'> {
   /** JSON */
   readonly titles: string;
-  readonly is_on_by_default: number;
+  readonly isOnByDefault: number;
 }
 
 export function createChannels(database: PortableDatabase): ChannelStore {
   return {
     list: async () => {
       const rows = await database.read<ChannelRow>(
-        `select * from deskbell.channels order by name collate ${database.byBytes}`,
+        `select name, title, titles, is_on_by_default as "isOnByDefault"
+         from deskbell.channels order by name collate ${database.byBytes}`,
       );
-      return rows.map(({ name, title, titles, is_on_by_default }) => ({
-        name,
-        title,
-        titles: JSON.parse(titles) as Channel['titles'],
-        isOnByDefault: is_on_by_default === 1,
+      return rows.map((row) => ({
+        ...row,
+        titles: JSON.parse(row.titles) as Channel['titles'],
+        isOnByDefault: row.isOnByDefault === 1,
       }));
     },
 
@@ -137,7 +135,7 @@ export interface ReaderStore {
 
 interface FactRow {
   readonly language: string | null;
-  readonly time_zone: string | null;
+  readonly timeZone: string | null;
   /** JSON */
   readonly data: string | null;
   /** JSON, as in `own` */
@@ -152,7 +150,8 @@ interface ReaderRow extends FactRow {
   readonly is_inactive: number | boolean;
 }
 
-const selectPerson = 'select * from deskbell.people where user_name = :user';
+const selectPerson =
+  'select language, time_zone as "timeZone", data, channels from deskbell.people where user_name = :user';
 
 export function createReaders(database: PortableDatabase): ReaderStore {
   const channels = createChannels(database);
@@ -207,7 +206,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
 
     factsOf: async (subscriptions, skipInactive) => {
       const rows = await database.read<ReaderRow>(
-        `select s.id, coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
+        `select s.id, coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as "timeZone",
            s.channels as own, p.channels, p.data, ${isInactive(skipInactive)} as is_inactive
          from ${givenRows}`,
         { keys: keysOf(subscriptions) },
@@ -266,14 +265,14 @@ function toPerson(user: string, row: FactRow | undefined): Person {
     user,
     data: readData(row?.data ?? null),
     language: row?.language ?? undefined,
-    timeZone: row?.time_zone ?? undefined,
+    timeZone: row?.timeZone ?? undefined,
     channels: readChoices(row?.channels ?? null),
   };
 }
 
-const toFacts = ({ language, time_zone, data, own, channels }: ReaderRow): ReaderFacts => ({
+const toFacts = ({ language, timeZone, data, own, channels }: ReaderRow): ReaderFacts => ({
   language: language ?? undefined,
-  timeZone: time_zone ?? undefined,
+  timeZone: timeZone ?? undefined,
   data: readData(data),
   channels: { ...readChoices(own), ...readChoices(channels) },
 });

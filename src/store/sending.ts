@@ -30,11 +30,9 @@ export interface Sending {
 /** Condition for queries that lease work nobody asked for explicitly. */
 export const isNotPaused = 'not exists (select 1 from deskbell.sending_pause)';
 
-export interface SendingPauseRow {
-  readonly since_ms: number;
-  readonly reason: PauseReason;
+export interface SendingPauseRow extends Omit<SendingPause, 'broadcastIds'> {
   /** JSON */
-  readonly broadcast_ids: string;
+  readonly broadcastIds: string;
 }
 
 export function createSending(database: PortableDatabase): Sending {
@@ -64,7 +62,7 @@ export function createSending(database: PortableDatabase): Sending {
           `insert into deskbell.sending_pause (id, since_ms, reason, broadcast_ids)
            values (1, :nowMs, :reason, :ids)
            on conflict (id) do update set reason = excluded.reason, broadcast_ids = excluded.broadcast_ids
-           returning since_ms, reason, broadcast_ids`,
+           returning ${pauseColumns}`,
           { nowMs: database.now(), reason, ids: JSON.stringify(ids) },
         );
         if (row === undefined) throw new Error('The pause was not stored.');
@@ -93,12 +91,13 @@ export function createSending(database: PortableDatabase): Sending {
   };
 }
 
-const selectPause = 'select since_ms, reason, broadcast_ids from deskbell.sending_pause';
+const pauseColumns = 'since_ms as "sinceMs", reason, broadcast_ids as "broadcastIds"';
 
-export const toSendingPause = ({ since_ms, reason, broadcast_ids }: SendingPauseRow): SendingPause => ({
-  sinceMs: since_ms,
-  reason,
-  broadcastIds: JSON.parse(broadcast_ids) as readonly number[],
+export const selectPause = `select ${pauseColumns} from deskbell.sending_pause`;
+
+export const toSendingPause = (row: SendingPauseRow): SendingPause => ({
+  ...row,
+  broadcastIds: JSON.parse(row.broadcastIds) as readonly number[],
 });
 
 // Which senders run now on any machine, and what each knows about push services. They report every few seconds, for
@@ -181,15 +180,12 @@ export function createSenders(database: PortableDatabase): SenderReports {
       await database.write('delete from deskbell.senders where id = :id', { id });
     },
     list: async () => {
-      const rows = await database.read<{ readonly seen_at_ms: number; readonly report: unknown }>(
-        `select seen_at_ms, report from deskbell.senders
+      const rows = await database.read<{ readonly seenAtMs: number; readonly report: unknown }>(
+        `select seen_at_ms as "seenAtMs", report from deskbell.senders
          where seen_at_ms >= :sinceMs order by started_at_ms, id`,
         { sinceMs: database.now() - reportLifetimeMs },
       );
-      return rows.map(({ seen_at_ms, report }) => ({
-        ...database.readJson<SenderReport>(report),
-        seenAtMs: seen_at_ms,
-      }));
+      return rows.map(({ seenAtMs, report }) => ({ ...database.readJson<SenderReport>(report), seenAtMs }));
     },
   };
 }

@@ -45,34 +45,30 @@ export interface VapidKeyStore {
 }
 
 export function createVapidKeys(database: PortableDatabase): VapidKeyStore {
-  const selectCounts = `select v.public_key, sum(c.subscriptions) as subscriptions
+  const selectCounts = `select v.public_key as "publicKey", sum(c.subscriptions) as subscriptions
     from deskbell.subscription_counts c join deskbell.vapid_keys v on v.id = c.vapid_key_id
     group by v.public_key`;
   /** Changes run one after another. Registrations continue meanwhile. */
   const change = <Result>(work: () => Work<Result>): Promise<Result> => database.transaction(work, 'keys');
   const current = async (): Promise<string | undefined> => {
-    const [row] = await database.read<{ readonly public_key: string }>(selectByState, { state: 'current' });
-    return row?.public_key;
+    const [row] = await database.read<PublicKeyRow>(selectByState, { state: 'current' });
+    return row?.publicKey;
   };
 
   return {
     list: async () => {
-      const rows = await database.read<{
-        readonly public_key: string;
-        readonly state: VapidKeyState | null;
-      }>('select public_key, state from deskbell.vapid_keys order by id');
-      return rows.map(({ public_key, state }) => ({ publicKey: public_key, state: state ?? undefined }));
+      const rows = await database.read<PublicKeyRow & { readonly state: VapidKeyState | null }>(
+        'select public_key as "publicKey", state from deskbell.vapid_keys order by id',
+      );
+      return rows.map(({ publicKey, state }) => ({ publicKey, state: state ?? undefined }));
     },
 
     current,
 
     countSubscriptions: async () => {
       const rows = await database.read<CountRow>(selectCounts);
-      return new Map(
-        rows
-          .filter(({ subscriptions }) => subscriptions > 0)
-          .map((row) => [row.public_key, row.subscriptions]),
-      );
+      const used = rows.filter(({ subscriptions }) => subscriptions > 0);
+      return new Map(used.map((row) => [row.publicKey, row.subscriptions]));
     },
 
     adopt: async (publicKey) =>
@@ -98,7 +94,7 @@ export function createVapidKeys(database: PortableDatabase): VapidKeyStore {
           throw new DeskbellError('ERR_KEY_IN_USE', `The key ${publicKey} is the current one.`);
         }
         const counts = yield* run<CountRow>(selectCounts);
-        const count = counts.find(({ public_key }) => public_key === publicKey)?.subscriptions ?? 0;
+        const count = counts.find((row) => row.publicKey === publicKey)?.subscriptions ?? 0;
         if (count === 0 || force) yield* setState(publicKey, 'retired');
         return count;
       }),
@@ -111,16 +107,19 @@ export function createVapidKeys(database: PortableDatabase): VapidKeyStore {
   };
 }
 
-interface CountRow {
-  readonly public_key: string;
+interface PublicKeyRow {
+  readonly publicKey: string;
+}
+
+interface CountRow extends PublicKeyRow {
   readonly subscriptions: number;
 }
 
-const selectByState = 'select public_key from deskbell.vapid_keys where state = :state';
+const selectByState = 'select public_key as "publicKey" from deskbell.vapid_keys where state = :state';
 
 function* inState(state: VapidKeyState): Work<string | undefined> {
-  const [row] = yield* run<{ readonly public_key: string }>(selectByState, { state });
-  return row?.public_key;
+  const [row] = yield* run<PublicKeyRow>(selectByState, { state });
+  return row?.publicKey;
 }
 
 function* setState(publicKey: string, state: VapidKeyState): Work<void> {

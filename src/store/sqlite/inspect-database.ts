@@ -3,7 +3,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type DatabaseContent, type DatabaseState, unheardBellsQuery } from '../database-content.ts';
-import { reportLifetimeMs, type SenderReport, type SendingPauseRow, toSendingPause } from '../sending.ts';
+import {
+  reportLifetimeMs,
+  selectPause,
+  type SenderReport,
+  type SendingPauseRow,
+  toSendingPause,
+} from '../sending.ts';
 import type { VapidKeyState } from '../vapid-keys.ts';
 import {
   assertNotEmpty,
@@ -85,7 +91,7 @@ function readContent(database: DatabaseSync): DatabaseContent {
        from vapid_keys order by id`,
     )
     .all();
-  const pause = database.prepare('select since_ms, reason, broadcast_ids from sending_pause').get();
+  const pause = database.prepare(selectPause.replaceAll('deskbell.', '')).get();
   const reports = database
     .prepare('select report from senders where seen_at_ms >= ?')
     .all(Date.now() - reportLifetimeMs);
