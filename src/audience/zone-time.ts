@@ -100,8 +100,9 @@ export function nextTimeOfDay(timeOfDayMs: number, timeZone: string, fromMs: num
 /** The midnight that begins the day of a wall time. */
 const startOfDay = (wallMs: number): number => Math.floor(wallMs / dayMs) * dayMs;
 
-// Quiet hours, as senders write them: `22:00-07:00` of the reader's time zone. They are stored with the broadcast.
-
+/**
+ * Quiet hours, as senders write them: `22:00-07:00` of the reader's time zone. They are stored with the broadcast.
+ */
 export interface QuietHours {
   /** Milliseconds since midnight. */
   readonly fromMs: number;

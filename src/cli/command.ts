@@ -1,3 +1,5 @@
+// What all commands share: their context, options made from the configuration schema, examples in the help, and usage errors in the same
+// form as every other error.
 import type { Readable } from 'node:stream';
 import { Command, Help, Option } from 'commander';
 import { flagOf, settingGroups, type SettingName, settings } from './configuration/configuration.ts';
@@ -17,9 +19,6 @@ export interface Context {
   /** Calls `listener` on SIGHUP, which otherwise ends the command as SIGTERM does. */
   onHangup(listener: () => void): void;
 }
-
-// What all commands share: their context, options made from the configuration schema, examples in the help, and usage errors in the same
-// form as every other error.
 
 export interface CommandDescription {
   readonly name: string;

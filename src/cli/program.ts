@@ -1,3 +1,4 @@
+// The command `deskbell`: its commands, and how a run of one ends.
 import { type Command, CommanderError } from 'commander';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { type Context, createCommand } from './command.ts';
@@ -46,8 +47,6 @@ function helpCommand(): Command {
       command.outputHelp();
     });
 }
-
-// The command `deskbell`: its commands, and how a run of one ends.
 
 /** Runs one command line and resolves to its exit code. Errors are reported on standard error. */
 export async function runCommandLine(words: readonly string[], context: Context): Promise<number> {

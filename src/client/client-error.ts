@@ -1,3 +1,4 @@
+// Why something failed in the browser, and what the person can do.
 /** Why something failed. `ClientError.message` says it in words; docs/troubleshooting.md says what helps. */
 export type FailureReason =
   | 'not-in-browser'

@@ -1,3 +1,4 @@
+// What a site's own service worker can change about messages and clicks.
 import type { PushMessage } from './push-message.ts';
 
 /** The value of `self.deskbell` in a site's own service worker that imports `service-worker.js`. */

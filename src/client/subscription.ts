@@ -130,6 +130,5 @@ function isUsable({ endpoint, options }: PushSubscription, vapidKey: string): bo
   return base64(options.applicationServerKey) === key && new URL(endpoint).host !== removedHost;
 }
 
-// The page library asks this; only a service worker with Deskbell answers.
-
+/** The page library asks this; only a service worker with Deskbell answers. */
 export const question = 'Is Deskbell here?';

@@ -44,8 +44,9 @@ const mapValues = <Code extends string, Value, Result>(
     Result
   >;
 
-// Faults of one field of an input. The service lists them in "errors" of a problem; the library may throw one itself.
-
+/**
+ * Faults of one field of an input. The service lists them in "errors" of a problem; the library may throw one itself.
+ */
 export const fieldErrors = entries(false, {
   ERR_FIELD_MISSING: 'A required field is missing. Add the field.',
   ERR_FIELD_TYPE: 'A field has the wrong type. Give a value of the type that the message names.',
@@ -61,8 +62,7 @@ export const fieldErrors = entries(false, {
     'The p256dh or auth of a subscription is not usable. Send p256dh (65-byte P-256 point) and auth (16 bytes) as the browser gave them.',
 });
 
-// The errors of the public service with their HTTP status.
-
+/** The errors of the public service with their HTTP status. */
 export const serviceErrors = {
   ...answers(400, {
     ERR_SUBSCRIPTION_INVALID:
@@ -130,9 +130,10 @@ export const serviceErrors = {
 
 export type ServiceErrorCode = keyof typeof serviceErrors;
 
-// Errors that the library throws and the command prints. They have no HTTP status: if one reaches the public service,
-// its client gets ERR_INTERNAL and the log the details.
-
+/**
+ * Errors that the library throws and the command prints. They have no HTTP status: if one reaches the public service,
+ * its client gets ERR_INTERNAL and the log the details.
+ */
 export const libraryErrors = {
   ...entries(false, {
     ERR_PAYLOAD_TOO_LARGE:
@@ -229,8 +230,7 @@ export const libraryErrors = {
   }),
 };
 
-// The errors of the operator's listener with their HTTP status, those of the service and the library included.
-
+/** The errors of the operator's listener with their HTTP status, those of the service and the library included. */
 const ownOperatorErrors = {
   ...answers(401, {
     ERR_TOKEN_INVALID:

@@ -1,3 +1,4 @@
+// The address of a client, behind the proxies that are trusted.
 import { isIP } from 'node:net';
 import proxyAddress from '@fastify/proxy-addr';
 import type { FastifyInstance } from 'fastify';

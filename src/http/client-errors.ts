@@ -160,12 +160,11 @@ export function handleConnectAndExpect(app: FastifyInstance, rules: ResponseRule
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
-// The Host header of a request (RFC 9112 §3.2): exactly one in HTTP/1.1, and one that names a host.
-
 /** RFC 3986 §3.2.2, §3.2.3: a registered name, an IPv4 address or an IP literal, and a port; may be empty. */
 const hostAndPort =
   /^(?:\[[\da-f:.]+\]|\[v[\da-f]+\.[\w.~!$&'()*+,;=:-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 
+/** Requires the Host header of RFC 9112 §3.2: exactly one in HTTP/1.1, and one that names a host. */
 export function assertHost(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const fault = faultOf(raw);

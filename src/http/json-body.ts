@@ -96,8 +96,7 @@ function toBytes(body: unknown): Buffer | undefined {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-// JSON answers with every digit of an int64, and with characters escaped that a terminal would obey.
-
+/** JSON answers with every digit of an int64, and with characters escaped that a terminal would obey. */
 export const jsonContentType = 'application/json; charset=utf-8';
 
 // In Node since 21, but not in TypeScript's library yet.

@@ -1,3 +1,4 @@
+// Pages of lists, and searches for broadcasts, subscriptions and a person's devices. Each call looks at a bounded number of rows.
 import { setImmediate } from 'node:timers/promises';
 import { type AudienceExpression, checkUser } from '../audience/user-and-tags.ts';
 import { stateOf } from '../delivery/broadcast/format-broadcast.ts';
@@ -19,8 +20,6 @@ import type {
   SubscriptionSearch,
   SubscriptionStore,
 } from '../store/subscriptions.ts';
-
-// Pages of lists, and searches for broadcasts, subscriptions and a person's devices. Each call looks at a bounded number of rows.
 
 export interface ListPage<Item> {
   readonly items: readonly Item[];
@@ -215,8 +214,6 @@ async function searchBoth(
 /** The last id that a batch covers; infinite if no rows are left. */
 const reachOf = ({ rows, throughId }: SearchedSubscriptions, batchSize: number): number =>
   rows < batchSize ? Number.POSITIVE_INFINITY : throughId;
-
-// The devices of a person: all of them if a message is addressed to the person; if they are shown, also remembered ones that have ended.
 
 /** Maximum of each kind. */
 export const maxShownDevices = 20;

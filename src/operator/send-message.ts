@@ -41,8 +41,6 @@ export function assertNoRetry(sent: SentMessages): void {
   if (outcomes.has('retry') && !outcomes.has('accepted')) throw new UndeliveredError(sent);
 }
 
-// Answers with the outcomes of a broadcast as CSV, as fast as the client reads, so that a million rows need no memory.
-
 /** @param show turns a row into what is shown */
 export function sendOutcomes(
   reply: FastifyReply,

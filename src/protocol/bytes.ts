@@ -28,8 +28,7 @@ export function encodeBase64url(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url');
 }
 
-// Compares secrets in constant time.
-
+/** Compares in constant time. */
 export function isSameSecret(one: string | Uint8Array, other: string | Uint8Array): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -258,13 +258,11 @@ function toAbsolute(location: string | undefined, origin: string): string | unde
   return URL.parse(location, origin)?.href;
 }
 
-// Reads the header field `Retry-After` (RFC 9110 §10.2.3).
-
 /** Four weeks, the default TTL. A longer `Retry-After` makes no difference. */
 const maxRetryAfterMs = 28 * 24 * 60 * 60 * 1000;
 
 /**
- * Reads a `Retry-After`, which is either seconds or an HTTP date.
+ * Reads a `Retry-After` (RFC 9110 §10.2.3), which is either seconds or an HTTP date.
  *
  * @returns at most four weeks; 0 for a past date; `undefined` if it is missing or malformed
  */

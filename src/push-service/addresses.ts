@@ -1,3 +1,4 @@
+// The addresses of the local push service: endpoints, messages, WebSocket and control.
 export interface Addresses {
   /** Scheme, host and port; the scheme's default port is omitted. */
   readonly origin: string;

@@ -33,8 +33,7 @@ export function withDefaultLimits(given: Partial<Limits>): Limits {
   return { ...defaultLimits, ...given };
 }
 
-// Refuses unknown options, because JavaScript callers would otherwise not notice a misspelled one.
-
+/** Refuses unknown options, because JavaScript callers would otherwise not notice a misspelled one. */
 export type Names<Options> = { readonly [Name in keyof Options]-?: unknown };
 
 /**

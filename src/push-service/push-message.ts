@@ -1,3 +1,4 @@
+// Types of push messages and their recipients, shared by both sides of the local push service.
 export type Urgency = 'very-low' | 'low' | 'normal' | 'high';
 
 export interface PushMessage {

@@ -1,3 +1,4 @@
+// The types of the local push service, for those who start one.
 import type { EventCounts, PushServiceEvent } from './events.ts';
 import type { Faults } from './faults.ts';
 import type { Limits } from './limits.ts';

@@ -1,3 +1,4 @@
+// Routes requests to the local push service, and serves its control resource.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Addresses, nameOf } from './addresses.ts';
 import type { EventLog } from './events.ts';

@@ -153,8 +153,6 @@ function toResponse({ statusCode, headers, rawPayload }: Answer): Response {
   return new Response(body, { status: statusCode, headers: fields });
 }
 
-// The service as a request handler for Express, Connect and `node:http`.
-
 /** Answers every path under a mount path. Without a mount path, it passes unknown paths to `next`, if there is one. */
 export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMessage> {
   (request: Request, response: ServerResponse, next?: (error?: unknown) => void): void;

@@ -79,8 +79,6 @@ async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<vo
   );
 }
 
-// Rules for every path of a scope: reading and checking bodies, errors, and headers of each response.
-
 export interface ScopeSettings {
   readonly log: Log;
   readonly bodyLimitBytes?: number | undefined;

@@ -1,3 +1,4 @@
+// The description of the public service (OpenAPI), and the formats of its schemas.
 import { serviceErrors } from '../errors/catalogue.ts';
 import type { Formats } from '../errors/describe-schema.ts';
 import { type Description, license, type SecuritySchemes } from '../http/description/openapi-document.ts';

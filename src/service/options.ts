@@ -1,3 +1,4 @@
+// The options of the public service.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { UserAndTags } from '../audience/user-and-tags.ts';

@@ -289,8 +289,6 @@ export class SocketReader {
   }
 }
 
-// The certificate authorities that TLS trusts.
-
 /** The last context with additional authorities, cached because making one takes thirty milliseconds. */
 let last: { readonly ca: readonly string[]; readonly context: SecureContext } | undefined;
 

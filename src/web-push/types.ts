@@ -96,8 +96,7 @@ export interface EncryptionResult {
   cipherText: Buffer;
 }
 
-// The original's errors, with the same texts, because applications compare them.
-
+/** The original's errors, with the same texts, because applications compare them. */
 export class WebPushError extends Error {
   override readonly name: string = 'WebPushError';
   /** Own property, so that JSON.stringify includes it. */

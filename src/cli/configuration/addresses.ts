@@ -19,8 +19,6 @@ export function checkAddressRanges(ranges: readonly string[]): void {
   }
 }
 
-// HOST:PORT, the address of a separate listener.
-
 export interface ListenAddress {
   /** Without brackets. */
   readonly host: string;
@@ -35,8 +33,6 @@ export function parseListenAddress(text: string): ListenAddress {
   if (host !== undefined && port <= 65_535) return { host, port };
   throw new DeskbellError('ERR_CONFIGURATION', 'it must be HOST:PORT, such as 127.0.0.1:8081 or [::1]:8081');
 }
-
-// The URL at which browsers reach the service, such as that of a proxy in front of it.
 
 /**
  * @returns the URL; its path ends with a slash

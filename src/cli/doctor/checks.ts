@@ -283,8 +283,6 @@ export function describeDiskSpace(bytes: number): Outcome {
   };
 }
 
-// The data directory: rights, disk, database, keys, and the subject that they sign for.
-
 /** If the directory is missing, nothing else is checked. */
 export async function checkData(directory: string, url: string | undefined): Promise<readonly Finding[]> {
   const rights = await findingOf('data directory', () => checkRights(directory));

@@ -46,8 +46,6 @@ export function parseTime(text: string): Date {
   );
 }
 
-// Flags that select subscriptions by user and tags, for `deskbell send` and `deskbell subscriptions`.
-
 export interface PeopleFlags {
   readonly user?: string;
   readonly tag?: readonly string[];

@@ -1,10 +1,9 @@
+// Finds the members of a subscription in other programs' data: the names used for them, the forms their values take, and where they are in
+// a row.
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../protocol/bytes.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';
 import type { NewSubscription } from '../../store/subscriptions.ts';
-
-// Finds the members of a subscription in other programs' data: the names used for them, the forms their values take, and where they are in
-// a row.
 
 export type Member =
   | 'subscription'

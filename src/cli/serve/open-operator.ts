@@ -1,3 +1,4 @@
+// Opens the operator's listener from the configuration.
 import { X509Certificate } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
@@ -44,8 +45,6 @@ export function machineFiguresReader(
     };
   };
 }
-
-// Opens the operator's listener from the configuration.
 
 export interface OpenOperator {
   /** The URL, with scheme and port. */

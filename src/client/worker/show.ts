@@ -84,8 +84,6 @@ export async function showBadge(count: number | undefined): Promise<void> {
   await navigator.setAppBadge?.(count).catch(() => undefined);
 }
 
-// Reads push events: any payload, and the browser's own reading of the declarative form.
-
 const defaultTitle = 'New message';
 
 interface Texts {

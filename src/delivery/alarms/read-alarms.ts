@@ -264,8 +264,6 @@ function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: Rai
   };
 }
 
-// Finds overdue work, which nobody delivers or which is late.
-
 /** Work normally begins within seconds. After this time it is late. */
 export const lateAfterMs = 60_000;
 

@@ -177,8 +177,6 @@ export function measureReach(
   });
 }
 
-// Measures how fast the last broadcasts were, to predict how long a new one will take.
-
 /** Messages settled per second, and the number of broadcasts that this was measured on. */
 export interface UsualRate {
   readonly perSecond: number;

@@ -48,8 +48,6 @@ export class Figures {
   }
 }
 
-// Counts durations in buckets, like histogram metrics.
-
 /** Upper bounds of the buckets in `DurationCounts`. One more bucket counts longer durations. */
 export const durationBoundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 

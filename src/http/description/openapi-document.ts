@@ -187,8 +187,6 @@ function toParameters(
   });
 }
 
-// Named schemas appear once in the document, in `components/schemas`. Our own formats get their patterns.
-
 export interface ModelNames<Value> {
   readonly value: Value;
   readonly schemas: Readonly<Record<string, object>>;

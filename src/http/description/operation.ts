@@ -1,3 +1,4 @@
+// A route's description for the OpenAPI document: what it is, and what it answers.
 import type { RouteOptions } from 'fastify';
 import type { ErrorCode, ServiceErrorEntry } from '../../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';

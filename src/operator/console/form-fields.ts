@@ -86,8 +86,6 @@ export const choice = (
 ): Html =>
   field(form, name, { label }, (attributes) => select(name, options, lookUp(form.fields, name), attributes));
 
-// Fields for the buttons of a message: `actionTitle0`, `actionUrl0` and so on.
-
 export const actionCount = 3;
 export const actionIndexes = Array.from({ length: actionCount }, (_, index) => index);
 

@@ -289,8 +289,6 @@ export const postForm = (
 
 export const icon = html`<img src="/console/icon.svg" alt="" width="28" height="28" />`;
 
-// Links from tags to their subscriptions, and from ids to subscriptions.
-
 export const renderTags = (tags: readonly string[]): Html =>
   html`${tags.map((tag) => html`<a class="badge" href="${urlWith(pages.Subscriptions, { tagsAll: tag })}">${untrusted(tag)}</a> `)}`;
 

@@ -83,8 +83,6 @@ function fill(
   };
 }
 
-// Shared by pages of broadcasts and schedules: texts of a message, options of delivery, and outcomes.
-
 export const renderTexts = ({ title, message }: Pick<Message, 'title' | 'message'>): Html =>
   html`<div>
     <h3>${prose(title)}</h3>

@@ -1,3 +1,6 @@
+// Posts events of the outbox to the operator's webhook as `{type, timestamp, data}`, and repeats them until they are accepted. Nothing
+// waits for it, and what was not posted stays in the store. An event is due, then leased; a 2xx answer removes it, otherwise it is due
+// again after the next of `delaysMs`, and dropped after the last.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/untrusted-text.ts';
@@ -37,10 +40,6 @@ async function dataOf(event: WebhookEvent, broadcasts: Pick<BroadcastStore, 'fin
     }
   }
 }
-
-// Posts events of the outbox to the operator's webhook as `{type, timestamp, data}`, and repeats them until they are accepted. Nothing
-// waits for it, and what was not posted stays in the store. An event is due, then leased; a 2xx answer removes it, otherwise it is due
-// again after the next of `delaysMs`, and dropped after the last.
 
 export interface WebhookOptions {
   readonly store: Pick<Store, 'webhooks' | 'broadcasts' | 'now'>;

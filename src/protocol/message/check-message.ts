@@ -122,9 +122,10 @@ export const actionNames = (message: Message): readonly string[] => [
   ...new Set(localizeMessage(message).flatMap(({ message: { actions = [] } }) => actions.map(actionName))),
 ];
 
-// True if a message has no text. The library sends any text; from a person or a script, an empty one is a mistake,
-// such as an unset shell variable.
-
+/**
+ * True if a message has no text. The library sends any text; from a person or a script, an empty one is a mistake,
+ * such as an unset shell variable.
+ */
 export const isBlank = ({ title, message }: Pick<Message, 'title' | 'message'>): boolean =>
   `${title}${message}`.trim() === '';
 

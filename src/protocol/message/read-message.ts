@@ -86,8 +86,6 @@ function withoutOwnName({ action, ...rest }: MessageAction, index: number): Mess
   return action === String(index) ? rest : { ...rest, action };
 }
 
-// Reads title and message of a payload, for lists of sent messages.
-
 /** @returns empty texts if the payload was not made by `encodePayload` */
 export function readPayloadTexts(payload: Uint8Array): { readonly title: string; readonly message: string } {
   const { title, message } = parseJsonObject(Buffer.from(payload).toString()) ?? {};

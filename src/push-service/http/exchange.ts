@@ -104,8 +104,6 @@ export function refusal(
   return jsonAnswer(code, { code, errno, error: STATUS_CODES[code], message }, headers);
 }
 
-// A request and its answer, over HTTP/1.1 or HTTP/2.
-
 const maxDiscardedBytes = 1024 * 1024;
 
 export class Exchange {

@@ -1,3 +1,4 @@
+// The routes of the demonstration: its page, its session and its actions.
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
 import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { jsonContentType } from '../../http/json-body.ts';

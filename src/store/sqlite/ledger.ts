@@ -392,8 +392,6 @@ function prepareStatements(database: SqliteDatabase) {
   };
 }
 
-// The ledger in SQLite: reads rows of slices, and commits their results.
-
 export function createSqliteLedger(database: SqliteDatabase, portable: PortableDatabase): Ledger {
   const recipients = createPageReader(database);
   const noteAnswers = createAnswerNotes(database);

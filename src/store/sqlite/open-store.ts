@@ -74,8 +74,7 @@ function prepareStatements(database: SqliteDatabase) {
   };
 }
 
-// Reads the windows of a sample in SQLite, some of them in each turn of the event loop.
-
+/** Reads the windows of a sample in SQLite, some of them in each turn of the event loop. */
 const windowsPerTurn = 10;
 
 type Around = Readonly<Record<'id' | 'limit', number>>;

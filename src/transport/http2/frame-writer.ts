@@ -96,8 +96,6 @@ export class FrameWriter {
   }
 }
 
-// Writes all frames of the client, except request bodies (streams.ts).
-
 const ourSettings: readonly (readonly [setting: number, value: number])[] = [
   [Setting.headerTableSize, 0],
   [Setting.enablePush, 0],

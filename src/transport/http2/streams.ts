@@ -108,10 +108,11 @@ export class StreamTable {
   }
 }
 
-// Flow control in both directions (RFC 9113 §5.2). It writes request bodies within the windows that the push service
-// grants: one for the connection and one per stream. Nearly always, both are large enough for the whole body. It also
-// renews the push service's window for the connection while answers use it up.
-
+/**
+ * Flow control in both directions (RFC 9113 §5.2). It writes request bodies within the windows that the push service
+ * grants: one for the connection and one per stream. Nearly always, both are large enough for the whole body. It also
+ * renews the push service's window for the connection while answers use it up.
+ */
 export class FlowController {
   readonly #writer: FrameWriter;
   readonly #peer: PeerSettings;
