@@ -125,7 +125,7 @@ suite('from an empty directory to a notification', () => {
     assert.equal(demonstrate, 'npm ci && npm run demo\n');
     const [make, install, serve, send] = commands.split('\n').map((line) => line.replace(/ +#.*/, ''));
     assert.equal(make, 'npm ci && npm pack');
-    assert.equal(install, `npm install --global ./${basename(tarball)}`);
+    assert.equal(install, `npm install --global ./${basename(tarball)} --prefix ~/.local`);
     await using browser = await startJourneyBrowser();
     await using project = await Project.create({
       environment: { DESKBELL_PUSH_SERVICES: browser.pushService },
@@ -146,7 +146,7 @@ suite('from an empty directory to a notification', () => {
     const { browser, access } = testBrowser;
     await using project = await Project.create();
     const page = 'docs/tutorial.md';
-    const [setUp, start, order, show] = documented(page, 'sh') as [string, string, string, string];
+    const [setUp = '', start = '', order = '', show = '', sendToOne = ''] = documented(page, 'sh');
     const [server] = documented(page, 'js') as [string];
     const [html] = documented(page, 'html') as [string];
     const [, , install, makeFolder] = setUp.trim().split('\n');
@@ -177,6 +177,23 @@ suite('from an empty directory to a notification', () => {
     const [, notification] = (await shop.evaluate(workerAndNotification)) as readonly [string, string];
     assert.equal(notification, 'New order: One cup of tea');
     assert.match(await project.run(show.trim()), /1 accepted/);
+
+    const [, hook = ''] = /add `(onSubscribe: .+?)` to the options/.exec(
+      await readFile(join(import.meta.dirname, '../..', page), 'utf8'),
+    )!;
+    const withHook = (await readFile(join(project.folder, 'server.js'), 'utf8')).replace(
+      'pushOnly: true }',
+      `pushOnly: true, ${hook} }`,
+    );
+    await project.write('server.js', withHook);
+    await application.stop();
+    await using changed = project.start(start.trim());
+    await changed.waitFor(/^http:\S+$/);
+    await shop.reload();
+    await waitFor(shop, 'deskbell-subscribe[state="subscribed"][aria-busy="false"]');
+    await project.run(`DESKBELL_PUSH_SERVICES=${[access.pushServices!].flat().join()} ${sendToOne.trim()}`);
+    await waitFor(shop, '#messages li');
+    assert.match(await textOf(shop, '#messages li'), /: Your tea is ready$/);
   });
 
   test('a user of web-push moves its keys and subscriptions over', async () => {
