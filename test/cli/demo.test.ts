@@ -47,7 +47,7 @@ suite('deskbell demo', () => {
   test('without --once it goes on, and the commands that it prints and that its page shows send the next ones', async (t) => {
     const folder = await useEmptyTemporaryFolder(t);
     const demo = runUntilStopped(['demo', '--port', '0']);
-    const [, address = ''] = await demo.waitFor(/The demo page is at (http:\S+)$/);
+    const [, address = ''] = await demo.waitFor(/Now open the demo page in your browser: (http:\S+)$/);
     const page = await fetch(address);
     assert.equal(page.status, 200);
     const html = await page.text();
@@ -74,13 +74,13 @@ suite('deskbell demo', () => {
   test('a port that is asked for and taken is a fault; the usual one being taken is not', async (t) => {
     const folder = await useEmptyTemporaryFolder(t);
     const first = runUntilStopped(['demo', '--port', '0']);
-    const [, port = ''] = await first.waitFor(/The demo page is at http:\S+:(\d+)\/$/);
+    const [, port = ''] = await first.waitFor(/Now open the demo page in your browser: http:\S+:(\d+)\/$/);
     const second = await runCommand(['demo', '--once', '--port', port]);
     assert.equal(second.exitCode, 1);
     assert.match(second.stderr, /^deskbell: .* \[ERR_LISTEN\]\n$/);
     const [one, other] = [runUntilStopped(['demo']), runUntilStopped(['demo'])];
     for (const demo of [one, other]) {
-      await demo.waitFor(/The demo page is at/);
+      await demo.waitFor(/Now open the demo page/);
       await askOperator(demo);
     }
     await Promise.all([first, one, other].map((demo) => demo.end('SIGTERM')));

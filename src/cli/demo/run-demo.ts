@@ -219,7 +219,6 @@ const logTo = (output: Output): Log => ({
 });
 
 const describeNext = (address: string, command: string, operator: DemoOperator): string => `
-The demo page is at ${address}/
 Send the next message from another terminal:
 
   ${command} --all --title Hello --message 'From another terminal'
@@ -231,4 +230,5 @@ The operator's console is at ${operator.address}/, its API at ${operator.address
   curl -H 'authorization: Bearer ${operator.token}' ${operator.address}/v1/keys
 
 Press Ctrl-C to end the demo and remove its data.
-`;
+
+Now open the demo page in your browser: ${address}/`;
