@@ -28,6 +28,7 @@ const wordsFor: Readonly<Partial<Record<FailureReason, keyof Texts>>> = {
   'private-window': 'privateWindow',
   'permission-denied': 'blocked',
   'permission-dismissed': 'dismissed',
+  'service-worker-failed': 'worker',
   'push-service-off': 'brave',
   'push-service-unreachable': 'offline',
   'server-unreachable': 'offline',

@@ -62,7 +62,7 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
   );
 
   browserTest(
-    'the element speaks the language that the page or the reader has, and the page’s own words, and fits its column',
+    'the element speaks the language that the page or the reader has, and the page’s own words, fits its column, and says that the page is at fault if it has no service worker',
     async (context) => {
       await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
       const { page } = await open(context, backend, 'own-words');
@@ -80,6 +80,15 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
       assert.ok((await width()) < 200, 'beside the text’s end in a wide column');
       await page.evaluate("document.querySelector('deskbell-subscribe').style.width = '16rem'");
       assert.ok((await width()) > 200, 'as wide as a narrow column');
+
+      await page.evaluate(`const other = document.createElement('deskbell-subscribe');
+        other.setAttribute('worker', '/missing.js');
+        document.querySelector('deskbell-subscribe').replaceWith(other);`);
+      await waitFor(page, 'deskbell-subscribe[state="unsubscribed"][aria-busy="false"]');
+      await page.click('deskbell-subscribe >>> button');
+      await waitFor(page, 'deskbell-subscribe[state="service-worker-failed"][aria-busy="false"]');
+      const words = await saidByElement(page);
+      assert.ok(words.startsWith('此页面无法开启通知。') && words.includes(new URL(page.url()).host), words);
     },
   );
 

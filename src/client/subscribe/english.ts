@@ -16,6 +16,7 @@ export const english = {
   brave:
     'Brave has push messages switched off. Switch on “Use Google services for push messaging” at brave://settings/privacy, restart Brave, and try again.',
   offline: 'There is no connection. Check that you are online, and try again.',
+  worker: 'This page cannot turn on notifications. Tell the owner of {site}.',
   failed: 'Something went wrong. Try again in a minute.',
   channels: 'What you get',
   history: 'Recent notifications',

@@ -22,6 +22,7 @@ export const languages: Readonly<Record<Exclude<Language, 'en'>, Texts>> = {
     brave:
       'In Brave sind Push-Nachrichten ausgeschaltet. Schalten Sie unter brave://settings/privacy „Google-Dienste für Push-Nachrichten verwenden“ ein, starten Sie Brave neu, und versuchen Sie es erneut.',
     offline: 'Es gibt keine Verbindung. Prüfen Sie, ob Sie online sind, und versuchen Sie es erneut.',
+    worker: 'Diese Seite kann keine Benachrichtigungen einrichten. Sagen Sie es dem Betreiber von {site}.',
     failed: 'Etwas ist schiefgegangen. Versuchen Sie es in einer Minute erneut.',
     channels: 'Was Sie erhalten',
     history: 'Letzte Benachrichtigungen',
@@ -47,6 +48,7 @@ export const languages: Readonly<Record<Exclude<Language, 'en'>, Texts>> = {
     brave:
       'Dans Brave, les messages push sont désactivés. Activez « Utiliser les services Google pour la messagerie push » dans brave://settings/privacy, redémarrez Brave et réessayez.',
     offline: 'Il n’y a pas de connexion. Vérifiez que vous êtes en ligne et réessayez.',
+    worker: 'Cette page ne peut pas activer les notifications. Prévenez le responsable de {site}.',
     failed: 'Une erreur s’est produite. Réessayez dans une minute.',
     channels: 'Ce que vous recevez',
     history: 'Notifications récentes',
@@ -70,6 +72,7 @@ export const languages: Readonly<Record<Exclude<Language, 'en'>, Texts>> = {
     brave:
       'En Brave los mensajes push están desactivados. Active «Usar los servicios de Google para la mensajería push» en brave://settings/privacy, reinicie Brave e inténtelo de nuevo.',
     offline: 'No hay conexión. Compruebe que está en línea e inténtelo de nuevo.',
+    worker: 'Esta página no puede activar las notificaciones. Avise al responsable de {site}.',
     failed: 'Algo ha salido mal. Inténtelo de nuevo en un minuto.',
     channels: 'Lo que recibe',
     history: 'Notificaciones recientes',
@@ -94,6 +97,7 @@ export const languages: Readonly<Record<Exclude<Language, 'en'>, Texts>> = {
     brave:
       'In Brave i messaggi push sono disattivati. Attivi «Usa i servizi Google per i messaggi push» in brave://settings/privacy, riavvii Brave e riprovi.',
     offline: 'Non c’è connessione. Controlli di essere in linea e riprovi.',
+    worker: 'Questa pagina non può attivare le notifiche. Avvisi il gestore di {site}.',
     failed: 'Qualcosa è andato storto. Riprovi tra un minuto.',
     channels: 'Che cosa riceve',
     history: 'Notifiche recenti',
@@ -117,6 +121,7 @@ export const languages: Readonly<Record<Exclude<Language, 'en'>, Texts>> = {
     brave:
       'No Brave, as mensagens push estão desligadas. Ative «Utilizar os serviços Google para mensagens push» em brave://settings/privacy, reinicie o Brave e tente novamente.',
     offline: 'Não há ligação. Verifique se está online e tente novamente.',
+    worker: 'Esta página não consegue ativar as notificações. Avise o responsável por {site}.',
     failed: 'Algo correu mal. Tente novamente dentro de um minuto.',
     channels: 'O que recebe',
     history: 'Notificações recentes',
@@ -140,6 +145,7 @@ export const languages: Readonly<Record<Exclude<Language, 'en'>, Texts>> = {
     brave:
       'In Brave staan pushberichten uit. Zet ‘Google-services gebruiken voor pushberichten’ aan op brave://settings/privacy, herstart Brave en probeer het opnieuw.',
     offline: 'Er is geen verbinding. Controleer of u online bent en probeer het opnieuw.',
+    worker: 'Deze pagina kan geen meldingen aanzetten. Meld het de beheerder van {site}.',
     failed: 'Er ging iets mis. Probeer het over een minuut opnieuw.',
     channels: 'Wat u ontvangt',
     history: 'Recente meldingen',
@@ -163,6 +169,7 @@ export const languages: Readonly<Record<Exclude<Language, 'en'>, Texts>> = {
     brave:
       'W Brave wiadomości push są wyłączone. Włącz „Używaj usług Google do wiadomości push” w brave://settings/privacy, uruchom Brave ponownie i spróbuj jeszcze raz.',
     offline: 'Brak połączenia. Sprawdź, czy masz dostęp do internetu, i spróbuj ponownie.',
+    worker: 'Ta strona nie może włączyć powiadomień. Powiadom właściciela {site}.',
     failed: 'Coś poszło nie tak. Spróbuj ponownie za minutę.',
     channels: 'Co otrzymujesz',
     history: 'Ostatnie powiadomienia',
@@ -186,6 +193,7 @@ export const languages: Readonly<Record<Exclude<Language, 'en'>, Texts>> = {
     brave:
       'Brave でプッシュメッセージがオフになっています。brave://settings/privacy で「Google のサービスをプッシュメッセージに使用する」をオンにし、Brave を再起動して、もう一度お試しください。',
     offline: '接続できません。オンラインかどうかを確認して、もう一度お試しください。',
+    worker: 'このページは通知をオンにできません。{site} にお知らせください。',
     failed: '問題が発生しました。しばらくしてからもう一度お試しください。',
     channels: '受け取るもの',
     history: '最近の通知',
@@ -207,6 +215,7 @@ export const languages: Readonly<Record<Exclude<Language, 'en'>, Texts>> = {
     brave:
       'Brave 已关闭推送消息。请在 brave://settings/privacy 中开启“使用 Google 服务推送消息”，重新启动 Brave，然后重试。',
     offline: '没有网络连接。请检查是否在线，然后重试。',
+    worker: '此页面无法开启通知。请告知 {site}。',
     failed: '出了点问题。请稍后再试。',
     channels: '您接收的内容',
     history: '最近的通知',
@@ -230,6 +239,7 @@ export const languages: Readonly<Record<Exclude<Language, 'en'>, Texts>> = {
     brave:
       'رسائل الدفع متوقفة في Brave. شغّل «استخدام خدمات Google لرسائل الدفع» في brave://settings/privacy، ثم أعد تشغيل Brave وحاول مرة أخرى.',
     offline: 'لا يوجد اتصال. تحقق من اتصالك بالإنترنت وحاول مرة أخرى.',
+    worker: 'لا تستطيع هذه الصفحة تشغيل الإشعارات. أبلغ مسؤول {site}.',
     failed: 'حدث خطأ ما. حاول مرة أخرى بعد دقيقة.',
     channels: 'ما يصلك',
     history: 'أحدث الإشعارات',
