@@ -8,7 +8,7 @@ import {
   createAudienceEstimator,
   formatAudienceSize,
 } from '../../src/delivery/broadcast/estimate-audience.ts';
-import { formatUsualRate, readUsualRate } from '../../src/delivery/broadcast/progress.ts';
+import { forecast, formatForecast } from '../../src/delivery/broadcast/progress.ts';
 import { countReadersOf } from '../../src/delivery/broadcast/count-readers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
@@ -244,7 +244,7 @@ test('how long a broadcast takes is told by the last ones that went to as many, 
   const { store, remove } = await openTestStore(() => nowMs);
   t.after(remove);
   await addSubscriptions(store, 100);
-  assert.equal(await readUsualRate(store, 50), undefined);
+  assert.match(formatForecast(await forecast(store, 50)), /^not known, because none of the last 20 /);
   const broadcastId = (await store.broadcasts.create(madeUpBroadcast(startMs))).broadcast.id;
   // its worker came a minute late; the last ones are a straggler's
   for (const afterMs of [60_000, 60_000, 61_000, 61_000, 61_000, 62_000, 62_000, 62_000, 62_000, 90_000]) {
@@ -253,8 +253,12 @@ test('how long a broadcast takes is told by the last ones that went to as many, 
     await commitSlice(store, slice!, withResult('https://fcm.googleapis.com', 'accepted'), 1000);
   }
   // 95 of 100 are reached in the second that begins 30 s after the first outcome
-  const usual = await readUsualRate(store, 50);
-  assert.deepEqual(usual, { perSecond: 95 / 31, broadcasts: 1 });
-  assert.equal(formatUsualRate(usual!), 'as the last broadcast went: 3 a second');
-  assert.equal(await readUsualRate(store, 101), undefined, 'none went to as many');
+  const usual = { perSecond: 95 / 31, broadcasts: 1 };
+  const seconds = 50 / usual.perSecond;
+  const known = await forecast(store, 50);
+  assert.deepEqual(known, { ...usual, seconds, doneAtMs: nowMs + seconds * 1000 });
+  assert.equal(formatForecast(known), 'about 0:17, as the last broadcast went: 3 a second');
+  const { doneAtMs } = (await forecast(store, 50, nowMs + 60_000))!;
+  assert.equal(doneAtMs, known!.doneAtMs + 60_000, 'those who get it last');
+  assert.equal(await forecast(store, 101), undefined, 'none went to as many');
 });

@@ -6,8 +6,8 @@ import {
   formatReaderCount,
   type ReaderCounts,
 } from '../../delivery/broadcast/count-readers.ts';
-import { formatDuration, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import { formatUsualRate, readUsualRate } from '../../delivery/broadcast/progress.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { forecast, formatForecast } from '../../delivery/broadcast/progress.ts';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/estimate-audience.ts';
 import { findReader } from '../../delivery/single/reader.ts';
@@ -57,7 +57,11 @@ export async function printDryRun(
   const readers = isForOne
     ? undefined
     : await countReadersOf(target, message, options, store, size, maxReaders);
-  const usual = isForOne ? undefined : await readUsualRate(store, count);
+  const recipients = Math.round(readers?.reached.count ?? count);
+  const isToAny = !isForOne && recipients > 0;
+  const known = isToAny
+    ? await forecast(store, recipients, readers?.throughMs ?? options.startAt?.getTime())
+    : undefined;
   if (json) {
     const others = Object.fromEntries([...texts].map(([language, text]) => [language, toFields(text)]));
     const fields = {
@@ -65,7 +69,11 @@ export async function printDryRun(
       ...toFields(payload),
       ...(texts.size > 0 && { texts: others }),
       ...(readers && { readers: readersToFields(readers) }),
-      ...(usual && { ratePerSecond: usual.perSecond, seconds: count / usual.perSecond }),
+      ...(known && {
+        ratePerSecond: known.perSecond,
+        seconds: known.seconds,
+        doneAt: isoTime(known.doneAtMs),
+      }),
     };
     return output.line(JSON.stringify({ event: 'dry-run', ...fields }));
   }
@@ -74,10 +82,8 @@ export async function printDryRun(
       `at most ${formatCount(maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0))} bytes:`,
   );
   await output.line(Buffer.from(payload).toString());
-  if (usual !== undefined)
-    await output.line(
-      `It takes about ${formatDuration(count / usual.perSecond)}, ${formatUsualRate(usual)}.`,
-    );
+  if (isToAny) await output.line(`Time to send: ${formatForecast(known)}.`);
+  if (known !== undefined) await output.line(`Done by: ${isoTime(known.doneAtMs)}`);
   if (readers !== undefined) for (const line of readerLines(readers)) await output.line(line);
   for (const [language, text] of texts) {
     await output.line(`In ${language}, ${formatCount(text.length)} bytes:`);

@@ -5,7 +5,7 @@ import { hasReaderTimes } from '../../store/reader-times.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import type { Store } from '../../store/store.ts';
 import { formatCount } from '../../errors/format-count.ts';
-import { byPushService, settledRows, stateOf } from './format-broadcast.ts';
+import { byPushService, formatDuration, settledRows, stateOf } from './format-broadcast.ts';
 
 /** Progress of all processes that deliver the broadcast. */
 export interface Progress {
@@ -178,7 +178,7 @@ export function measureReach(
 }
 
 /** Messages settled per second, and the number of broadcasts that this was measured on. */
-export interface UsualRate {
+interface UsualRate {
   readonly perSecond: number;
   readonly broadcasts: number;
 }
@@ -195,7 +195,7 @@ const tellingRecipients = 1000;
  * @param recipients of the planned broadcast
  * @returns undefined if no such broadcast exists
  */
-export async function readUsualRate(
+async function readUsualRate(
   { broadcasts, statistics }: Pick<Store, 'broadcasts' | 'statistics'>,
   recipients: number,
 ): Promise<UsualRate | undefined> {
@@ -220,6 +220,35 @@ export async function readUsualRate(
   return sum.broadcasts === 0 ? undefined : { perSecond: sum.rows / sum.seconds, broadcasts: sum.broadcasts };
 }
 
-/** For example `as the last 3 broadcasts went: 4,300 a second`. */
-export const formatUsualRate = ({ perSecond, broadcasts }: UsualRate): string =>
-  `as the last ${broadcasts === 1 ? 'broadcast' : `${broadcasts} broadcasts`} went: ${perSecond < 1 ? 'less than 1' : formatCount(Math.floor(perSecond))} a second`;
+/** What sending will take. */
+export interface Forecast extends UsualRate {
+  readonly seconds: number;
+  /** At the latest, if it goes as usual: of readers who get it at different times, most may be done earlier. */
+  readonly doneAtMs: number;
+}
+
+/**
+ * @param recipients of the broadcast to come
+ * @param lastMs when the last of them can be sent to. Default: now
+ * @returns undefined if that is not known
+ */
+export async function forecast(
+  store: Pick<Store, 'broadcasts' | 'statistics' | 'now'>,
+  recipients: number,
+  lastMs = store.now(),
+): Promise<Forecast | undefined> {
+  const usual = await readUsualRate(store, recipients);
+  if (usual === undefined) return undefined;
+  const seconds = recipients / usual.perSecond;
+  return { ...usual, seconds, doneAtMs: Math.max(store.now(), lastMs) + seconds * 1000 };
+}
+
+/** For example `about 0:19, as the last 3 broadcasts went: 4,300 a second`. */
+export function formatForecast(known: Forecast | undefined): string {
+  if (known === undefined)
+    return `not known, because none of the last ${newestBroadcasts} broadcasts went at once to as many, or to ${formatCount(tellingRecipients)}`;
+  const { seconds, perSecond, broadcasts } = known;
+  const last = broadcasts === 1 ? 'broadcast' : `${broadcasts} broadcasts`;
+  const rate = perSecond < 1 ? 'less than 1' : formatCount(Math.floor(perSecond));
+  return `about ${formatDuration(seconds)}, as the last ${last} went: ${rate} a second`;
+}

@@ -62,7 +62,17 @@ interface Figures {
   readonly person: 'channel' | 'data' | 'devices';
   readonly raised: 'firstAt' | 'rows';
   readonly removed: keyof RemovedPerson;
-  readonly review: 'bytes' | 'from' | 'lookedAt' | 'ofText' | 'readers' | 'recipients' | 'start' | 'through';
+  readonly review:
+    | 'bytes'
+    | 'doneAt'
+    | 'from'
+    | 'lookedAt'
+    | 'ofText'
+    | 'readers'
+    | 'recipients'
+    | 'seconds'
+    | 'start'
+    | 'through';
   readonly schedule: 'createdAt' | 'id' | 'nextAt' | 'pausedAt' | 'ttlSeconds';
   readonly senders: 'machines' | 'workers';
   readonly service:

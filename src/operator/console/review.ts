@@ -6,6 +6,7 @@ import {
   type AudienceSize,
 } from '../../delivery/broadcast/estimate-audience.ts';
 import { formatAskedAudience } from '../../delivery/broadcast/format-broadcast.ts';
+import { type Forecast, formatForecast } from '../../delivery/broadcast/progress.ts';
 import type { OutcomeGroup } from '../../store/broadcasts.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
@@ -27,6 +28,8 @@ interface Review {
   readonly shown: ShownMessage;
   /** Present if readers differ in what they get, or when. */
   readonly readers?: ReaderCounts | undefined;
+  /** Absent if it is not known. */
+  readonly forecast?: Forecast | undefined;
 }
 
 export function renderReview(
@@ -53,6 +56,7 @@ export function renderReview(
         ['Audience', describeAudience(fields)],
         ['Start', describeStart(review, fields)],
         ...describeTimes(fields),
+        ...describeForecast(review, size),
       ])}
       ${readers && renderReaderCounts(readers)}
       ${isExact && size.count === 0 && notice('warn', 'Nobody would get this message.')}
@@ -137,6 +141,19 @@ function describeStart({ startAt, nowMs, readers }: Review, fields: Fields): str
     return figure('review.start', startAt.getTime(), '', (atMs) => describeLocalTime(atMs, fields, nowMs));
   const firstMs = fields['localTime'] ? readers?.fromMs : undefined;
   return firstMs === undefined || firstMs <= nowMs ? 'now' : figure('review.from', firstMs, '', timeFromNow);
+}
+
+/** What it will take, in the words of `send --dry-run`. */
+function describeForecast(
+  { forecast: known }: Review,
+  { count }: AudienceSize,
+): readonly (readonly [string, string | Html])[] {
+  if (count === 0) return [];
+  const words = figure('review.seconds', known?.seconds ?? 'not known', '', () => formatForecast(known));
+  return [
+    ['Time to send', words],
+    ...(known ? [['Done by', figure('review.doneAt', known.doneAtMs, '', timeFromNow)] as const] : []),
+  ];
 }
 
 /** Options that depend on the reader, as typed. */

@@ -471,6 +471,11 @@ export const figureOracle: Readonly<Record<FigureName, FigureOracle>> = {
   'removed.subscriptions': removed('subscriptions'),
 
   'review.bytes': ({ draft }) => draft.bytes,
+  'review.doneAt': (world, _of, { value }) => {
+    const { nowMs, draft } = world;
+    const lastMs = draft.throughMs ?? draft.startAtMs ?? nowMs;
+    return nearly(value, lastMs + (draft.recipients / usualRate(world, draft.recipients)!.perSecond) * 1000);
+  },
   'review.from': ({ draft }) => draft.fromMs,
   'review.lookedAt': () => 0,
   'review.ofText': (world, [language]) =>
@@ -478,6 +483,15 @@ export const figureOracle: Readonly<Record<FigureName, FigureOracle>> = {
       .length,
   'review.readers': ({ draft }, of) => draft.readers.get(of.join(' ')),
   'review.recipients': ({ draft }) => draft.recipients,
+  'review.seconds': (world, _of, { value, text }) => {
+    const { recipients } = world.draft;
+    const usual = usualRate(world, recipients);
+    if (usual === undefined) return 'not known';
+    const { perSecond, broadcasts } = usual;
+    const rate = perSecond < 1 ? 'less than 1' : Math.floor(perSecond);
+    assert.ok(text.endsWith(` ${broadcasts} broadcasts went: ${rate} a second`), text);
+    return nearly(value, recipients / perSecond);
+  },
   'review.start': ({ draft }) => draft.startAtMs,
   'review.through': ({ draft }) => draft.throughMs,
 
@@ -526,6 +540,44 @@ function rateOf(story: Story, { posts, nowMs }: World): number {
   return posts.filter(
     (post) => post.story === story && post.atMs > nowMs - 10_000 && post.outcome !== 'retry',
   ).length;
+}
+
+const nearly = (value: unknown, expected: number): unknown =>
+  Math.abs(Number(value) - expected) < 1 ? value : expected;
+
+/** Of the newest of the last 20 that went to as many at once, from their first outcome to the last of 95 %, else of half of them. */
+function usualRate(world: World, recipients: number) {
+  const measured = world.stories
+    .slice(-20)
+    .toReversed()
+    .filter(
+      (story) =>
+        stateOf(story, world) === 'done' &&
+        story.draft.localTime === undefined &&
+        story.draft.quietHours === undefined &&
+        story.rows.length >= Math.max(1, recipients),
+    )
+    .flatMap((story) => {
+      const all = count(story, ({ outcome }) => outcome !== 'removed');
+      const times = world.posts
+        .filter((post) => post.story === story)
+        .map(({ atMs }) => atMs - story.startAtMs);
+      const accepted = story.rows
+        .filter(({ outcome }) => outcome === 'accepted')
+        .map(({ atMs }) => atMs! - story.startAtMs)
+        .toSorted((one, other) => one - other);
+      const percent = [95, 50].find((each) => accepted.length >= Math.ceil((all * each) / 100));
+      if (percent === undefined) return [];
+      const last = accepted[Math.ceil((all * percent) / 100) - 1]!;
+      const startOf = (elapsedMs: number) => Math.floor(elapsedMs / widthOf(elapsedMs)) * widthOf(elapsedMs);
+      const seconds = (startOf(last) + widthOf(last) - startOf(Math.min(...times))) / 1000;
+      return [{ rows: (all * percent) / 100, seconds }];
+    })
+    .slice(0, 3);
+  const sumOf = (name: 'rows' | 'seconds') => measured.reduce((all, each) => all + each[name], 0);
+  return measured.length === 0
+    ? undefined
+    : { perSecond: sumOf('rows') / sumOf('seconds'), broadcasts: measured.length };
 }
 
 const wordsOfState: Readonly<Record<string, RegExp>> = {

@@ -1,5 +1,5 @@
-// What console, API, CSV, metrics and webhook say is what a plain count over rows gives: in every state, at several moments of the
-// clock, from one store. The test keeps rows of its own, changes them as it changes the store's, and counts them; nothing of what it tests
+// What console, API, CSV, commands, metrics and webhook say is what a plain count over rows gives: in every state, at several moments of
+// the clock, from one store. The test keeps rows of its own, changes them as it changes the store's, and counts them; nothing of what it tests
 // helps it. A name that is shown, and that it does not count, fails; so does a number on a page that has no name.
 import assert from 'node:assert/strict';
 import { countAudience } from '../../../src/delivery/broadcast/estimate-audience.ts';
@@ -11,6 +11,7 @@ import { csvHeader } from '../../../src/operations/outcomes.ts';
 import { outcomeGroups, settlements, type OutcomeGroup } from '../../../src/store/broadcasts.ts';
 import { decode, signIn, type Visitor } from '../console-visitor.ts';
 import { answersOf, type ApiOracle, apiOracle, checkThing } from './api.ts';
+import { compareCommands } from './commands.ts';
 import { figureOracle } from './figures.ts';
 import {
   alarmsOf,
@@ -45,6 +46,7 @@ import {
   waitsOf,
   windows,
   World,
+  zones,
 } from './world.ts';
 import { madeUpBroadcast } from '../../store/store-under-test.ts';
 import { webhookBody } from '../../../src/operator/webhook/start-webhook.ts';
@@ -378,7 +380,7 @@ function check(
 const noFigures =
   /<(script|style|svg|pre|code|bdi|select|datalist|title)\b.*?<\/\1>|<p class="[^"]*\bticks">.*?<\/p>|<p class="quiet small">Messages per.*?<\/p>/gs;
 const fixed =
-  /50 on a page|newest 20 broadcasts|Time to \d\d %|last (24 hours|7 days)|\b(7|30|90) days\b|(?<![\w.])[\w.-]+\.(com|org)\b|Remove 1 subscription\?|\b\d lines?\b|\bbutton \d|unfolded \d/g;
+  /50 on a page|Local time 13:00|newest 20 broadcasts|Time to \d\d %|last (24 hours|7 days)|\b(7|30|90) days\b|(?<![\w.])[\w.-]+\.(com|org)\b|Remove 1 subscription\?|\b\d lines?\b|\bbutton \d|unfolded \d/g;
 
 const words = (html: string): string => decode(html.replaceAll(/<[^>]+>/g, ' ')).replaceAll(/\s+/g, ' ');
 
@@ -549,6 +551,17 @@ async function compareLosses(moment: string, world: World, operator: RunningOper
   );
 }
 
+/** The lines of the outcomes of a broadcast. */
+const csvOf = (story: Story, world: World): readonly string[] =>
+  [...story.rows, ...story.leftOut]
+    .filter((row) => stateOfRow(row, world) !== 'removed' || row.posts > 0 || story.hasSets)
+    .toSorted((one, other) => one.id - other.id)
+    .map((row) =>
+      Object.values(csvOracle)
+        .map((cell) => cell(row, story, world))
+        .join(','),
+    );
+
 async function compare(
   moment: string,
   world: World,
@@ -596,19 +609,7 @@ async function compare(
 
     const csv = await (await operator.ask(`/v1/broadcasts/${story.id}/outcomes.csv`)).text();
     const [, ...lines] = csv.trimEnd().split('\r\n');
-    const known = [...story.rows, ...story.leftOut]
-      .filter((row) => stateOfRow(row, world) !== 'removed' || row.posts > 0 || story.hasSets)
-      .toSorted((one, other) => one.id - other.id);
-    world.expect(`${at}: CSV`, () =>
-      assert.deepEqual(
-        lines,
-        known.map((row) =>
-          Object.values(csvOracle)
-            .map((cell) => cell(row, story, world))
-            .join(','),
-        ),
-      ),
-    );
+    world.expect(`${at}: CSV`, () => assert.deepEqual(lines, csvOf(story, world)));
   }
   await compareLosses(moment, world, operator);
   if (isWhole) await comparePages(moment, world, visitor);
@@ -650,6 +651,11 @@ export const addOracleTest = (isWide: boolean) =>
     await operator.store.webhooks.watch();
     clock.now = () => world.nowMs;
     const visitor = await signIn(operator);
+    const compareAll = async (moment: string, signedIn: Visitor, isWhole: boolean, hasCommands = false) => {
+      await compare(moment, world, operator, signedIn, isWhole);
+      // they take a tenth of a second each
+      if (isWide && hasCommands) await compareCommands(moment, t, world, (story) => csvOf(story, world));
+    };
     const { thing } = answersOf(operator).find(({ route }) => route === 'get /v1/broadcasts/{id}')!;
     const members = Object.keys(thing.properties!);
     assert.deepEqual(members.toSorted(), Object.keys(broadcastOracle).toSorted(), 'each name has an oracle');
@@ -705,7 +711,8 @@ export const addOracleTest = (isWide: boolean) =>
       changes: { texts: new Map([['de', german]]) },
       split: { languages: ['de'] },
     });
-    await compare('when they were made', world, operator, visitor, isWide);
+    const half = await world.create('of which a part is sent', { changes: { sliceRows: 30 } });
+    await compareAll('when they were made', visitor, isWide);
 
     const fates: readonly Fate[] = ['accepted', 'rejected', 'doubtful', 'exhausted', 'capped', 'retry'];
     await world.deliver(mixed, ({ id }) => fates[id % fates.length]!);
@@ -716,6 +723,7 @@ export const addOracleTest = (isWide: boolean) =>
     await world.deliver(stranger, ({ origin }) => (origin.endsWith(hosts[1]) ? 'dormant' : 'accepted'));
     await world.deliver(cancelled, ({ id }) => (id % 2 === 0 ? 'accepted' : 'retry'));
     await world.deliver(expired, () => 'expired');
+    await world.deliver(half, () => 'accepted', 1);
     await world.deliver(asking, () => 'accepted');
     await world.deliver(texts, ({ id }) => (id > 20 ? 'dormant' : 'accepted'));
     await world.tell(asking, 'shown', [1, 2, 3, 4, 5]);
@@ -725,7 +733,7 @@ export const addOracleTest = (isWide: boolean) =>
     await world.store.readers.setPerson('user-b', { data: { age: 7 }, channels: { news: false } });
     world.data.set('user-b', 7);
     world.choices.set('user-b', false);
-    await compare('when some was sent', world, operator, visitor, isWide);
+    await compareAll('when some was sent', visitor, isWide);
 
     await world.cancel(cancelled);
     const inactive = await world.create('without the inactive', {
@@ -751,7 +759,7 @@ export const addOracleTest = (isWide: boolean) =>
         },
       ],
     );
-    await compare('when subscriptions have ended, and workers report', world, operator, visitor, true);
+    await compareAll('when subscriptions have ended, and workers report', visitor, true);
 
     world.nowMs += hourMs;
     await world.remove(({ user }) => user === 'user-a');
@@ -765,7 +773,7 @@ export const addOracleTest = (isWide: boolean) =>
     const { id: alarm, count: held } = standingAlarms(world).find(({ rank }) => rank === 'soon')!;
     world.acknowledged.set(alarm, world.nowMs);
     await change(operator, world, `/v1/alarms/${encodeURIComponent(alarm)}/acknowledge`, { note: 'I know' });
-    await compare('an hour later, when a person is gone', world, operator, visitor, true);
+    await compareAll('an hour later, when a person is gone', visitor, true, true);
     world.done = held;
     await change(operator, world, `/v1/held-deletions/${encodeURIComponent(`https://${windows}`)}/discard`);
     for (const person of world.people) person.heldSinceMs = undefined;
@@ -775,16 +783,16 @@ export const addOracleTest = (isWide: boolean) =>
     await world.deliver(away, () => 'accepted');
     await world.deliver(stranger, () => 'accepted');
     await world.deliver(inactive, () => 'rejected');
-    await compare('when Lagos has got it', world, operator, visitor, isWide);
+    await compareAll('when Lagos has got it', visitor, isWide);
 
     world.nowMs += 24 * hourMs;
     await control(operator, world, paused, 'resume');
     paused.state = 'running';
-    for (const story of [local, skipping, quiet, scheduled, paused])
+    for (const story of [half, local, skipping, quiet, scheduled, paused])
       await world.deliver(story, () => 'accepted');
     // the session of yesterday is over
     const eve = await signIn(operator, 'full', 'eve');
-    await compare('the next day', world, operator, eve, isWide);
+    await compareAll('the next day', eve, isWide, true);
     await act(world, operator, eve);
     await compareEvents(world);
     assert.deepEqual([...world.faults], []);
@@ -876,6 +884,24 @@ async function act(world: World, operator: RunningOperator, visitor: Visitor): P
   const later = { ...message, startAt: iso(noonMs + 46 * hourMs).slice(0, 16) };
   await step(() => visitor.submit('/console/send', later));
   await visitor.open('/console/send');
+  const inZone = (zone: (typeof zones)[number]) =>
+    world.people.filter((person) => person.isStored && person.zone === zone).length;
+  // it is that time in Lagos now, and over in Tokyo
+  world.draft = {
+    ...world.draft,
+    startAtMs: undefined,
+    fromMs: world.nowMs,
+    throughMs: world.nowMs + 16 * hourMs,
+    readers: new Map([
+      ['get it at once', inZone('Africa/Lagos')],
+      ['get it later', inZone('America/Bogota') + inZone('Asia/Tokyo')],
+      ['get it on the next day: their local time is over', inZone('Asia/Tokyo')],
+    ]),
+  };
+  const inGerman = { languages: 'de', 'texts.de.title': 'Hallo', 'texts.de.message': 'Welt' };
+  await step(() => visitor.submit('/console/send', { ...message, ...inGerman, localTime: '13:00' }));
+  await visitor.open('/console/send');
+  world.draft = { ...noDraft, bytes: 35, recipients, startAtMs: noonMs + 46 * hourMs };
   // a form has limits in its hints
   const form = await look(visitor, () => visitor.submit('/console/send', { ...later, step: 'edit' }));
   check('acts', world, visitor, form, false);
@@ -940,4 +966,4 @@ async function compareEvents(world: World): Promise<void> {
 
 /** What pages show only while somebody acts, or of many. */
 const notShown =
-  /^(alarm.other|answer.rarer|broadcast.(unacc|eta)|draft.(ex|mem|pic)|more|overview.(open|shown)|review.(from|looked|ofText|readers|through))/;
+  /^(alarm.other|answer.rarer|broadcast.unacc|draft.(ex|mem|pic)|more|overview.(open|shown)|review.looked)/;

@@ -376,10 +376,10 @@ export class World {
     return story;
   }
 
-  /** Sends what can be sent now. */
-  async deliver(story: Story, fateOf: (row: Row) => Fate): Promise<void> {
+  /** Sends what can be sent now, or so many of its slices. */
+  async deliver(story: Story, fateOf: (row: Row) => Fate, slices = Infinity): Promise<void> {
     const { leases, ledger } = this.store;
-    for (;;) {
+    for (let sent = 0; sent < slices; sent += 1) {
       const slice = await leases.leaseSlice({ leaseMs, broadcastId: story.id });
       if (slice === undefined) break;
       const { fenceToken, slice: number, cursor: fromCursor, throughPosition: cursor, members } = slice;

@@ -31,17 +31,17 @@ const pageRows = 50;
 /** Subscribers choose among a vendor's hosts, so there may be any number. */
 const shownServices = 20;
 /** Older ones are folded. */
-const shownDays = 14;
+const shownDays = 7;
 
 export function addLossesPage(app: FastifyInstance, { store }: OperatorContext): void {
   app.get('/subscriptions/lost', async ({ query }, reply) => {
     const given = textFields(query, ['pushService', 'reason', 'day']);
     const { pushService = '', reason: wanted, day = '' } = given;
     const reason = lossReasons.find((name) => name === wanted);
-    const dayMs = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
-    const isOfDay = !Number.isNaN(dayMs);
+    const startMs = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
+    const isOfDay = !Number.isNaN(startMs);
     const ofAll = await store.losses.countByDay();
-    const counts = ofAll.filter(({ startMs }) => !isOfDay || startMs === dayMs);
+    const counts = ofAll.filter((count) => !isOfDay || count.startMs === startMs);
     const ofService = counts.filter(
       ({ origin }) => pushService === '' || pushServiceName(origin) === pushServiceName(pushService),
     );
@@ -49,7 +49,7 @@ export function addLossesPage(app: FastifyInstance, { store }: OperatorContext):
       store.losses.list({
         reason,
         origins: pushService === '' ? undefined : [...new Set(ofService.map(({ origin }) => origin))],
-        ...(isOfDay && { sinceMs: dayMs, untilMs: dayMs + 24 * 60 * 60 * 1000 }),
+        ...(isOfDay && { sinceMs: startMs, untilMs: startMs + 24 * 60 * 60 * 1000 }),
         beforeId: idField(query, 'before'),
         limit,
       }),
@@ -67,10 +67,8 @@ export function addLossesPage(app: FastifyInstance, { store }: OperatorContext):
           selectField(given, 'reason', 'Why', lossReasons),
           searchField(given, 'day', 'Day (UTC)', html`type="date"`),
         ])}
-        <div class="columns">
-          ${card('By push service', renderServices(counts, given))}
-          ${card('By day', renderDays(ofService, given))}
-        </div>
+        ${card('By push service', renderServices(counts, given))}
+        ${card('By day', renderDays(ofService, given))}
         <h2 id="each">Each, the newest first</h2>
         ${table('Lost subscriptions', columns, items.map(renderRow), none)}
         ${next !== undefined && older(lossesUrl, { ...given, before: String(next) })}

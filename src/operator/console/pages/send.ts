@@ -5,6 +5,7 @@ import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadc
 import { createAudienceEstimator, type AudienceSize } from '../../../delivery/broadcast/estimate-audience.ts';
 import type { Audience } from '../../../delivery/broadcast/audience.ts';
 import { countReadersOf } from '../../../delivery/broadcast/count-readers.ts';
+import { forecast } from '../../../delivery/broadcast/progress.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
@@ -217,11 +218,17 @@ async function readReview(
     : { ...toOptions(fields), startAt: toStart(fields, store.now()) };
   checkBroadcastOptions(options, store.now());
   const { receipts: isWithReceipts = false, channel, startAt } = options;
+  const readers = await countReadersOf(audience, message, options, store, size, maxRows);
   return {
     payload: encodePayload(message, undefined, { isWithReceipts, channel }),
     startAt,
     nowMs: store.now(),
     shown: await showMessage(fields, store.readers),
-    readers: await countReadersOf(audience, message, options, store, size, maxRows),
+    readers,
+    forecast: await forecast(
+      store,
+      Math.round((readers?.reached ?? size).count),
+      readers?.throughMs ?? startAt?.getTime(),
+    ),
   };
 }
