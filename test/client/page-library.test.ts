@@ -689,8 +689,8 @@ test('what was turned off while the service was away is sent at the next page lo
   const first = openPage();
   await first.client.subscribe();
   await change(first.indexedDB, { choices: { news: false } });
+  await first.client.signOut();
   const { client, asked } = openPage({}, { service: withoutChannels }, first.indexedDB);
-  await client.signOut();
   await client.setChannels({ sport: false });
   await client.resync();
   assert.deepEqual(
