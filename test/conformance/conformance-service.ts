@@ -85,7 +85,7 @@ export async function startConformanceService(
 }
 
 /** The three strings of a new subscription as the specification's client sends them: standard base64, padded. */
-export async function subscribe({ userAgent, data }: ConformanceService): Promise<Record<string, string>> {
+export async function subscribe({ userAgent, data }: ConformanceService) {
   const { endpoint, p256dh, auth } = await userAgent.subscribe(data.vapidKeys.publicKey);
   return { endpoint, p256dh: toStandardBase64(p256dh), auth: toStandardBase64(auth) };
 }

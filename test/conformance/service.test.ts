@@ -79,7 +79,7 @@ describe('What the service does', () => {
     assert.deepEqual(values, subscription);
 
     // The console itself, of the service as it is started.
-    const { origin } = new URL(subscription['endpoint']!);
+    const { origin } = new URL(subscription.endpoint);
     const { command, address } = await startServe(['--push-services', origin]);
     const response = await fetch(`${address}/webPush`, {
       method: 'POST',
@@ -183,7 +183,7 @@ describe('Resources and their fields', () => {
   });
 
   test('A subscription needs endpoint, p256dh and auth, each a string', async () => {
-    for (const field of ['endpoint', 'p256dh', 'auth']) {
+    for (const field of ['endpoint', 'p256dh', 'auth'] as const) {
       const { [field]: _left, ...rest } = await subscribe(service);
       for (const [body, code] of [
         [rest, 'ERR_FIELD_MISSING'],
@@ -203,8 +203,8 @@ describe('Resources and their fields', () => {
 
   test('p256dh and auth are standard base64 with padding', async () => {
     const { p256dh, auth } = await subscribe(service);
-    assert.match(p256dh!, /^[A-Za-z0-9+/]{87}=$/);
-    assert.match(auth!, /^[A-Za-z0-9+/]{22}==$/);
+    assert.match(p256dh, /^[A-Za-z0-9+/]{87}=$/);
+    assert.match(auth, /^[A-Za-z0-9+/]{22}==$/);
     for (let count = 0; count < 20; count += 1) {
       assert.equal((await service.ask('POST', '/webPush', await subscribe(service))).status, 200);
     }
