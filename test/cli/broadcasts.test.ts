@@ -16,6 +16,7 @@ import {
   type RunResult,
   parseLines,
   dataWithSinks,
+  environmentFor,
 } from './run-command.ts';
 import { until } from '../../tools/until.ts';
 import { idlePushService, workerReport } from '../store/made-up-subscription.ts';
@@ -288,18 +289,9 @@ suite('broadcasts of the command line', () => {
     assert.doesNotMatch(worker.written(), /receiptKey/, 'any worker makes the tokens of receipts');
   });
 
-  test('serve --deliver delivers beside the service', async () => {
-    const { environment, run, received } = await setUp(20);
-    const serve = runUntilStopped(['serve', '--port', '0', '--deliver'], { environment });
-    await serve.waitFor(/listens on/);
-    await run('send', '--all', '--detach', ...message);
-    const record = parseLines((await serve.waitFor(/"event":"broadcast".*"state":"done"/)).input)[0];
-    assert.deepEqual([record.broadcast, record.recipients, record.accepted], [1, 20, 20]);
-    assert.equal(await serve.end('SIGTERM'), 0);
-    assert.deepEqual(received(), { messages: 20, most: 1 });
-    const { DESKBELL_SUBJECT: _, ...kept } = environment;
-    const withoutSubject = { ...kept, DESKBELL_DATA: await temporaryFolder() };
-    const refused = await runCommand(['serve', '--port', '0', '--deliver'], { environment: withoutSubject });
+  test('serve --deliver needs a subject', async () => {
+    const { DESKBELL_SUBJECT: _, ...environment } = environmentFor(await temporaryFolder(), pushService);
+    const refused = await runCommand(['serve', '--port', '0', '--deliver'], { environment });
     assert.equal(refused.exitCode, 2);
     assert.match(refused.stderr, /--subject/);
   });

@@ -267,7 +267,7 @@ async function countRows(data: string): Promise<number> {
 }
 
 suite('deskbell held-deletions', { concurrency: true }, () => {
-  test('list names the push service, how many, and since when', async () => {
+  test('list names the push service, how many, and since when; discard keeps what is held; another push service is an error', async () => {
     const { data, held } = await heldData();
     const { stdout, exitCode } = await runCommand(['held-deletions', 'list', '--data', data]);
     assert.equal(exitCode, 0);
@@ -276,6 +276,21 @@ suite('deskbell held-deletions', { concurrency: true }, () => {
     const { since, ...others } = JSON.parse(json.stdout) as { since: string };
     assert.deepEqual(others, { origin, subscriptions: held });
     assert.ok(Math.abs(Date.parse(since) - Date.now()) < 3_600_000);
+    const other = await runCommand(['held-deletions', 'confirm', 'https://push.example', '--data', data]);
+    assert.match(
+      other.stderr,
+      /No deletions are held for https:\/\/push\.example\. See `deskbell held-deletions list`\. \[/,
+    );
+    assert.notEqual(other.exitCode, 0);
+    const none = await runCommand(['held-deletions', 'confirm', 'everything', '--data', data]);
+    assert.match(none.stderr, /must be the origin of a push service/);
+    const { stdout: audited } = await runCommand(['audit', '--json', '--data', data]);
+    const { action, target, status } = JSON.parse(audited);
+    const refused = ['held-deletions.confirm', 'push service https://push.example', 404];
+    assert.deepEqual([action, target, status], refused);
+    const discarded = await runCommand(['held-deletions', 'discard', origin, '--json', '--data', data]);
+    assert.deepEqual(JSON.parse(discarded.stdout), { origin, subscriptions: held });
+    assert.equal(await countRows(data), held);
   });
 
   test('confirm deletes what is held', async () => {
@@ -286,27 +301,6 @@ suite('deskbell held-deletions', { concurrency: true }, () => {
     const listed = await runCommand(['held-deletions', 'list', '--data', data]);
     assert.equal(listed.stdout, '');
     assert.match(listed.stderr, /No deletions are held/);
-  });
-
-  test('discard keeps what is held', async () => {
-    const { data, held } = await heldData();
-    const { stdout } = await runCommand(['held-deletions', 'discard', origin, '--json', '--data', data]);
-    assert.deepEqual(JSON.parse(stdout), { origin, subscriptions: held });
-    assert.equal(await countRows(data), held);
-  });
-
-  test('a push service that nothing is held for, or that is none, is an error', async () => {
-    const { data } = await heldData();
-    const other = await runCommand(['held-deletions', 'confirm', 'https://push.example', '--data', data]);
-    assert.match(other.stderr, /No deletions are held for .*\. See `deskbell held-deletions list`\. \[/);
-    assert.notEqual(other.exitCode, 0);
-    assert.match(other.stderr, /No deletions are held for https:\/\/push\.example/);
-    const none = await runCommand(['held-deletions', 'confirm', 'everything', '--data', data]);
-    assert.match(none.stderr, /must be the origin of a push service/);
-    const { stdout } = await runCommand(['audit', '--json', '--data', data]);
-    const { action, target, status } = JSON.parse(stdout);
-    const refused = ['held-deletions.confirm', 'push service https://push.example', 404];
-    assert.deepEqual([action, target, status], refused);
   });
 });
 
