@@ -274,6 +274,24 @@ export async function openStageWithRecorder(t: TestContext, protocol: Protocol, 
   return { stage, recorder, sinks, rows };
 }
 
+/** One store and one push service, with rows of it stored, some of which it always refuses. */
+export async function openStageWithJunk(
+  t: TestContext,
+  protocol: Protocol,
+  { good, junk, isJunk }: { good: number; junk: number; isJunk: (index: number) => boolean },
+) {
+  const { stage, recorder: pushService } = await openStageWithRecorder(t, protocol);
+  const sinks = pushService.sinks(good + junk);
+  for (const [index, { endpoint }] of sinks.entries()) {
+    if (isJunk(index)) pushService.faults.inject({ kind: 'status', status: 401, endpoint });
+  }
+  await stage.enroll(sinks);
+  const goodSinks = sinks.filter((_, index) => !isJunk(index));
+  const junkSinks = sinks.filter((_, index) => isJunk(index));
+  assert.equal(goodSinks.length, good);
+  return { stage, pushService, goodSinks, junkSinks };
+}
+
 async function startRecorder(protocol: Protocol, clock: TestClock): Promise<RecordingPushService> {
   const port = new SwitchablePort();
   await port.open();

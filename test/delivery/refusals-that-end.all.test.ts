@@ -5,7 +5,7 @@ import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Broadcast } from '../../src/store/broadcasts.ts';
-import { checkSums, message, openStage, type Sink, type Stage } from './fault-stage.ts';
+import { checkSums, message, openStageWithJunk, type Sink, type Stage } from './fault-stage.ts';
 import { until } from '../../tools/until.ts';
 
 const good = 600;
@@ -21,23 +21,9 @@ const retryPolicy = {
   maxDeferralMs: 5 * 60 * 1000,
 };
 
-const isJunk = (index: number): boolean => index % 11 === 5;
-
 /** Every eleventh row is one that is always refused; the last of all is good. */
-async function openPoisoned(t: TestContext) {
-  const stage = await openStage(t, 'HTTP/2');
-  const [pushService] = stage.recorders;
-  assert.ok(pushService);
-  const sinks = pushService.sinks(good + junk);
-  for (const [index, { endpoint }] of sinks.entries()) {
-    if (isJunk(index)) pushService.faults.inject({ kind: 'status', status: 401, endpoint });
-  }
-  await stage.enroll(sinks);
-  const goodSinks = sinks.filter((_, index) => !isJunk(index));
-  const junkSinks = sinks.filter((_, index) => isJunk(index));
-  assert.equal(goodSinks.length, good);
-  return { stage, pushService, goodSinks, junkSinks };
-}
+const openPoisoned = (t: TestContext) =>
+  openStageWithJunk(t, 'HTTP/2', { good, junk, isJunk: (index) => index % 11 === 5 });
 
 /** Moves the clock on in small steps until `isSo`, as if all that time had passed; a busy machine gets the time that it needs. */
 async function pass(stage: Stage, id: number, stepMs: number, isSo: (broadcast: Broadcast) => boolean) {

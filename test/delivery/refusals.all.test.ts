@@ -10,10 +10,10 @@ import {
   fastRetries,
   message,
   openStage,
+  openStageWithJunk,
   openStageWithRecorder,
   protocols,
   smallWorker,
-  type Protocol,
   type Stage,
   vapidKeys,
 } from './fault-stage.ts';
@@ -44,31 +44,13 @@ async function deliver(stage: Stage, threads: number, good: number): Promise<Bro
   return stage.until(broadcast.id, () => true);
 }
 
-async function openWithJunk(
-  t: TestContext,
-  protocol: Protocol,
-  { good, junk, isJunk }: (typeof layouts)[keyof typeof layouts],
-) {
-  const stage = await openStage(t, protocol);
-  const [pushService] = stage.recorders;
-  assert.ok(pushService);
-  const sinks = pushService.sinks(good + junk);
-  for (const [index, { endpoint }] of sinks.entries()) {
-    if (isJunk(index)) pushService.faults.inject({ kind: 'status', status: 401, endpoint });
-  }
-  await stage.enroll(sinks);
-  const goodSinks = sinks.filter((_, index) => !isJunk(index));
-  assert.equal(goodSinks.length, good);
-  return { stage, pushService, goodSinks };
-}
-
 describe('rows that are always refused with 401', { concurrency: 4 }, () => {
   for (const protocol of protocols) {
     for (const [place, layout] of Object.entries(layouts)) {
       for (const threads of [0, 1, 2]) {
         const where = threads === 0 ? 'in this thread' : `by ${threads} threads`;
         test(`${place} cost nobody else a message, over ${protocol}, ${where}`, async (t) => {
-          const { stage, pushService, goodSinks } = await openWithJunk(t, protocol, layout);
+          const { stage, pushService, goodSinks } = await openStageWithJunk(t, protocol, layout);
           const broadcast = await deliver(stage, threads, layout.good);
           checkSums(broadcast);
           const { accepted, rejected, pending } = broadcast.counts;
