@@ -41,13 +41,14 @@ export function describeUnlistedPushServices(name: string, prepare: () => Promis
       }
     };
     let commits = 0;
-    const accept = async (number: number): Promise<void> => {
+    const accept = async (number: number, accepted = 1): Promise<void> => {
       commits += 1;
-      const none = { gone: 0, refused: 0, other: 0, goneSubscriptions: [], acceptedEndpoints: [] };
-      const answer = { vapidPublicKey, accepted: 1, hasRefused: false, refusalsInRow: 0 };
+      const refused = 1 - accepted;
+      const none = { gone: 0, other: 0, goneSubscriptions: [], acceptedEndpoints: [] };
+      const answer = { vapidPublicKey, accepted, hasRefused: refused > 0, refusalsInRow: refused };
       await store.ledger.recordAnswers({
         id: `00000000-0000-4000-8000-${String(commits).padStart(12, '0')}`,
-        origins: [{ origin: originOf(number), accepted: 1, ...none }],
+        origins: [{ origin: originOf(number), accepted, refused, ...none }],
         answers: [{ origin: originOf(number), ...answer }],
       });
     };
@@ -87,7 +88,8 @@ export function describeUnlistedPushServices(name: string, prepare: () => Promis
     test('lose their places to others, the longest known first, unless they have accepted a message', async () => {
       await registerAll(1, 2, 3);
       await accept(1);
-      assert.equal(await store.unlisted.countProven(), 1);
+      await accept(2, 0);
+      assert.equal(await store.unlisted.countProven(), 1, 'one that refused a message has accepted none');
       await registerAll(9);
       assert.deepEqual(await states(1, 2, 3, 9), { places: [1, 3, 9].map(originOf), dormant: [originOf(2)] });
       assert.equal(await store.subscriptions.count(), 4, 'subscriptions stay');
