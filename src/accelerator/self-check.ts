@@ -1,7 +1,6 @@
-// Tests an addon before it may encrypt. It must reproduce the example of RFC 8291 at each place of a batch, encrypt
-// random messages in batches of every size so that they can be decrypted, use fresh keys and salts, and refuse what
-// the builtin method refuses without affecting other messages. `multi-buffer` must also give the same bytes as
-// OpenSSL.
+// Tests an addon before it may encrypt. It must reproduce the example of RFC 8291 at each place of a batch, encrypt random
+// messages in batches of every size so that they can be decrypted, use fresh keys and salts, and refuse what the builtin method
+// refuses without affecting other messages. `multi-buffer` must also give the same bytes as OpenSSL.
 import { randomBytes } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';

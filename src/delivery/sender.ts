@@ -1,6 +1,5 @@
-// The sender for applications: single messages and broadcasts with one configuration. `createSender` checks the
-// options. Transport, encryption and workers are loaded with the first message or broadcast, so importing the sender
-// is cheap.
+// The sender for applications: single messages and broadcasts with one configuration. `createSender` checks the options.
+// Transport, encryption and workers are loaded with the first message or broadcast, so importing the sender is cheap.
 import { encryptionMethods } from '../accelerator/encryption-methods.ts';
 import {
   checkOptions,
@@ -113,8 +112,7 @@ function assertUsable(options: SenderOptions): void {
   if (store !== undefined) resolveThreadCount(threads, forThreads);
 }
 
-// Checks the options of a sender, so that a wrong one fails when the sender is made. The transport checks its own
-// options.
+// Checks the options of a sender, so that a wrong one fails when the sender is made. The transport checks its own options.
 
 const vapidChecks: OptionChecks<SenderVapid> = {
   // `createVapidAuthorizer` reports what is wrong with these

@@ -12,8 +12,7 @@ export const pairAdvice = 'Restore it from a backup; a new pair would lose every
 /**
  * Reads the current VAPID pair of a data directory.
  *
- * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED,
- *   ERR_FILE
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function readKeyFile(directory: string): Promise<VapidKeys> {
   const keys = await readPairFile(join(directory, vapidFileName));
@@ -97,8 +96,7 @@ const pathOf = (directory: string, publicKey: string): string =>
 /**
  * Reads all pairs. The one in `vapid-keys.json` comes first.
  *
- * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED,
- *   ERR_FILE
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function readKeyRing(directory: string): Promise<readonly VapidKeys[]> {
   const ring = new Map<string, VapidKeys>();

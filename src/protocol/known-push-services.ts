@@ -47,8 +47,7 @@ export const knownDomains: ReadonlyMap<string, KnownPaths> = new Map([
 
 /**
  * The name under which a push service is counted and shown. A vendor has many hosts under one domain, so
- * `https://db5p.notify.windows.com` becomes `notify.windows.com`. Other services are named by host and non-default
- * port.
+ * `https://db5p.notify.windows.com` becomes `notify.windows.com`. Other services are named by host and non-default port.
  *
  * @param address its origin, one of its endpoints, or a name
  */

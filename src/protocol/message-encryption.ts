@@ -184,11 +184,10 @@ export interface MessageToEncrypt {
 }
 
 /**
- * Encrypts messages, each with its own key pair and salt. A message that cannot be encrypted does not affect the
- * others.
+ * Encrypts messages, each with its own key pair and salt. A message that cannot be encrypted does not affect the others.
  *
- * @returns for each message, in order, either its body (see `encryptPushMessage`) or the error:
- *   ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID
+ * @returns for each message, in order, either its body (see `encryptPushMessage`) or the error: ERR_PAYLOAD_TOO_LARGE,
+ *   ERR_SUBSCRIPTION_KEY_INVALID
  */
 export type EncryptBatch = (messages: readonly MessageToEncrypt[]) => (Uint8Array | DeskbellError)[];
 

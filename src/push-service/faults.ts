@@ -1,5 +1,4 @@
-// Faults that can be injected into the push service: their types, the check, which fault applies to a request, and
-// the effect.
+// Faults that can be injected into the push service: their types, the check, which fault applies to a request, and the effect.
 import { STATUS_CODES } from 'node:http';
 import { tokenOf } from './addresses.ts';
 import { type Answer, type Exchange, jsonAnswer } from './http/exchange.ts';

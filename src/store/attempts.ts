@@ -62,12 +62,11 @@ const unsettledStates = [
 export const rowStates = [...settlements, ...unsettledStates] as const;
 
 /**
- * `notInAudience`; `inactive`, `channelOff`, `timePassed`: left out because of `skipInactive`, the channel, or a
- * local time that had passed; `preparing`: the audience is not complete and does not contain it so far; `pending`:
- * its turn has not come; `inFlight`: sent, or about to be; `waiting`: stored to be retried; the outcomes of
- * `Settlement`; `removed`: deleted from the store before its turn, or before the broadcast was created; `cancelled`:
- * not sent because the broadcast was cancelled; `notTracked`: the broadcast is to a list of subscriptions that need
- * not be stored, so only sums are kept; `noLongerKept`.
+ * `notInAudience`; `inactive`, `channelOff`, `timePassed`: left out because of `skipInactive`, the channel, or a local time
+ * that had passed; `preparing`: the audience is not complete and does not contain it so far; `pending`: its turn has not come;
+ * `inFlight`: sent, or about to be; `waiting`: stored to be retried; the outcomes of `Settlement`; `removed`: deleted from the
+ * store before its turn, or before the broadcast was created; `cancelled`: not sent because the broadcast was cancelled;
+ * `notTracked`: the broadcast is to a list of subscriptions that need not be stored, so only sums are kept; `noLongerKept`.
  */
 export type RowState = (typeof rowStates)[number];
 
@@ -151,8 +150,7 @@ export interface AttemptStore {
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<RowOutcomes>;
   /**
-   * Returns stored subscriptions that have an outcome in a broadcast, from the next ids of its audience after
-   * `afterId`.
+   * Returns stored subscriptions that have an outcome in a broadcast, from the next ids of its audience after `afterId`.
    *
    * @param range as in `outcomesAfter`
    * @returns ascending ids; `next`: the next `afterId`
@@ -163,12 +161,10 @@ export interface AttemptStore {
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<{ readonly ids: readonly number[]; readonly next?: number | undefined }>;
   /**
-   * Returns the results of subscriptions in the newest broadcasts to any of them. Searches at most a hundred
-   * broadcasts.
+   * Returns the results of subscriptions in the newest broadcasts to any of them. Searches at most a hundred broadcasts.
    *
    * @param range of broadcasts
-   * @returns newest broadcast first, each with those of the subscriptions in its audience; `next`: the next
-   *   `beforeId`
+   * @returns newest broadcast first, each with those of the subscriptions in its audience; `next`: the next `beforeId`
    */
   outcomesTo(subscriptionIds: readonly number[], range: NewestFirst): Promise<RowOutcomes>;
 }

@@ -35,12 +35,11 @@ export const settlements = [
 ] as const;
 
 /**
- * `accepted`: by the push service. `gone`: the subscription has ended and is marked (`held-deletions.ts`).
- * `rejected`: never to be retried. `expired`: past the TTL. `exhausted`: no attempts left. `capped`: not sent,
- * because the person has been contacted as often as the broadcast allows (`audience/frequency-cap.ts`). `doubtful`:
- * sent and repeated three times without a readable answer, so it may have arrived. `dormant`: its push service is
- * unlisted and does not accept it now, so the broadcast ends without it (`unlisted-push-services.ts`); when the row
- * is settled, it is counted under its other outcome.
+ * `accepted`: by the push service. `gone`: the subscription has ended and is marked (`held-deletions.ts`). `rejected`: never to
+ * be retried. `expired`: past the TTL. `exhausted`: no attempts left. `capped`: not sent, because the person has been contacted
+ * as often as the broadcast allows (`audience/frequency-cap.ts`). `doubtful`: sent and repeated three times without a readable
+ * answer, so it may have arrived. `dormant`: its push service is unlisted and does not accept it now, so the broadcast ends
+ * without it (`unlisted-push-services.ts`); when the row is settled, it is counted under its other outcome.
  */
 export type Settlement = (typeof settlements)[number];
 
@@ -295,9 +294,8 @@ export interface BroadcastStore {
 export type ListKind = 'ids' | 'subscriptions';
 
 /**
- * Groups of an earlier broadcast to which a later one can be sent: by outcome, by reason for being left out, or by
- * what browsers reported after acceptance. `missed`: all recipients who did not get it in the end, except those in
- * doubt.
+ * Groups of an earlier broadcast to which a later one can be sent: by outcome, by reason for being left out, or by what
+ * browsers reported after acceptance. `missed`: all recipients who did not get it in the end, except those in doubt.
  */
 export const outcomeGroups = [
   ...settlements,

@@ -33,9 +33,8 @@ export interface DeliveryOptions extends PushOptions {
    */
   readonly perPerson?: string | undefined;
   /**
-   * Leaves out subscriptions without a click on any of the last 1 to 100 broadcasts shown to them, according to
-   * receipts of the last 30 days. `Broadcast.inactive` counts them. Subscriptions that were shown fewer are not left
-   * out.
+   * Leaves out subscriptions without a click on any of the last 1 to 100 broadcasts shown to them, according to receipts of the
+   * last 30 days. `Broadcast.inactive` counts them. Subscriptions that were shown fewer are not left out.
    */
   readonly skipInactive?: number | undefined;
   /** Sends only to readers who have this channel on. */

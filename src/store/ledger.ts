@@ -49,10 +49,9 @@ export interface RowResult {
   /** Number of POSTs: 0 or 1. */
   readonly attempts: 0 | 1;
   /**
-   * `detached`: the answer has not come yet, so the row is leased under the token until it is due. `heldBack`: its
-   * push service is suspended; if it is open again by now, the row is due at once. `refused`: the push service has
-   * refused our token or key for it (`push-services.ts`); if it is suspended by now, so is the row, otherwise the row
-   * is retried.
+   * `detached`: the answer has not come yet, so the row is leased under the token until it is due. `heldBack`: its push service
+   * is suspended; if it is open again by now, the row is due at once. `refused`: the push service has refused our token or key
+   * for it (`push-services.ts`); if it is suspended by now, so is the row, otherwise the row is retried.
    */
   readonly result: Settlement | 'retry' | 'detached' | 'heldBack' | 'refused';
   /** Set unless the result is a settlement. */

@@ -8,8 +8,7 @@ import { type RemovedPerson, removePerson } from './remove-person.ts';
 import { createSampler, type ReadWindows, type SubscriptionSample } from './subscription-sample.ts';
 import type { FormerSubscription } from './subscriptions.ts';
 
-// Statements within transactions: user and tags of a subscription, and what a new subscription takes over from a
-// former one.
+// Statements within transactions: user and tags of a subscription, and what a new subscription takes over from a former one.
 export interface OwnedRow {
   readonly id: number;
   readonly auth: Uint8Array;

@@ -1,6 +1,5 @@
-// Prepares audiences: stores the ids of their members as sets, range by range in short transactions, so that any
-// process can continue if one ends. Nothing is sent before the last range. Audiences whose readers differ are split
-// (`split-audience.ts`).
+// Prepares audiences: stores the ids of their members as sets, range by range in short transactions, so that any process can
+// continue if one ends. Nothing is sent before the last range. Audiences whose readers differ are split (`split-audience.ts`).
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { BroadcastStore, LookedUpAudience, OutcomeAudience } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';

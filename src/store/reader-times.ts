@@ -1,5 +1,4 @@
-// Determines when each reader gets a broadcast, by the clocks of their time zone: at a local time, and outside quiet
-// hours.
+// Determines when each reader gets a broadcast, by the clocks of their time zone: at a local time, and outside quiet hours.
 import {
   endOfQuietHours,
   isTimeZone,
@@ -41,10 +40,7 @@ export const lifetimeOf = (ttlSeconds: number): number => Math.max(ttlSeconds * 
 export const hasReaderTimes = ({ localTime, quietHours }: StoredOptions): boolean =>
   localTime !== undefined || quietHours !== undefined;
 
-/**
- * @returns a function that says when readers in a time zone get the broadcast; an unknown zone means the broadcast's
- *   own
- */
+/** @returns a function that says when readers in a time zone get the broadcast; an unknown zone means the broadcast's own */
 export function createReaderTimes(options: TimeOptions): (timeZone: string | undefined) => ReaderTime {
   const { localTime, ifTimePassed = 'nextDay', quietHours, startAtMs, ttlSeconds } = options;
   const wallMs = localTime === undefined ? undefined : parseWallTime(localTime);

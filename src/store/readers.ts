@@ -17,8 +17,7 @@ import { type PortableDatabase, run, type Work } from './portable-sql.ts';
 import { isInactive } from './receipts.ts';
 import { readChoices, type StoredSubscription } from './subscriptions.ts';
 
-// Channels, which readers switch on and off. Choices are kept when a channel is removed, and apply again if it is
-// added again.
+// Channels, which readers switch on and off. Choices are kept when a channel is removed, and apply again if it is added again.
 /** Stores up to 100 channels. */
 export interface ChannelStore {
   /** In the order of their names. */
@@ -109,8 +108,7 @@ export interface ReaderStore {
    */
   setPerson(user: string, change: PersonChange): Promise<Person>;
   /**
-   * Returns the facts about the readers of these subscriptions by id, in one query. Omits subscriptions that are not
-   * stored.
+   * Returns the facts about the readers of these subscriptions by id, in one query. Omits subscriptions that are not stored.
    *
    * @param skipInactive also find out who was inactive over this many broadcasts
    */

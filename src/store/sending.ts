@@ -1,6 +1,5 @@
-// Pauses automatic sending of a store. A copy must not send what the original sends, so its sending can be paused
-// until somebody resumes it: schedules and webhook events wait, and running broadcasts are paused. Explicit requests
-// are still sent.
+// Pauses automatic sending of a store. A copy must not send what the original sends, so its sending can be paused until
+// somebody resumes it: schedules and webhook events wait, and running broadcasts are paused. Explicit requests are still sent.
 import { changeRows, type PortableDatabase, run, type Work } from './portable-sql.ts';
 
 /** `restored`: the store was restored from a backup. `asked`: somebody has paused it. */
@@ -100,8 +99,7 @@ export const toSendingPause = (row: SendingPauseRow): SendingPause => ({
   broadcastIds: JSON.parse(row.broadcastIds) as readonly number[],
 });
 
-// Which senders run now on any machine, and what each knows about push services. They report every few seconds, for
-// operators.
+// Which senders run now on any machine, and what each knows about push services. They report every few seconds, for operators.
 
 /** What one sender knows about one push service. */
 export interface ReportedPushService {

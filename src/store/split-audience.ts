@@ -99,10 +99,7 @@ export async function splitSets(
   );
 }
 
-/**
- * @returns a function that gives the same group to all who get the same at the same time; undefined if they are left
- *   out
- */
+/** @returns a function that gives the same group to all who get the same at the same time; undefined if they are left out */
 export function createGroups({
   languages,
   times,

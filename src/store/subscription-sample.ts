@@ -1,10 +1,9 @@
-// A random sample of the subscriptions, for figures that need not be exact. It reads a limited number of rows,
-// however many there are and however their ids are distributed.
+// A random sample of the subscriptions, for figures that need not be exact. It reads a limited number of rows, however many
+// there are and however their ids are distributed.
 //
-// It reads windows: the rows after randomly drawn ids. More draws find a row after a gap than other rows, so each row
-// is weighted by its chance to be found (the Hansen-Hurwitz estimator). This chance is known exactly, because a
-// window also reads the ids before the drawn one. The first two rounds only find out where rows are, so that the last
-// one rarely draws in gaps.
+// It reads windows: the rows after randomly drawn ids. More draws find a row after a gap than other rows, so each row is
+// weighted by its chance to be found (the Hansen-Hurwitz estimator). This chance is known exactly, because a window also reads
+// the ids before the drawn one. The first two rounds only find out where rows are, so that the last one rarely draws in gaps.
 import type { PortableDatabase } from './portable-sql.ts';
 
 export interface SubscriptionSample {

@@ -258,8 +258,7 @@ create table deskbell.broadcasts (
 );
 /* SQLite: create index broadcasts_running on broadcasts (id) where state = 'running'; */
 create index broadcasts_open on deskbell.broadcasts (id) where state in ('running', 'paused');
--- Counts open broadcasts by state. No other query has this condition, so the planner does not use it in place of
--- another index.
+-- Counts open broadcasts by state. No other query has this condition, so the planner does not use it in place of another index.
 create index broadcasts_by_state on deskbell.broadcasts (state, start_at_ms) where state = 'running' or state = 'paused';
 create index broadcasts_by_user on deskbell.broadcasts (user_name) where user_name is not null;
 create index broadcasts_by_audience on deskbell.broadcasts (audience_id) where audience_id is not null;
@@ -366,9 +365,8 @@ create table deskbell.slices (
   primary key (broadcast_id, number)
 ) with (fillfactor = 40);
 
--- While a worker has leased a row, token identifies the worker and due_at_ms is the end of the lease. If the push
--- service of a row is suspended, the row has the push service's id and a random order for probes, below 0 if it was
--- accepted before.
+-- While a worker has leased a row, token identifies the worker and due_at_ms is the end of the lease. If the push service of a
+-- row is suspended, the row has the push service's id and a random order for probes, below 0 if it was accepted before.
 create table deskbell.retries (
   broadcast_id bigint not null /* SQLite: references broadcasts (id) on delete cascade */,
   position bigint not null,

@@ -143,8 +143,7 @@ interface UnlistedStore {
 /**
  * Stores data of an unlisted push service, if there is a place for it.
  *
- * @param max maximum number of unlisted push services; several processes that remove and add some at once may exceed
- *   it
+ * @param max maximum number of unlisted push services; several processes that remove and add some at once may exceed it
  * @param mayReplace see `UnlistedPushServices.add`
  * @throws {DeskbellError} ERR_PUSH_SERVICE_LIMIT
  */

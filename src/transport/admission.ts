@@ -1,10 +1,9 @@
-// Decides whether a request may be sent to a push service now, and how many may be in flight. Each origin has one
-// such object: its circuit breaker decides whether, pacing decides how many. Both adapt to earlier results.
+// Decides whether a request may be sent to a push service now, and how many may be in flight. Each origin has one such object:
+// its circuit breaker decides whether, pacing decides how many. Both adapt to earlier results.
 //
-// `Retry-After` is obeyed at once: nothing more is written (a *hold*). The push service may have meant a single
-// subscription: if it accepts a request that was written at the same time or later, the hold ends. Otherwise the
-// breaker opens for the requested time. A single 429 counts for its subscription; a second in a row and any 503 count
-// for all.
+// `Retry-After` is obeyed at once: nothing more is written (a *hold*). The push service may have meant a single subscription:
+// if it accepts a request that was written at the same time or later, the hold ends. Otherwise the breaker opens for the
+// requested time. A single 429 counts for its subscription; a second in a row and any 503 count for all.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { failureReason, type FailureReason, type Outcome } from '../protocol/outcome.ts';
 import { answersRunMs, Breaker } from './breaker.ts';

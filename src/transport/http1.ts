@@ -244,8 +244,7 @@ function joinFields({ headersDistinct }: IncomingMessage): Record<string, string
   return headers;
 }
 
-// A connection as the stream that node:http needs. The sockets themselves emit no data, because SocketReader reads
-// them.
+// A connection as the stream that node:http needs. The sockets themselves emit no data, because SocketReader reads them.
 
 type Written = { readonly chunk: Buffer };
 

@@ -90,8 +90,7 @@ export interface Pace {
 
 export interface Transport {
   /**
-   * Sends one request. `done` is called exactly once, never before `send` returns. Requests of one tick are written
-   * together.
+   * Sends one request. `done` is called exactly once, never before `send` returns. Requests of one tick are written together.
    *
    * @param timeoutMs total time for waiting, connecting and the answer. Default: only the single steps are limited.
    */

@@ -1,11 +1,10 @@
-// Sends over Deskbell's transport. The messages of one turn of the event loop are encrypted in one batch and written
-// together. *The original* in this folder is the npm package `web-push`.
+// Sends over Deskbell's transport. The messages of one turn of the event loop are encrypted in one batch and written together.
+// *The original* in this folder is the npm package `web-push`.
 //
-// prepared → WAITING (while its push service has `maxHandedOver` messages) → gathered → encrypted → transport →
-// result
+// prepared → WAITING (while its push service has `maxHandedOver` messages) → gathered → encrypted → transport → result
 //
-// As with the original, an application may start any number of messages at once. Waiting messages hold no connection
-// and no encrypted body, and their time-out has not started.
+// As with the original, an application may start any number of messages at once. Waiting messages hold no connection and no
+// encrypted body, and their time-out has not started.
 import https, { type Agent } from 'node:https';
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { gatherTurn } from '../delivery/single/gather.ts';

@@ -34,8 +34,7 @@ const httpEce = createRequire(import.meta.url)('http_ece') as HttpEce;
  *
  * @param userPublicKey `p256dh`, base64url
  * @param userAuth `auth`, base64url
- * @returns for `aesgcm`, send the public key and the salt in header fields; for `aes128gcm`, `cipherText` includes
- *   them
+ * @returns for `aesgcm`, send the public key and the salt in header fields; for `aes128gcm`, `cipherText` includes them
  * @throws {Error}
  * @see RFC 8291 §3, §4
  */

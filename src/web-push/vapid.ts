@@ -82,10 +82,7 @@ export function getVapidHeaders(
 const beforeKey = Buffer.from('30310201010420', 'hex');
 const afterKey = Buffer.from('a00a06082a8648ce3d030107', 'hex');
 
-/**
- * Like the original, accepts private keys that do not match the public key, and numbers that are not valid keys, such
- * as zeros.
- */
+/** Like the original, accepts private keys that do not match the public key, and numbers that are not valid keys, such as zeros. */
 function importPrivateKey(privateKey: string): KeyObject {
   const bytes = Buffer.from(privateKey, 'base64url');
   const ecdh = createECDH(curve);

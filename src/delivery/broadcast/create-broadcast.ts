@@ -1,5 +1,4 @@
-// Idempotency keys, which callers add to requests so that repeating one sends nothing twice. Each operator has
-// separate keys.
+// Idempotency keys, which callers add to requests so that repeating one sends nothing twice. Each operator has separate keys.
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';

@@ -192,11 +192,10 @@ export function scaleOf({
 }
 
 /**
- * Estimates how many subscriptions have a property. It is a ratio estimate over the windows of a sample, because rows
- * within a window may be similar.
+ * Estimates how many subscriptions have a property. It is a ratio estimate over the windows of a sample, because rows within a
+ * window may be similar.
  *
- * @see W. G. Cochran, Sampling Techniques, 3rd edition, chapter 6 (ratio estimates) and 9A (clusters of unequal
- *   sizes)
+ * @see W. G. Cochran, Sampling Techniques, 3rd edition, chapter 6 (ratio estimates) and 9A (clusters of unequal sizes)
  */
 export function estimateRows<Row extends { readonly weight: number }>(
   {

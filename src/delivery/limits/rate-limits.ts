@@ -1,8 +1,7 @@
-// Keeps a worker within the rate limits of the store: those that operators set, and those of unlisted push services.
-// A worker takes a share of a limit before it sends. If the share is used up, a row is stored with its time in the
-// queue that all workers share, so that other push services are served meanwhile and each row normally waits once. A
-// row that has waited but gets no permission comes back soon, as often as necessary, because the share that is taken
-// when it asks expires.
+// Keeps a worker within the rate limits of the store: those that operators set, and those of unlisted push services. A worker
+// takes a share of a limit before it sends. If the share is used up, a row is stored with its time in the queue that all
+// workers share, so that other push services are served meanwhile and each row normally waits once. A row that has waited but
+// gets no permission comes back soon, as often as necessary, because the share that is taken when it asks expires.
 import { isGooglePushService } from '../../protocol/known-push-services.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import type { RowResult } from '../../store/ledger.ts';

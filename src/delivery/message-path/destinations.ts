@@ -47,11 +47,10 @@ export interface Destinations {
   /** True if messages can be signed with this key without calling `loadKeys` first. */
   hasKey(vapidPublicKey: string): boolean;
   /**
-   * Prepares for `find`. Reads the key files again if a key is not loaded, and unloads keys that are retired. Also
-   * reads whether unlisted push services are dormant.
+   * Prepares for `find`. Reads the key files again if a key is not loaded, and unloads keys that are retired. Also reads
+   * whether unlisted push services are dormant.
    *
-   * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED,
-   *   ERR_FILE
+   * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
    */
   loadKeys(addressees: readonly Addressee[]): Promise<void>;
   find(addressee: Addressee): Destination;

@@ -65,8 +65,7 @@ function select<Message extends PushMessage>(message: Message, admit: Admit<Mess
 }
 
 /**
- * Encrypts messages, each with its own key pair. If a stored key is not a point on the curve, only its own message
- * fails.
+ * Encrypts messages, each with its own key pair. If a stored key is not a point on the curve, only its own message fails.
  *
  * @returns one entry for each message, in order
  */

@@ -99,8 +99,7 @@ export function createSigningKeys(
   };
 }
 
-// Header fields of push requests. Messages that share them get the same object, because the transport encodes each
-// object once.
+// Header fields of push requests. Messages that share them get the same object, because the transport encodes each object once.
 
 type HeaderSource = (origin: string, options: PushOptions) => PushHeaders;
 

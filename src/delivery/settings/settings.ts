@@ -20,10 +20,7 @@ export const defaultWorkerSettings = {
   maxRetryRows: 1536,
   retryLeaseRows: 256,
   readRows: 1024,
-  /**
-   * Number of rows encrypted and posted together. Switching between crypto and sockets for each row costs nearly
-   * twice as much.
-   */
+  /** Number of rows encrypted and posted together. Switching between crypto and sockets for each row costs nearly twice as much. */
   batchRows: 64,
   /** A commit is made after this many results, … */
   commitRows: 1024,
@@ -89,10 +86,7 @@ export interface DeliverySettings {
   readonly retryPolicy?: Partial<RetryPolicy> | undefined;
   /** The fastest method of encryption that may be used: `multi-buffer` (default), `openssl` or `builtin`. */
   readonly encryption?: EncryptionMethod | undefined;
-  /**
-   * Makes the tokens with which browsers send receipts for broadcasts. The service reads the same key from the data
-   * directory.
-   */
+  /** Makes the tokens with which browsers send receipts for broadcasts. The service reads the same key from the data directory. */
   readonly receiptKey?: Uint8Array | undefined;
   /** Rate limits of push services, which all workers on the store share. */
   readonly maxRates?: MaxRates | undefined;

@@ -38,10 +38,7 @@ export class AnswerLog {
     this.#onWarning = onWarning;
   }
 
-  /**
-   * @returns if the subscription has ended: a promise that resolves when the store has saved it or failed; otherwise
-   *   undefined
-   */
+  /** @returns if the subscription has ended: a promise that resolves when the store has saved it or failed; otherwise undefined */
   add(subscription: Addressee, { origin, gate }: Destination, result: Result): Promise<void> | undefined {
     const answer = readAnswer(result);
     if (answer === undefined || result.kind !== 'posted') return undefined;

@@ -79,10 +79,9 @@ export class Committer {
   }
 
   /**
-   * Decides whether a row may be detached. Without an answer, it may stay in its page until it is late. A push
-   * service may use only as much of the room for detached rows as is still free, so that others with late answers get
-   * some too. Rows of a silent push service are always detached, so that the cursor can pass them; it gets no further
-   * rows.
+   * Decides whether a row may be detached. Without an answer, it may stay in its page until it is late. A push service may use
+   * only as much of the room for detached rows as is still free, so that others with late answers get some too. Rows of a
+   * silent push service are always detached, so that the cursor can pass them; it gets no further rows.
    */
   readonly #mayDetach = (row: AssignedRow): boolean => {
     const { maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
@@ -112,8 +111,7 @@ export class Committer {
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {
       this.#fault ??= { cause };
-      // a later commit would move the cursor past these rows, so drop the assignment; they are repeated when the
-      // lease expires
+      // a later commit would move the cursor past these rows, so drop the assignment; they are repeated when the lease expires
       this.#workload.assignments.delete(assignment);
     } finally {
       assignment.committed = undefined;

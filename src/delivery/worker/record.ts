@@ -41,9 +41,8 @@ export interface RecordSettings {
 }
 
 /**
- * Turns a result into what the ledger stores. A row for an unlisted host keeps its broadcast from ending only for a
- * few tries and minutes. After that it waits *outside*: the broadcast may end without it, and its waits grow so that
- * it costs little.
+ * Turns a result into what the ledger stores. A row for an unlisted host keeps its broadcast from ending only for a few tries
+ * and minutes. After that it waits *outside*: the broadcast may end without it, and its waits grow so that it costs little.
  */
 export function toRowResult(row: Row, result: Result, settings: RecordSettings): RowResult {
   const { tries, broadcast, destination } = row;

@@ -32,8 +32,7 @@ export interface EncodedMessage {
  * Encodes a message in all of its languages.
  *
  * @returns payloads that fit into a push message if their placeholders have the default values
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE; they name the language, such as
- *   `texts.de.title`
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE; they name the language, such as `texts.de.title`
  */
 export function encodeMessage(
   message: Message,
@@ -127,9 +126,8 @@ const placeholdersIn = (texts: readonly MeasuredText[]): readonly Placeholder[] 
   uniquePlaceholders(texts.flatMap(({ template }) => template?.placeholders ?? []));
 
 /**
- * Hashes the content of a message. Equal messages have equal hashes, even if tag and ID are generated. Broadcasts use
- * it instead of hashing the payload of the message's own text, which contains neither other languages nor
- * `placeholders`.
+ * Hashes the content of a message. Equal messages have equal hashes, even if tag and ID are generated. Broadcasts use it
+ * instead of hashing the payload of the message's own text, which contains neither other languages nor `placeholders`.
  *
  * @param options the same as for the payloads
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE

@@ -168,8 +168,7 @@ export const messageError = (
   );
 
 /**
- * @param member as in `messageError`; `fields` of the error points to it in an object whose member `message` is the
- *   message
+ * @param member as in `messageError`; `fields` of the error points to it in an object whose member `message` is the message
  * @param detail a sentence that says what is wrong
  */
 export function memberError(code: ErrorCode, member: string, detail: string, cause?: unknown): DeskbellError {

@@ -180,9 +180,8 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
   };
 }
 
-// Undelivered messages of all subscriptions. Each is kept until it is acknowledged, expires, is replaced by topic or
-// is removed. There is no timer: expired messages are dropped when their subscription is accessed or memory is
-// needed.
+// Undelivered messages of all subscriptions. Each is kept until it is acknowledged, expires, is replaced by topic or is
+// removed. There is no timer: expired messages are dropped when their subscription is accessed or memory is needed.
 
 interface MailboxOwner {
   readonly name: string;

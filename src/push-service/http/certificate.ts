@@ -1,6 +1,5 @@
-// Makes a self-signed server certificate (RFC 5280) for loopback and tests, which clients must be told to trust. It
-// is no CA certificate, because rustls refuses a server that presents one. Packages that make certificates take
-// several megabytes.
+// Makes a self-signed server certificate (RFC 5280) for loopback and tests, which clients must be told to trust. It is no CA
+// certificate, because rustls refuses a server that presents one. Packages that make certificates take several megabytes.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 

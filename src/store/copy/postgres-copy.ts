@@ -1,5 +1,4 @@
-// A PostgreSQL database as the source or the target of a copy. No other Deskbell process may be connected to it
-// meanwhile.
+// A PostgreSQL database as the source or the target of a copy. No other Deskbell process may be connected to it meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countOf } from '../../errors/format-count.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -35,9 +34,8 @@ const defaultWaitForOthersMs = 5000;
 const lockTimeoutMs = 2000;
 
 /**
- * Only PostgreSQL has slices that are id ranges in one partition. The remaining rows of an open broadcast with such
- * slices are copied as an audience of sets with the same slices. These temporary tables hold it during the reading
- * transaction.
+ * Only PostgreSQL has slices that are id ranges in one partition. The remaining rows of an open broadcast with such slices are
+ * copied as an audience of sets with the same slices. These temporary tables hold it during the reading transaction.
  */
 const audiencesOfPartitions = 'pg_temp.audiences_of_partitions';
 const setsOfPartitions = 'pg_temp.sets_of_partitions';

@@ -1,6 +1,5 @@
-// One PostgreSQL database. Runs statements on a limited number of connections. If the server is unavailable, restarts
-// or fails over, a statement is retried for a while. So it may run twice and must then give the same result, or be
-// run with `once`.
+// One PostgreSQL database. Runs statements on a limited number of connections. If the server is unavailable, restarts or fails
+// over, a statement is retried for a while. So it may run twice and must then give the same result, or be run with `once`.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase, Pool, PoolClient } from 'pg';
@@ -285,8 +284,7 @@ async function endTransaction(client: PoolClient, error: unknown): Promise<void>
   }
 }
 
-// Calls database functions with named arguments. Among twenty positional ones, nobody would notice that two are
-// swapped.
+// Calls database functions with named arguments. Among twenty positional ones, nobody would notice that two are swapped.
 
 /**
  * @param given by the names of the function's parameters, in any order

@@ -1,5 +1,4 @@
-// One open SQLite file. Reads run at once. Writes of one turn of the event loop share a transaction, and so one sync
-// to disk.
+// One open SQLite file. Reads run at once. Writes of one turn of the event loop share a transaction, and so one sync to disk.
 import { statfsSync, type Stats, statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -158,8 +157,7 @@ export class SqliteDatabase {
    *
    * @param work synchronous. If it throws, its changes are undone, and the rest of the transaction is not affected.
    * @returns what `work` returned, once that is durable
-   * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_FIELD_VALUE, ERR_CLOSED, or the error of
-   *   `work`
+   * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_FIELD_VALUE, ERR_CLOSED, or the error of `work`
    */
   write<Result>(work: () => Result): Promise<Result> {
     if (this.#isClosed) return Promise.reject(closedError());

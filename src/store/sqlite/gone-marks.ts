@@ -18,10 +18,7 @@ export interface NotedAnswers extends AnswerCounts {
   readonly acceptedBy: readonly (Pick<Recipient, 'endpoint'> & Partial<Pick<Recipient, 'subscriptionId'>>)[];
 }
 
-/**
- * @returns a function that records answers inside a transaction, and returns whether the origin's marks must be
- *   judged now
- */
+/** @returns a function that records answers inside a transaction, and returns whether the origin's marks must be judged now */
 export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswers) => boolean {
   const statements = prepareStatements(database);
 

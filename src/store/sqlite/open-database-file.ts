@@ -179,10 +179,7 @@ export function assertComplete(database: DatabaseSync, path: string): void {
   if (mark !== undefined) throw unfinishedCopyError(path);
 }
 
-/**
- * @returns the version of its tables; 0 if there are none @throws {DeskbellError} ERR_STORE_TOO_NEW,
- *   ERR_STORE_TOO_OLD
- */
+/** @returns the version of its tables; 0 if there are none @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD */
 export const readVersion = (database: DatabaseSync, path: string): number =>
   checkVersion(readPragma(database, 'user_version'), schemaVersion, path);
 

@@ -79,9 +79,8 @@ begin
       o.origin, answers_of -> o.origin, o.answers, o.accepted, o.gone, note_page.gone, accepted_ids, accepted_hashes, now_ms));
 end $$;
 
--- Stores answers of push services to single messages. Returns {pushServices, judged}: their states, and the origins
--- whose marks must be judged now. Calling it again with the same commit changes nothing. origins: see "toAnswered" in
--- ../ledger.ts.
+-- Stores answers of push services to single messages. Returns {pushServices, judged}: their states, and the origins whose marks
+-- must be judged now. Calling it again with the same commit changes nothing. origins: see "toAnswered" in ../ledger.ts.
 create function deskbell_functions.record_single_answers(p_now_ms bigint, p_commit uuid, origins jsonb, answers jsonb)
 returns jsonb language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off

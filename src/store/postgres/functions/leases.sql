@@ -1,7 +1,6 @@
 -- Leases slices and retries to workers.
 
--- Records in the table of work which slice was leased: the first free one from a given number, or null if none was
--- free.
+-- Records in the table of work which slice was leased: the first free one from a given number, or null if none was free.
 create function deskbell_functions.note_leased(p_broadcast bigint, from_slice int, leased int)
 returns void language plpgsql as $$
 declare
@@ -22,9 +21,8 @@ begin
   where broadcast_id = p_broadcast;
 end $$;
 
--- Leases the next free slice: the one with the lowest number in all broadcasts, so that a small broadcast need not
--- wait for an earlier large one. p_broadcast: 0 for any; high_first: whether high priority comes before or after the
--- others.
+-- Leases the next free slice: the one with the lowest number in all broadcasts, so that a small broadcast need not wait for an
+-- earlier large one. p_broadcast: 0 for any; high_first: whether high priority comes before or after the others.
 create function deskbell_functions.lease_slice(
   p_now_ms bigint, lease_ms bigint, p_token text, p_broadcast bigint, high_first boolean
 ) returns table (
@@ -247,8 +245,7 @@ begin
   if work_before.slices_at_ms is distinct from 0 and pg_notification_queue_usage() < 0.5 then perform pg_notify(:workChannel, p_broadcast::text); end if;
 end $$;
 
--- Returns in how many milliseconds a slice, a retry or a probe may be due; null if there is none. p_broadcast: 0 for
--- any.
+-- Returns in how many milliseconds a slice, a retry or a probe may be due; null if there is none. p_broadcast: 0 for any.
 create function deskbell_functions.due_in(p_now_ms bigint, p_broadcast bigint) returns bigint language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$

@@ -84,9 +84,8 @@ create function deskbell_functions.push_service_states(now_ms bigint) returns js
     or (accepted_at_ms > 0 and origin in (select u.origin from deskbell.unlisted_push_services u))
 $$;
 
--- Returns what is known about a push service since it refused a row: see RefusedRow in ../../push-services.ts. At
--- most one row. It returns a table, so that PostgreSQL inlines it into the query; with out parameters it would be
--- planned for each row.
+-- Returns what is known about a push service since it refused a row: see RefusedRow in ../../push-services.ts. At most one row.
+-- It returns a table, so that PostgreSQL inlines it into the query; with out parameters it would be planned for each row.
 create function deskbell_functions.refusal_evidence(service int, since_ms bigint)
 returns table (others_accepted boolean, only_strangers boolean, is_key_good boolean) language sql stable as $$
   select p.accepted_at_ms >= since_ms, p.known_refused_at_ms <= p.accepted_at_ms,

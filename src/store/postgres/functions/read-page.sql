@@ -1,8 +1,7 @@
 -- Reads the rows of a slice.
 
--- Returns rows of a slice after a position, in order, as one row of text, which takes a third of the time of reading
--- as many rows. Omits subscriptions that have left the store. keys: p256dh and auth, 81 bytes per row in hexadecimal
--- digits.
+-- Returns rows of a slice after a position, in order, as one row of text, which takes a third of the time of reading as many
+-- rows. Omits subscriptions that have left the store. keys: p256dh and auth, 81 bytes per row in hexadecimal digits.
 create function deskbell_functions.read_rows(p_broadcast bigint, slice int, after bigint, through bigint, max_rows int)
 returns table (
   positions text, subscription_ids text, endpoints text, keys text, vapid_key_ids text, updated_at_ms text
@@ -82,9 +81,8 @@ declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
   capped_rows jsonb;
 begin
-  -- If two broadcasts contact the same person at once, the second sees what the first has reserved. The lock is not
-  -- held until that is on disk: a process that loses it in a crash has not stored results for these rows either, and
-  -- reads them again.
+  -- If two broadcasts contact the same person at once, the second sees what the first has reserved. The lock is not held until
+  -- that is on disk: a process that loses it in a crash has not stored results for these rows either, and reads them again.
   perform set_config('synchronous_commit', 'off', true);
   -- Pages of one broadcast need not see each other. If it is the only one, they share the lock. A broadcast that
   -- begins meanwhile finds this one, and therefore waits for them.
