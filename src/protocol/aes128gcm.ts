@@ -134,7 +134,7 @@ function openRecord(record: Uint8Array, key: Uint8Array, nonce: Uint8Array): Uin
   return opened;
 }
 
-/** RFC 8188 §2.2, §2.3. */
+/** Derives key and nonce (RFC 8188 §2.2, §2.3). */
 function deriveKeyAndNonce(
   inputKeyingMaterial: Uint8Array,
   salt: Uint8Array,

@@ -1,6 +1,6 @@
 // Reads language tags (BCP 47) and chooses the language of a message for its reader.
 
-/** RFC 5646 §4.4.1 */
+/** RFC 5646 §4.4.1: enough for any language tag. */
 export const maxLanguageCharacters = 35;
 
 /** @returns the canonical tag, or undefined if the text is not a language tag */

@@ -101,7 +101,7 @@ function toDue({ id, startAtMs, freeAtMs, begun }: DueRow, nowMs: number): DueBr
   return { id, sinceMs: Math.max(startAtMs ?? nowMs, freeSinceMs), hasBegun: begun !== null };
 }
 
-/** Selects the first broadcasts of an index of the table `work`. */
+/** Selects the first broadcasts in the order of an index of the table `work`. */
 const firstOf = (condition: string, column: string): string =>
   `select * from (select broadcast_id, coalesce(slices_at_ms, 0) as at_ms from deskbell.work
                   where ${condition} and not exists (

@@ -26,7 +26,7 @@ export interface IdRange {
 const maxBroadcasts = 100;
 /** Number of sets to read at once. */
 const setBatch = 20;
-/** The same, if their ids are known. */
+/** Number of sets to read at once if their ids are known. */
 const knownSetBatch = 50;
 
 interface AnswerColumns {

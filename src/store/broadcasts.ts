@@ -85,7 +85,7 @@ type OtherOptions = Omit<StoredOptions, keyof BroadcastMessage>;
 export interface NewBroadcast extends BroadcastMessage, OtherOptions, NewBroadcastSource {
   /** Creating a broadcast again with the same key returns the existing one. */
   readonly idempotencyKey?: string | undefined;
-  /** SHA-256 of the message and its audience. It must be equal if the key is. */
+  /** SHA-256 of the message and its audience. Drafts with the same key must have the same hash. */
   readonly contentHash: Uint8Array;
   /** Nothing is sent before this time. */
   readonly startAtMs: number;

@@ -36,7 +36,7 @@ const firstVersion = 1000;
 
 export const newestVersion = (migrations: readonly unknown[]): number => firstVersion + migrations.length;
 
-/** The version that the next of `migrationsAfter` creates. */
+/** Returns the version of the tables after the next migration. */
 export const versionAfter = (version: number): number => (version === 0 ? firstVersion : version + 1);
 
 /** Returns the migrations to the newest version. @param version 0 if there are no tables */

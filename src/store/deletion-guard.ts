@@ -103,7 +103,7 @@ interface Window extends AnswerCounts {
   readonly parts: readonly WindowRow[];
 }
 
-/** @param counts the answers of the window that can count for a mark */
+/** @param counts the answers to count, if not all of the row's */
 const toWindow = (row: WindowRow, counts: AnswerCounts = row): Window => ({
   answers: counts.answers,
   accepted: counts.accepted,

@@ -24,7 +24,7 @@ export interface AuditFilter {
   /** The full name. */
   readonly operator?: string | undefined;
   readonly action?: string | undefined;
-  /** In the form of a record. */
+  /** Written as in `AuditRecord`. */
   readonly target?: string | undefined;
   /** Milliseconds since 1970: `sinceMs ≤ at < untilMs`. */
   readonly sinceMs?: number | undefined;

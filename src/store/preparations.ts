@@ -219,7 +219,10 @@ function* addRange(
   return false;
 }
 
-/** Stores when each slice is free, how many readers get each text, and when the last ones may get theirs. */
+/**
+ * Stores the result of a split: when each slice is free, how many readers get each text, and the latest time of any
+ * reader.
+ */
 function* noteGroups(
   broadcastId: number,
   firstNumber: number,

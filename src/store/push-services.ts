@@ -79,7 +79,7 @@ export const suspensionPolicy = {
   maxRefusals: 5,
   /** How long rows wait for a push service that refuses all of them, although everything suggests that the rows are at fault. */
   patienceMs: 60 * 60 * 1000,
-  /** After that, this many rows are probed at once, so that each row is tried itself. */
+  /** Number of rows to probe at once after that, so that every row gets its own answer. */
   lastProbeRows: 100,
 } as const;
 

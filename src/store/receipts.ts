@@ -73,7 +73,7 @@ export const leftOutCode = (lastShown: number | undefined, hasChannelOn: string)
 /** How long after the start of a broadcast reports are counted. After that, it is deleted who reported what. */
 export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
 
-/** What browsers reported of messages: shown and clicked. */
+/** Counts and forgets receipts. */
 export interface ReceiptStore {
   /**
    * Counts receipts, each once. Ignores receipts for broadcasts that do not request them or began more than

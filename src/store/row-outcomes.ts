@@ -444,7 +444,7 @@ function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState 
   return 'removed';
 }
 
-/** True if nothing shows that it was in the audience. */
+/** True if there is no evidence that the row was in the audience. */
 const nothingSays = ({ attempts, isMember }: RowFacts): boolean => attempts.length === 0 && !isMember;
 
 /** Returns the receipts of a row. They are deleted together with the subscription. */

@@ -251,7 +251,7 @@ create table deskbell.broadcasts (
   time_zone text,
   has_texts int not null default 0,
   has_placeholders int not null default 0,
-  -- leaves out subscriptions without a click on any of the last broadcasts shown to them, this many; null: none
+  -- number of last broadcasts: subscriptions that clicked on none of them are left out; null: none are
   skip_inactive int,
   -- number of inactive subscriptions that were left out
   inactive bigint not null default 0
@@ -685,7 +685,7 @@ create table deskbell.webhook_events (
   /* SQLite: id text primary key default (lower(hex(randomblob(16)))), */
   type text not null,
   at_ms bigint not null,
-  -- while somebody posts it, the end of the lease
+  -- end of the lease while a process posts it, or the time of the next attempt
   due_at_ms bigint not null default 0,
   attempts int not null default 0,
   broadcast_id bigint,

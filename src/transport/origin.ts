@@ -29,9 +29,9 @@ import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export const maxQueued = 4096;
 /**
- * Maximum per thread. In flight ≈ rate × round trip: thirty connections with a hundred streams each carry 30,000
- * requests a second at 100 ms, and a thread makes no more. They are opened as pacing needs them. The few push
- * services without HTTP/2 get fewer in all.
+ * Maximum per thread. In flight ≈ rate × round trip: at 100 ms, thirty connections with a hundred streams each carry
+ * 30,000 requests a second, more than a thread makes. Connections are opened when pacing allows more requests than
+ * they carry. The few push services without HTTP/2 get fewer requests in flight.
  */
 const maxHttp2Connections = maxLimit / maxStreams;
 /** Maximum until the SETTINGS of the first connection arrive: the push service may allow no streams at all. */

@@ -196,8 +196,8 @@ function judge(pushService: string, newestFirst: readonly OutcomeInterval[]): re
 }
 
 /**
- * At least one answer in `answersPerEnd` says that the subscription has ended, and their share is at least
- * `timesElsewhere` times the share elsewhere.
+ * Too many subscriptions have ended if at least one in `answersPerEnd` answers says so, and their share is at least
+ * `timesElsewhere` times that of other push services.
  */
 const manyEnded = { answersPerEnd: 20, timesElsewhere: 3 } as const;
 

@@ -49,8 +49,8 @@ export const formatReaderCount = (count: number, { isEstimate }: ReaderCounts): 
   isEstimate && count > 0 ? `about ${formatEstimate(count)}` : formatCount(count);
 
 /**
- * Returns the counts that are not 0, with their meanings, except those of texts. Inactive readers are included even
- * if there are none.
+ * Lists the counts that are not 0 with what they mean, without the counts by text. Lists inactive readers even if
+ * there are none.
  */
 export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [number, string])[] => {
   const described = (

@@ -69,7 +69,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   /** The last time at which a returning row was scheduled to come back; `#freshUntilMs` is the same for other rows. */
   #returningUntilMs = Number.NEGATIVE_INFINITY;
   #freshUntilMs = Number.NEGATIVE_INFINITY;
-  /** The same for rows that another worker may hold. */
+  /** The same time for rows that another worker may hold. */
   #othersUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(settings: LoadSettings) {

@@ -10,7 +10,7 @@ import { type DeliverySettings, parseMaxRates } from './settings.ts';
 
 /** Options of `createSender`: keys, store, threads, and how connections are made. */
 export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 'transport' | 'maxRates'> {
-  /** Replaces the encryption of the accelerator or Node. */
+  /** Replaces the built-in encryption (the accelerator or Node's crypto module). */
   readonly encrypt?: Encrypt;
   /** Stores broadcasts. `send` works without a store. With one, it also deletes subscriptions that have ended. */
   readonly store?: Store | undefined;

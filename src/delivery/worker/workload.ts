@@ -85,7 +85,7 @@ export class Workload {
     this.#leaseSliceNotBeforeMs = 0;
   }
 
-  /** Leases no retries until then, unless it leased none the last time. */
+  /** Leases no retries until this time. Every other call has no effect, so that retries get their turn. */
   leaveRetries(untilMs: number): void {
     this.#isLeavingRetries = !this.#isLeavingRetries;
     if (this.#isLeavingRetries) this.#leaseRetriesNotBeforeMs = untilMs;

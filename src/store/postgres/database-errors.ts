@@ -29,7 +29,10 @@ const networkErrors = new Set([
   'EHOSTUNREACH',
 ]);
 
-/** All errors of PgBouncer itself have this code. It is temporary if PgBouncer has lost its server or waits for it. */
+/**
+ * All errors of PgBouncer itself have this code. The error is temporary if PgBouncer has lost its server or waits for
+ * it.
+ */
 const protocolViolation = '08P01';
 const isRefusalByServer = /unsupported startup parameter|no such (database|user)|password|auth|not allowed/i;
 

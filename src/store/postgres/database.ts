@@ -52,7 +52,7 @@ export function createServerClock({
     learn,
     now() {
       const monotonicMs = monotonicNow();
-      // whoever uses the server will notice that it is unavailable
+      // ignore the error: whoever uses the server will notice that it is unavailable
       if (monotonicMs >= learnAtMs) void learn().catch(() => {});
       return Math.round(monotonicMs + aheadMs);
     },

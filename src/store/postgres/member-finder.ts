@@ -48,7 +48,7 @@ const isOn =
 
 export function createMemberFinder(database: PostgresDatabase): MemberFinder {
   return {
-    // searches all partitions at once
+    // one is enough, because each search covers all partitions
     slicesToSplit: 1,
 
     readersOf: async ({ partition, ids }, { channel, skipInactive }) => {

@@ -63,7 +63,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
     for (const [connection, other] of connections) if (other.host !== host) cut(connection);
   };
 
-  /** Several simultaneous connections may fail because of the same host. */
+  /** Moves to the next host. If several connections fail at once, only the first failure counts. */
   const failed = (host: number): void => {
     if (host !== current) return;
     current = (host + 1) % urls.length;

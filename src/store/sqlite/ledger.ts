@@ -221,7 +221,7 @@ function createPageCommit(
     return removals.filter(({ id }) => !read.has(id)).length;
   };
 
-  /** @param judged push services with enough marks to judge them together */
+  /** @param judged push services with enough marks to be judged */
   function* endPage(
     broadcastId: number,
     isCancelled: boolean,

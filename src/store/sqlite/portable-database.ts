@@ -40,7 +40,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     given,
     endpoint: {
       column: 'endpoint',
-      // no row has an endpoint with NUL or an empty one: it is not found instead of refused
+      // no stored endpoint is empty or contains NUL, so such an endpoint is not found
       valueOf: (endpoint) => (endpoint.includes('\0') ? '' : endpoint),
       place: "substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8)",
     },

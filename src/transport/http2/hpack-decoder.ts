@@ -144,7 +144,7 @@ export class HpackDecoder {
     return true;
   }
 
-  /** RFC 7541 §5.1. */
+  /** Reads an integer (RFC 7541 §5.1). */
   #readInteger(prefixBits: number): number {
     const mask = (1 << prefixBits) - 1;
     let value = this.#readByte() & mask;
@@ -158,7 +158,7 @@ export class HpackDecoder {
     }
   }
 
-  /** RFC 7541 §5.2. */
+  /** Reads a string (RFC 7541 §5.2). */
   #readString(): string {
     const isHuffman = this.#at < this.#end && (this.#bytes[this.#at] as number) >= 0x80;
     const length = this.#readInteger(7);
@@ -352,7 +352,7 @@ class DynamicTable<Kept extends Entry> {
     this.#bytes += bytes;
   }
 
-  /** RFC 7541 §4.3. */
+  /** Changes the size and evicts entries that no longer fit (RFC 7541 §4.3). */
   resize(maxBytes: number): void {
     this.#maxBytes = maxBytes;
     this.#evict(maxBytes);

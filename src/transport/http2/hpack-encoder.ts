@@ -198,7 +198,7 @@ function encodeBlock(put: (block: number[]) => void): Uint8Array {
   return Uint8Array.from(block);
 }
 
-/** RFC 7541 §5.1. */
+/** Writes an integer (RFC 7541 §5.1). */
 function putInteger(block: number[], pattern: number, prefixBits: number, value: number): void {
   const mask = (1 << prefixBits) - 1;
   if (value < mask) {
@@ -211,7 +211,7 @@ function putInteger(block: number[], pattern: number, prefixBits: number, value:
   block.push(rest);
 }
 
-/** RFC 7541 §5.2, without Huffman code. `text` must be ASCII. */
+/** Writes a string without Huffman code (RFC 7541 §5.2). `text` must be ASCII. */
 function putString(block: number[], text: string): void {
   putInteger(block, 0, 7, text.length);
   for (let index = 0; index < text.length; index += 1) block.push(text.charCodeAt(index));
