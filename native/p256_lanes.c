@@ -40,7 +40,7 @@ typedef struct {
 
 // The state of eight messages.
 typedef struct {
-  Words scalars;                   // the odd one of private key k and order - k, halved
+  Words scalars;                   // whichever of private key k and order - k is odd, halved
   _Alignas(64) uint64_t is_negated[LANES];  // whether it is order - k
   Affine peer[PEER_POINTS];        // 1, 3, .. 15 times the peer's point
   Element ratios[PEER_POINTS];     // each z divided by the previous one

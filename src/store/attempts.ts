@@ -85,7 +85,7 @@ export interface RowWait {
   readonly attempts: number;
 }
 
-/** The result of a subscription in a broadcast. */
+/** What happened to a subscription in a broadcast. */
 export interface RowOutcome {
   readonly broadcastId: number;
   readonly subscriptionId: number;

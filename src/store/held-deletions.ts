@@ -27,7 +27,7 @@ export interface HeldDeletions {
   discard(origin: string): Promise<number>;
 }
 
-/** Compares with a value, in the same form as the index's condition. */
+/** Selects a batch of held subscriptions. `is_held = true` is written as in the index's condition. */
 const held = `select subscription_id from deskbell.gone_marks
   where origin = :origin and is_held = true limit :batchRows`;
 

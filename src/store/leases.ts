@@ -37,7 +37,7 @@ export interface SliceLease extends Lease {
   /** Rows up to this position are settled or stored as retries. */
   readonly cursor: number;
   readonly throughPosition: number;
-  /** The ids of its rows, if the audience is a part of the stored subscriptions. */
+  /** The ids of its rows, if the audience is only some of the stored subscriptions. */
   readonly members?: MemberSet | undefined;
   /** Text and time zone of all its rows. */
   readonly reader?: RowReader | undefined;

@@ -46,7 +46,10 @@ export interface PortableDatabase {
     /** Statements that replace a subscription's tags. @param tags a JSON array */
     set(id: number, tags: string): readonly (readonly [sql: string, values: PortableValues])[];
   };
-  /** A condition: the column is one of the numbers in the value `name`. Its text does not depend on how many there are. */
+  /**
+   * Returns a condition: the column is one of the numbers in the value `name`. The SQL is the same for any number of
+   * them.
+   */
   isOneOf(column: string, name: string): string;
   /** The elements of the JSON array in the value `name`, as a table with one column, `value`. */
   elementsOf(name: string): string;

@@ -74,7 +74,7 @@ export function createSampler(
     let windows: SubscriptionSample['windows'] = [];
     for (const part of rounds) {
       const draws = Math.ceil((rows / windowRows) * part);
-      // one draw in each of equal parts by rank
+      // divide the ranks into equal parts, and draw once in each
       const ids = Array.from({ length: draws }, (_, draw) => idAt(ranks, (draw + random()) / draws));
       const found = await readWindows(ids, windowRows);
       windows = found.map((window) => weigh(window, ranks, draws));

@@ -64,8 +64,9 @@ export interface Registration extends NewSubscription {
    */
   readonly former?: FormerSubscription | undefined;
   /**
-   * The right to register comes only from `former`, which is deleted. If that row does not exist, the call fails with
-   * ERR_NOT_INVITED, unless the new one is stored: then the answer to the same call was lost.
+   * True if the request may register only because it replaces `former`, which is then deleted. Fails with
+   * ERR_NOT_INVITED if `former` does not exist, unless the new row does: then the call is repeated because its answer
+   * was lost.
    */
   readonly replacesFormer?: boolean | undefined;
   /** The user whose request this demonstrably is, for example by a subscriber token. */

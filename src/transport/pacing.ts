@@ -45,7 +45,7 @@ const queueRatio = 2;
 const shorterBy = 0.85;
 /** Growth of the base in a round if the window is too small to be lowered, so that it cannot be tested for a queue. */
 const fartherBy = 2;
-/** The share of refusals that a push service may give at any rate, before adding chance. */
+/** A share of refusals that is normal for a push service at any rate. Chance may add to it. */
 const toleratedShare = 0.06;
 /** Standard deviations to add for chance. Leaving the initial doubling by mistake costs more than a small decrease. */
 const chanceAtFirst = 3;
@@ -70,7 +70,7 @@ const firstFactor = 1 / 2;
 const marginFactor = 0.85;
 /** If writes are spread, this many times the window may be in flight, because latency varies. */
 const spreadRatio = 1.5;
-/** The time for which spread writes may catch up. */
+/** Spread writes may catch up on this much time at once. */
 const burstMs = 10;
 
 export class Pacing {
@@ -100,7 +100,7 @@ export class Pacing {
     return Math.max(1, Math.floor(this.#window));
   }
 
-  /** The limit that may apply in two rounds, which is the time that opening a connection takes. */
+  /** The limit that may apply two rounds from now, when a connection that is opened now will be ready. */
   get limitAhead(): number {
     const growth = this.#window < this.#threshold ? 1 : this.#growth;
     return Math.min(maxLimit, Math.ceil(this.#window * (1 + growth) ** 2));

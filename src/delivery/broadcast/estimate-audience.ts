@@ -55,7 +55,10 @@ interface EstimatorOptions {
 const defaultMaxCandidates = 20_000;
 /** Looking up one id costs about as much as reading this many. */
 const lookupCost = 40;
-/** A sample older than this is read again. If it has all subscriptions, the caller waits; otherwise the next caller gets it. */
+/**
+ * A sample older than this is read again. The caller waits for the new one only if the old one contains all
+ * subscriptions.
+ */
 const freshMs = 10_000;
 /** No caller gets a sample older than this. */
 const maxAgeMs = 60_000;

@@ -236,7 +236,7 @@ async function lookAtWorkers(
     const newestMs = Math.max(seenAtMs, looks.get(key)?.seenAtMs ?? 0);
     const before = seen.get(key);
     const silentLooks = before?.seenAtMs === newestMs ? before.silentLooks + 1 : 0;
-    // Reports are ordered by start, so the first worker shows when the process started.
+    // Reports are ordered by start, so the first worker's report says when the process started.
     const since = looks.get(key)?.startedAtMs ?? before?.startedAtMs ?? startedAtMs;
     looks.set(key, { machine, processId, startedAtMs: since, seenAtMs: newestMs, silentLooks });
   }

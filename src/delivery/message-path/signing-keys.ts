@@ -23,7 +23,7 @@ export interface SigningKeys {
   loadKeys(publicKeys: Iterable<string | undefined>): Promise<readonly string[]>;
 }
 
-/** The store's knowledge of keys. */
+/** The part of the store that knows which keys exist and which is current. */
 export type KeyStates = Pick<VapidKeyStore, 'current' | 'list'>;
 
 /** Minimum time between two searches for keys that are not ours. */

@@ -12,7 +12,10 @@ export interface CopiedTable {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
   /** Columns that identify a row. Rows are copied and compared in their order. */
   readonly key: readonly string[];
-  /** Tables that columns refer to. PostgreSQL may have rows for a broadcast that was deleted while they were being written. */
+  /**
+   * Tables that columns refer to. A row without its parent is skipped: in PostgreSQL, a broadcast can be deleted
+   * while rows for it are being written.
+   */
   readonly parents: readonly {
     readonly column: string;
     readonly table: string;

@@ -92,7 +92,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
         id,
         inRow,
         refusedAtMs: hasRefused ? nowMs : known.refused_at_ms,
-        // the refusals that followed it are later
+        // a refusal after the acceptance must have a later time
         acceptedAtMs: isNews ? nowMs - Number(refusalsInRow > 0) : known.accepted_at_ms,
       });
     }

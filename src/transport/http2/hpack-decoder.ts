@@ -226,11 +226,14 @@ const shortCodeBits = 8;
 const symbols = Uint16Array.from({ length: codeLengths.length }, (_, symbol) => symbol).sort(
   (a, b) => bitsOf(a) - bitsOf(b) || a - b,
 );
-/** For each code length: the index of its first code in `symbols`, and the first longer code, as 30 bits. */
+/**
+ * For each code length: the index in `symbols` of its first symbol, and, as 30 bits, its first code and the first
+ * longer code.
+ */
 const firstIndex: number[] = [];
 const firstCode: number[] = [];
 const nextCode: number[] = [];
-/** The code that begins these 8 bits, as `length << 8 | symbol`; 0 if it is longer than 8 bits. */
+/** The code that begins these 8 bits, as `length << 9 | symbol`; 0 if it is longer than 8 bits. */
 const shortCodes = new Uint16Array(1 << shortCodeBits);
 
 buildTables();

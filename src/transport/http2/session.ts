@@ -329,7 +329,7 @@ export class Http2Session implements Session {
     }
     this.flush();
     this.#closeWhenDone();
-    // nothing is overdue any more; a closed socket gets time to write its last frames
+    // overdue work is done, so wait for the next time limit; a closed socket gets time to write its last frames
     const delayMs = dueMs > nowMs ? Math.min(dueMs - nowMs + 1, this.#checkEveryMs) : this.#checkEveryMs;
     if (!this.#socket.destroyed) this.#timer = this.#startTimer(delayMs);
   }

@@ -81,8 +81,9 @@ declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
   capped_rows jsonb;
 begin
-  -- If two broadcasts contact the same person at once, the second sees what the first has reserved. The lock is not held until
-  -- that is on disk: a process that loses it in a crash has not stored results for these rows either, and reads them again.
+  -- If two broadcasts contact the same person at once, the second sees what the first has reserved. Do not wait for
+  -- the disk while holding the lock: if a crash loses the reservation, no results of these rows were stored either,
+  -- and they are read again.
   perform set_config('synchronous_commit', 'off', true);
   -- Pages of one broadcast need not see each other. If it is the only one, they share the lock. A broadcast that
   -- begins meanwhile finds this one, and therefore waits for them.
