@@ -1,7 +1,7 @@
-// A broadcast that is cancelled leaves no slice behind: neither those that nobody had leased nor the one that a worker held.
+// A broadcast that is cancelled leaves no slice and no retry behind: neither those that nobody had leased nor what a worker held.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
+import { addSubscriptions, commitSlices, madeUpBroadcast, withResult } from './store-under-test.ts';
 import { openTestStore } from './test-database.ts';
 
 const leaseMs = 10_000;
@@ -21,4 +21,28 @@ test('a broadcast that is cancelled leaves no slice behind', async (t) => {
   await store.leases.release(slice);
   await run('insert into none select count(*) from slices');
   assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
+});
+
+test('a retry that a worker held when its broadcast was cancelled goes when it is settled or given back', async (t) => {
+  const { store, run, remove } = await openTestStore();
+  t.after(remove);
+  await run('create table none (retries int check (retries = 0))');
+  await addSubscriptions(store, 2);
+  const { broadcast } = await store.broadcasts.create(madeUpBroadcast(store.now()));
+  const retry = { attempts: 1, deferrals: 0, delayMs: 0, expiresAtMs: store.now() + 3_600_000 };
+  const retried = withResult('https://push.example.net', 'retry', { retry });
+  await commitSlices(store, broadcast.id, retried);
+  const [settled, givenBack] = [
+    await store.leases.leaseRetries({ leaseMs, limit: 1 }),
+    await store.leases.leaseRetries({ leaseMs, limit: 1 }),
+  ];
+  await store.broadcasts.cancel(broadcast.id);
+  await store.ledger.commit({
+    broadcastId: broadcast.id,
+    fenceToken: settled!.fenceToken,
+    rows: settled!.rows.map(retried),
+    leaseMs,
+  });
+  await store.leases.release({ broadcastId: broadcast.id, fenceToken: givenBack!.fenceToken });
+  await run('insert into none select count(*) from retries');
 });

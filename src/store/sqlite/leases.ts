@@ -193,6 +193,7 @@ export function createSqliteLeases(
     release: ({ broadcastId, fenceToken, slice = null }) =>
       database.write(() => {
         statements.dropCancelled.run({ broadcastId, fenceToken, slice });
+        statements.dropCancelledRetries.run({ broadcastId, fenceToken });
         statements.releaseSlice.run({ broadcastId, fenceToken, slice });
         statements.releaseRetries.run({ broadcastId, fenceToken, nowMs: database.now() });
         statements.noteReleased.run({ broadcastId });
@@ -230,6 +231,8 @@ interface WorkRow {
 }
 
 type HeldSlice = { broadcastId: number; slice: number | null; fenceToken: string };
+
+const isCancelled = "exists (select 1 from broadcasts where id = :broadcastId and state = 'cancelled')";
 
 const isHeldSlice = 'broadcast_id = :broadcastId and number = :slice and token = :fenceToken';
 // uses the index of tokens: otherwise SQLite would read all retries of the broadcast for an update
@@ -373,7 +376,10 @@ function prepareStatements(database: SqliteDatabase) {
     ),
     dropCancelled: database.prepare<HeldSlice>(`
         delete from slices
-        where ${isHeldSlice} and exists (select 1 from broadcasts where id = :broadcastId and state = 'cancelled')
+        where ${isHeldSlice} and ${isCancelled}
       `),
+    dropCancelledRetries: database.prepare<{ broadcastId: number; fenceToken: string }>(
+      `delete from retries where ${areHeldRetries} and ${isCancelled}`,
+    ),
   };
 }

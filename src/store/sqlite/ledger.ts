@@ -156,7 +156,8 @@ function createPageCommit(
     const { broadcastId, fenceToken } = page;
     const { position } = row.recipient;
     const isFresh = page.slice !== undefined;
-    if (row.retry === undefined) {
+    // a cancelled row is not retried, but an answer that is still to come is awaited
+    if (row.retry === undefined || (isCancelled && row.result !== 'detached')) {
       if (!isFresh) statements.dropRetry.run({ broadcastId, position });
       return;
     }
@@ -189,8 +190,6 @@ function createPageCommit(
       isOutside: Number(isOutside === true),
       newToken: row.result === 'detached' ? fenceToken : null,
     };
-    // a cancelled row is not retried, but an answer that is still to come is awaited
-    if (isFresh && isCancelled && row.result !== 'detached') return;
     const { language = null, timeZone = null } = reader ?? {};
     if (isFresh) statements.addRetry.run({ ...values, language, timeZone });
     else {

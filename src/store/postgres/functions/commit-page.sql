@@ -141,6 +141,8 @@ begin
   end if;
 
   perform deskbell_functions.update_push_services(answers, now_ms);
+  -- a cancelled row is not retried, but an answer that is still to come is awaited
+  if head.state = 'cancelled' then retries := jsonb_path_query_array(retries, '$[*] ? (@.isDetached == true)'); end if;
   if slice is null then
     perform deskbell_functions.note_commit(p_commit, now_ms);
     may_be_over := deskbell_functions.store_retries(p_broadcast, now_ms, p_token, positions, retries);
@@ -157,9 +159,7 @@ begin
       else deskbell_functions.count_removed(
         head.rows_in, slice, head.removals_after, p_from, p_cursor, positions) end;
     if removed <> 0 then perform deskbell_functions.add_removed(p_broadcast, removed); end if;
-    -- a cancelled row is not retried, but an answer that is still to come is awaited
-    perform deskbell_functions.add_retries(p_broadcast, now_ms, p_token, case when head.state = 'cancelled'
-      then jsonb_path_query_array(retries, '$[*] ? (@.isDetached == true)') else retries end)
+    perform deskbell_functions.add_retries(p_broadcast, now_ms, p_token, retries)
       where jsonb_array_length(retries) > 0;
   end if;
 

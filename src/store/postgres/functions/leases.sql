@@ -236,6 +236,8 @@ begin
   update deskbell.slices set token = null, lease_until_ms = 0
     where broadcast_id = p_broadcast and number = slice and token = p_token;
   perform deskbell_functions.lock_leased(p_broadcast, p_token);
+  delete from deskbell.retries where broadcast_id = p_broadcast and token = p_token
+    and exists (select from deskbell.broadcasts where id = p_broadcast and state = 'cancelled');
   update deskbell.retries set token = null, due_at_ms = now_ms where broadcast_id = p_broadcast and token = p_token;
   select * into work_before from deskbell.work where broadcast_id = p_broadcast for no key update;
   if not found then return; end if;
