@@ -34,7 +34,7 @@ export interface CommandDescription {
 export const createCommand = (description: CommandDescription): Command =>
   describeCommand(new Command(description.name), description);
 
-/** Adds what all commands have. */
+/** Adds the configuration flags, the examples and the error handling of every command. */
 export function describeCommand<Described extends Command>(
   command: Described,
   { description, settings: names = [], json, examples }: CommandDescription,

@@ -6,15 +6,15 @@ import type { AuditStore } from '../store/operators.ts';
 import { isSafe } from './authorize.ts';
 
 export interface AuditedAction {
-  /** Such as `broadcast.pause`. */
+  /** The name of the action, such as `broadcast.pause`. */
   readonly action: string;
-  /** What is changed, such as `broadcast 7`, if that is known beforehand. */
+  /** The thing that changes, such as `broadcast 7`, if it is known beforehand. */
   target?(request: FastifyRequest): string | undefined;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request changed, for the audit; set by handlers that create something. */
+    /** The thing that the request changed, for the audit. Handlers that create something set it. */
     auditTarget: string | undefined;
     /** Id of the request's audit record. */
     auditId: number | undefined;
@@ -47,7 +47,7 @@ export function auditChanges(app: FastifyInstance, audit: AuditStore): void {
   app.addHook('onSend', async (request, reply) => {
     const { auditId: id, auditTarget: target } = request;
     if (id === undefined) return;
-    // An answer that cannot be sent is replaced by an error, which passes here again.
+    // If an answer cannot be sent, it is replaced by an error, for which this hook runs again.
     request.auditId = undefined;
     await audit.finish(id, { status: reply.statusCode, target });
   });

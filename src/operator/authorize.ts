@@ -1,4 +1,4 @@
-// Who may do what: a request's operator by its token, the routes that the role permits, and what the role `send` sees: only its own
+// Finds the operator of a request by its token, and checks that the role permits the route. The role `send` sees only its own
 // broadcasts, and nothing of what is known of people.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Audience } from '../delivery/broadcast/audience.ts';
@@ -29,7 +29,7 @@ export function nameOperators(app: FastifyInstance): void {
   app.decorateRequest('operator', null);
 }
 
-/** Refuses every request of the scope without a token that permits it. */
+/** Refuses every request of the scope whose token is missing or does not permit it. */
 export function requireToken(app: FastifyInstance, operators: OperatorStore): void {
   app.addHook('onRequest', async (request, reply) => {
     const operator = await findOperator(request, operators);
@@ -42,7 +42,7 @@ export function requireToken(app: FastifyInstance, operators: OperatorStore): vo
   });
 }
 
-/** Who may sign in to the console. */
+/** The roles that may sign in to the console. */
 export const consoleRoles: readonly OperatorRole[] = readers;
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -66,7 +66,7 @@ async function findOperator(
 
 type Asking = Operator | null;
 
-/** The operator whose broadcasts alone are visible; `undefined` if all are. */
+/** The id of the only operator whose broadcasts are visible; `undefined` if all broadcasts are visible. */
 export const ownerIdOf = (operator: Asking): number | undefined =>
   operator?.role === 'send' ? operator.id : undefined;
 
@@ -81,7 +81,7 @@ export async function getOwnBroadcast(
   throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
 }
 
-/** Records who owns a new broadcast. @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if another operator does */
+/** Records who owns a new broadcast. @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if another operator owns it */
 export async function claimBroadcast(
   operators: OperatorStore,
   { id, createdBy }: Pick<Broadcast, 'id' | 'createdBy'>,
@@ -98,15 +98,15 @@ export async function claimBroadcast(
   );
 }
 
-/** Options whose effect reveals something about a person: a choice, a time zone, what others have sent. */
+/** Options whose effect reveals something about a person: a choice, a time zone, or messages from others. */
 const optionsAboutPeople = ['channel', 'perPerson', 'skipInactive', 'localTime', 'quietHours'] as const;
 
-/** All, or those with some tags, may be anybody. */
+/** Whether the audience names its recipients. An audience of all, or of tags, does not. */
 const namesRecipients = (audience: Audience): audience is Exclude<Audience, string> =>
   typeof audience !== 'string' && ('user' in audience || !('tags' in audience));
 
 /**
- * Refuses a broadcast whose numbers would tell the role `send` what is known of a person.
+ * Refuses a broadcast whose numbers would tell the role `send` something about a person.
  *
  * @throws {DeskbellError} ERR_TOKEN_ROLE, ERR_PLACEHOLDER_VALUE
  */
@@ -129,19 +129,20 @@ export function assertTellsNothing(
   assertSameForAll(operator, message);
 }
 
-/** For the role `send`, whether a message can be sent must not depend on a person's data. @throws {DeskbellError} ERR_PLACEHOLDER_VALUE */
+/** Checks that a message from the role `send` can be sent whatever data a person has. @throws {DeskbellError} ERR_PLACEHOLDER_VALUE */
 export function assertSameForAll(operator: Asking, message: Message): void {
   if (ownerIdOf(operator) !== undefined) requireDefaults(encodeMessage(message).placeholders);
 }
 
-/** The role `send` does not learn which subscriptions a person has. @param audience of a broadcast, or the addressee */
+/** Whether the operator may see the ids of the subscriptions: the role `send` must not learn which subscriptions a person has.
+ * @param audience of a broadcast, or the recipient of a message */
 export const tellsSubscriptions = (operator: Asking, audience: object | string | undefined): boolean =>
   ownerIdOf(operator) === undefined || typeof audience !== 'object' || !('user' in audience);
 
 /**
- * Checks that rows of a broadcast, which name subscriptions, may be shown.
+ * Checks that the operator may see rows of a broadcast, which name subscriptions.
  *
- * @param user whose rows are requested
+ * @param user the user whose rows are requested
  * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_TOKEN_ROLE
  */
 export async function assertShowsRows(

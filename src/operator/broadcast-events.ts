@@ -1,4 +1,4 @@
-// Broadcasts as server-sent events (HTML standard §9.2). Text is made when the client takes it, so that a stalled client holds only what
+// Broadcasts as server-sent events (HTML standard §9.2). Text is created when the client reads it, so that a stalled client holds only what
 // its connection has buffered.
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,13 +11,13 @@ import { type BroadcastStore, isOver } from '../store/broadcasts.ts';
 
 export interface ServerEvent {
   readonly event: string;
-  /** What a reconnecting client sends as `Last-Event-ID`: one line. */
+  /** The id that a reconnecting client sends as `Last-Event-ID`; one line. */
   readonly id?: string | undefined;
   /** Objects are sent as JSON, text as it is. */
   readonly data: object | string;
 }
 
-/** Proxies close connections that are silent for a minute, and heartbeats show that a client has gone. */
+/** Heartbeats keep proxies from closing a silent connection, and show when a client has gone. */
 const usualHeartbeatMs = 15_000;
 /** How long clients wait before they reconnect. */
 const retryMs = 2000;
@@ -34,7 +34,7 @@ export function sendEvents(
   isPermitted: () => Promise<boolean> = async () => true,
   heartbeatMs: number = usualHeartbeatMs,
 ): FastifyReply {
-  // Without x-accel-buffering, nginx would hold events back.
+  // Without x-accel-buffering, nginx would delay events.
   reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no');
   return reply.send(Readable.from(toText(open, isPermitted, heartbeatMs)));
 }
@@ -83,14 +83,13 @@ function format({ event, id, data }: ServerEvent): string {
   return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}${lines.join('')}\n`;
 }
 
-// Shared feeds: each state that changes with time is read once for all its followers. A slow follower gets the newest state next, so
-// nothing piles up.
+// Shared feeds: each changing state is read once for all its followers. A slow follower skips to the newest state, so nothing piles up.
 
 interface SharedFeeds<Key, State> {
   /**
-   * Yields the present state and each newer one; ends when there are no more, or when `close` is called.
+   * Yields the current state and each newer one. Ends when there are no more, or when `close` is called.
    *
-   * @param gone aborted when the follower leaves: `return` cannot interrupt a generator that waits
+   * @param gone aborted when the follower leaves, because `return` cannot interrupt a generator that waits
    * @param read starts reading if nobody follows yet; must end when `stopped` resolves
    */
   follow(
@@ -162,7 +161,7 @@ export function createSharedFeeds<Key, State>(onFault: (error: unknown) => void)
 
   return {
     async *follow(key, gone, read) {
-      // a request in progress when the listener began to close
+      // the listener began to close while this request was in progress
       if (isClosed || gone.aborted) return;
       const feed = feeds.get(key) ?? open(key, read);
       feed.followers += 1;
@@ -199,7 +198,7 @@ export function createSharedFeeds<Key, State>(onFault: (error: unknown) => void)
 }
 
 export interface ProgressFeeds extends Pick<SharedFeeds<number, Progress>, 'size' | 'close'> {
-  /** Yields the present state and each newer one; ends when the broadcast is over, when `close` is called, or on `gone`. */
+  /** Yields the current state and each newer one. Ends when the broadcast is over, when `close` is called, or on `gone`. */
   follow(broadcastId: number, gone: AbortSignal): AsyncGenerator<Progress>;
 }
 
@@ -219,10 +218,10 @@ export function createProgressFeeds(
   };
 }
 
-// The events `progress`, `alarm` and `done` depend only on the state of the broadcast. An event's id says how much of it a client has, so
+// The events `progress`, `alarm` and `done` depend only on the state of the broadcast. An event's id records what the client has received, so
 // that a reconnecting client misses nothing, even at another process.
 
-/** What a client has received. */
+/** The events that a client has received. */
 export interface SeenEvents {
   /** The number of alarms, which are stored in order and kept. */
   readonly alarms: number;

@@ -1,4 +1,4 @@
-// What API, console and metrics share. Types only.
+// Types that the API, the console and metrics share.
 import type { Sender } from '../delivery/sender.ts';
 import type { Log } from '../http/log.ts';
 import type { Metrics } from './metrics/metrics.ts';

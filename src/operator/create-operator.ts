@@ -46,9 +46,9 @@ function requireTls(host: string, isSecure: boolean): void {
   );
 }
 
-// Only the listener's own addresses and pages can reach it. Another site's page can have its name resolve to this machine (DNS rebinding),
-// which the Host header reveals; and cookies ignore ports, so that a page of the public listener counts as the same site, which Origin
-// reveals.
+// The listener answers only requests to its own addresses and from its own pages. Another site's name can resolve to this machine (DNS
+// rebinding); the Host header reveals this. Cookies ignore ports, so a page of the public listener counts as the same site; Origin
+// reveals this.
 
 export interface HostCheckSettings {
   /** The address that the listener listens on. */
@@ -106,7 +106,7 @@ export interface OperatorOptions
   readonly readWarnings?: ReadWarnings | undefined;
   /** The title of plain-text messages that have none. Default: the name of this machine. */
   readonly defaultTitle?: string | undefined;
-  /** Broadcasts that a bell makes in a minute at most. Default: 30. */
+  /** The maximum number of broadcasts that a bell creates in a minute. Default: 30. */
   readonly bellsPerMinute?: BellParts['perMinute'] | undefined;
   /** Milliseconds between reads of a followed broadcast. Default: 500. */
   readonly progressEveryMs?: number | undefined;
@@ -142,7 +142,7 @@ const rules: ResponseRules = {
 };
 
 /**
- * Makes the listener: `await createOperator(options).listen({ host, port })` with the host and port of its options.
+ * Creates the listener: `await createOperator(options).listen({ host, port })` with the host and port of its options.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION if it would be reachable beyond this machine without TLS
  */
@@ -175,7 +175,7 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
 }
 
 /**
- * A listener with only `/metrics`, for a process that only delivers.
+ * Creates a listener with only `/metrics`, for a process that only delivers.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION if it would be reachable beyond this machine without TLS
  */
@@ -191,7 +191,7 @@ export function createMetricsListener(
 }
 
 /**
- * A listener with only bells, at its root too: some clients can be given no path.
+ * Creates a listener with only bells. They are at its root too, because some clients accept no path.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION if it would be reachable beyond this machine without TLS
  */
@@ -211,7 +211,7 @@ function createListener(options: ListenerOptions): {
   const { store, log, host, hosts = [], tls, isBehindProxy = false, trustProxy = [] } = options;
   const isSecure = tls !== undefined || isBehindProxy;
   requireTls(host, isSecure);
-  // by address, because a number of hops would trust whoever connects directly
+  // proxies are trusted by address, because a number of hops would also trust clients that connect directly
   const proxies = [...(isBehindProxy ? ['loopback'] : []), ...trustProxy];
   const app = createHttpServer({ ...options, trustProxy: proxies }, rules, { tls, maxParamLength });
   app.setValidatorCompiler(compileValidator);
@@ -220,7 +220,7 @@ function createListener(options: ListenerOptions): {
   app.removeAllContentTypeParsers();
   sendProblems(app, { rules, log });
 
-  // In the order of a request.
+  // These are in the order in which a request passes them.
   readForwarded(app);
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(responseHeaders);

@@ -1,4 +1,4 @@
-// Push services as the senders of all processes see them together.
+// The state of push services, combined from the senders of all processes.
 import type { ReportedPushService } from '../store/sending.ts';
 import type { Store } from '../store/store.ts';
 
@@ -28,7 +28,7 @@ const idlePushService: Omit<PushServiceView, 'origin'> = {
 /**
  * Push services that are in use now, refuse a key, or have held deletions, in order of origin.
  *
- * @param toName what those origins have in common that are one push service, and what stands in the place of their origin
+ * @param toName returns the name of an origin's push service; origins with the same name are combined, under this name
  */
 export async function readPushServices(
   { senders, ledger, heldDeletions }: Pick<Store, 'senders' | 'ledger' | 'heldDeletions'>,

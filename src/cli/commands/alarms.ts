@@ -1,4 +1,4 @@
-// `deskbell alarms`: what is wrong now, and who knows of it.
+// `deskbell alarms`: lists what is wrong now, and acknowledges alarms.
 import { Option, type Command } from 'commander';
 import { formatAlarmCount, maxNoteLength, type StandingAlarm } from '../../delivery/alarms/standing-alarm.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';

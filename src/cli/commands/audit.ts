@@ -48,7 +48,7 @@ export function auditCommand({ environment, output }: Context): Command {
     });
 }
 
-/** Reads as many as requested, page by page. */
+/** Reads the requested number of records, page by page. */
 async function* recordsOf(
   audit: AuditStore,
   filter: AuditFilter,

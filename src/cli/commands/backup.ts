@@ -1,4 +1,4 @@
-// `deskbell backup` and `restore`: a data directory as one file, while it is in use.
+// `deskbell backup` and `restore`: write a data directory into one file while it is in use, and create one from such a file.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';

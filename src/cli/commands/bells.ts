@@ -1,4 +1,4 @@
-// `deskbell bells`: addresses with a secret that ring one audience with what is posted there.
+// `deskbell bells`: manages secret addresses whose requests become notifications for one audience.
 import type { Command } from 'commander';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -128,7 +128,7 @@ const audienceFlags: Readonly<Record<string, string>> = {
   none: '--not-tag',
 };
 
-/** A command that prints an address which is not shown again. */
+/** Creates a command that prints an address. The address cannot be shown again later. */
 function createSecretCommand<Input extends { readonly name: string }>(
   context: Context,
   operation: Operation<Input, NewSecret>,
@@ -169,7 +169,7 @@ function createSecretCommand<Input extends { readonly name: string }>(
     });
 }
 
-/** The address of bells, without a final slash. */
+/** The URL below which all bells are, without a final slash. */
 const addressOfBells = async (configuration: Configuration): Promise<string> =>
   configuration.bellsUrl?.replace(/\/+$/, '') ?? `${await addressToShow(configuration)}${bellsPath}`;
 

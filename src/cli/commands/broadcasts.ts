@@ -134,7 +134,7 @@ function showCommand({ environment, output }: Context): Command {
     });
 }
 
-/** How many recipients get which text, if there are several languages. */
+/** The number of recipients for each text, if the message has several languages. */
 function textsLine({ texts, recipients }: Broadcast): readonly string[] {
   if (texts === undefined) return [];
   const others = texts.reduce((sum, text) => sum + text.recipients, 0);
@@ -192,7 +192,7 @@ function outcomesCommand({ environment, output, stopPrinting }: Context): Comman
     });
 }
 
-/** Ends lines as other output does; fields contain no line ends. */
+/** Replaces CSV's line ends with plain newlines; no field contains a line end. */
 const toLines = (csv: string): string => csv.trimEnd().replaceAll('\r', '');
 
 function resumeCommand(context: Context): Command {

@@ -11,7 +11,7 @@ interface CompletedWord {
   readonly description: string;
 }
 
-/** What can follow: file names, one of some words, or free text. */
+/** The values that can follow: file names, fixed words, or free text. */
 type CompletedValue = 'file' | 'free' | readonly string[];
 
 export interface CompletedFlag extends CompletedWord {
@@ -24,7 +24,7 @@ interface CompletedCommand {
   readonly path: string;
   readonly below: readonly CompletedWord[];
   readonly flags: readonly CompletedFlag[];
-  /** Its arguments, which are all of one kind. */
+  /** What its arguments can be; all of them have the same kind. */
   readonly argument: CompletedValue;
 }
 
@@ -57,7 +57,7 @@ function toFlag(option: Option): CompletedFlag {
   return { word: long ?? '', description, value: option.required ? toValue(option) : undefined };
 }
 
-/** Derived from its choices, those of its setting, or its placeholder. */
+/** Derives the kind of value from the option's choices, its setting's choices, or its placeholder. */
 function toValue(given: Option | Argument | undefined): CompletedValue {
   if (given?.argChoices !== undefined) return given.argChoices;
   if (given !== undefined && 'long' in given) {
@@ -66,7 +66,7 @@ function toValue(given: Option | Argument | undefined): CompletedValue {
   return given?.name() === 'file' ? 'file' : 'free';
 }
 
-/** Options of settings are in a group; other options may have the same name. */
+/** Only options in a help group belong to settings; other options may have the same name as a setting. */
 function namesOf({ long, helpGroupHeading }: Option): readonly string[] | undefined {
   if (helpGroupHeading === undefined) return undefined;
   const name = settingNames.find((known) => flagOf(known) === long);

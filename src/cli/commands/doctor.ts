@@ -55,7 +55,7 @@ export function doctorCommand({ environment, output }: Context): Command {
 
 const styles = { ok: 'green', warning: 'yellow', fault: 'red' } as const;
 
-/** `warning  subject         there is none, and sending needs one`, and the cure below. */
+/** Formats a finding as `warning subject there is none, and sending needs one`, with the cure on the next line. */
 function format(
   { subject, status, detail, cure }: Finding,
   all: readonly Finding[],

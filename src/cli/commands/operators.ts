@@ -1,4 +1,4 @@
-// `deskbell operators`: who may use the operator's listener, each with a token.
+// `deskbell operators`: manages the people and programs that may use the operator's listener, and their tokens.
 import { Argument, Option, type Command } from 'commander';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -71,7 +71,7 @@ function addCommand({ environment, output }: Context): Command {
     });
 }
 
-/** The configured address; otherwise the last one of `serve`; otherwise that of the examples. */
+/** Returns the configured address, or the last address of `serve`, or else the address used in examples. */
 export async function addressToShow({
   data,
   operator,
@@ -81,7 +81,7 @@ export async function addressToShow({
   return (await readOperatorAddress(data)) ?? 'http://127.0.0.1:8081';
 }
 
-/** A command to copy. */
+/** A command line that the user can copy. */
 function sendLine(address: string, token: string): string {
   const headers = [`Authorization: Bearer ${token}`, 'content-type: text/plain'];
   const given = headers.map((header) => `-H "${header}"`).join(' ');
@@ -127,16 +127,16 @@ interface RemoveFlags extends JsonFlag {
   readonly pause?: true;
 }
 
-/** By their ids. */
+/** Ids of unfinished broadcasts and schedules. */
 interface GoingWork {
   readonly broadcasts: readonly number[];
   readonly schedules: readonly number[];
 }
 
-/** Broadcasts and schedules that are looked at. */
+/** The maximum number of broadcasts and schedules to search. */
 const searched = 1000;
 
-/** What an operator has made that is not over and not paused. */
+/** Finds the broadcasts and schedules of an operator that are neither over nor paused. */
 async function findWorkOf({ broadcasts, schedules }: Store, name: string): Promise<GoingWork> {
   const open = await broadcasts.listOpen(searched);
   const isOwn = ({ createdBy }: Partial<Pick<NewSchedule, 'createdBy'>>) =>

@@ -1,4 +1,4 @@
-// `deskbell people`: what is known of a person, and what the person has chosen.
+// `deskbell people`: shows and changes a person's data and channel choices.
 import type { Command } from 'commander';
 import type { Person } from '../../audience/person.ts';
 import type { Choices } from '../../audience/channels.ts';

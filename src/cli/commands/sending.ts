@@ -1,4 +1,4 @@
-// `deskbell sending`: whether the store sends by itself. A copy must not while the original does.
+// `deskbell sending`: pauses and resumes sending. A copy of a store must not send while the original does.
 import type { Command } from 'commander';
 import { describePause } from '../../delivery/alarms/installation-warnings.ts';
 import { describeResumption } from '../../delivery/schedule/resume-sending.ts';

@@ -62,7 +62,7 @@ function resultOf(status: number): RegistrationResult {
 
 const execute = promisify(execFile);
 
-/** @param onError called once if systemd cannot be told */
+/** @param onError called once if systemd cannot be notified */
 export async function underSystemd(
   { environment, stop }: Pick<Context, 'environment' | 'stop'>,
   onError: (reason: string) => void,
@@ -196,7 +196,7 @@ export function serveCommand(context: Context): Command {
           if (!others.some(({ kind }) => kind === 'worker'))
             await output.line('Nothing delivers here: add --deliver, or start "deskbell worker".');
         }
-        // close while the work is still ending: a request that sends a message ends only when the sender gives up
+        // close before the work has ended, because a request that sends a message ends only when the sender gives up
         stop.addEventListener('abort', () => void close().catch(() => {}));
         const onError = (error: unknown): void =>
           log.error({ event: 'retention interrupted', detail: formatError(error) });

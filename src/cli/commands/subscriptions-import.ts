@@ -29,13 +29,13 @@ interface RowFault {
 
 export interface ImportCounts {
   imported: number;
-  /** Already stored, or in an earlier row. */
+  /** Subscriptions that were already stored, or that an earlier row contained. */
   updated: number;
   refused: number;
   leftOut: number;
 }
 
-/** How many different causes are printed; --refused has all rows. */
+/** The maximum number of different causes to print; the file of --refused gets all rows. */
 const maxCauses = 20;
 const maxShown = 10;
 
@@ -51,7 +51,7 @@ class ImportReport {
   readonly #named = new Map<string, Noted>();
   readonly #facts = new Map<string, Noted>();
 
-  /** @returns what to print now; undefined if an earlier row had the same cause */
+  /** @returns the line to print, or undefined if an earlier row had the same cause */
   refuse({ line, errors }: RowFault): string | undefined {
     this.counts.refused += 1;
     const text = errors
@@ -62,18 +62,18 @@ class ImportReport {
     return isNew && this.#causes.size <= maxCauses ? `line ${line}: ${text}` : undefined;
   }
 
-  /** @param name what the value is, if it is not a row of subscriptions or was excluded */
+  /** @param name the kind of the value: not a row of subscriptions, or an excluded one */
   leaveOut(name: string, line: number): void {
     this.counts.leftOut += 1;
     note(this.#named, `${name}, left out`, String(line));
   }
 
-  /** A row that was imported but needs attention. */
+  /** Notes a row that was imported but needs attention. */
   remark(name: string, line: number): void {
     note(this.#named, name, String(line));
   }
 
-  /** @param fact what was not understood, in the plural */
+  /** @param fact the kind of value that was not understood, in the plural */
   leaveOutFact(fact: string, value: unknown): void {
     // a column with another meaning may hold anything
     const isShown =
@@ -113,7 +113,7 @@ class ImportReport {
   }
 }
 
-/** @returns whether it is the first of its kind */
+/** @returns whether this is the first note with this key */
 function note(notes: Map<string, Noted>, key: string, example: string | undefined): boolean {
   const noted = notes.get(key) ?? { count: 0, shown: [] };
   notes.set(key, noted);

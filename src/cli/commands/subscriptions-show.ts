@@ -1,4 +1,4 @@
-// `deskbell subscriptions show`: a subscription or a person's devices, and what became of broadcasts to them.
+// `deskbell subscriptions show`: shows a subscription or a person's devices, and the outcomes of broadcasts to them.
 import type { Command } from 'commander';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -23,7 +23,7 @@ interface ShowFlags extends JsonFlag {
   readonly limit: number;
 }
 
-/** What is stored, and all requested ids. */
+/** The stored subscriptions, and all requested ids. */
 interface Shown {
   readonly stored: readonly StoredSubscription[];
   readonly ids: readonly number[];

@@ -1,4 +1,4 @@
-// `deskbell token`, `session` and `webhook-secret`: what proves who somebody is.
+// `deskbell token`, `session` and `webhook-secret`: print tokens and secrets that prove an identity.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { loadOrCreateSecret } from '../../keys/secret-files.ts';

@@ -82,7 +82,7 @@ function sendCommand({ environment, output }: Context): Command {
     });
 }
 
-/** Leaves out what was not given; `sendNotification` checks the rest. */
+/** Leaves out flags that were not given; `sendNotification` checks the values. */
 function optionsOf(flags: SendFlags): RequestOptions {
   const { ttl, encoding, vapidSubject, vapidPubkey, vapidPvtkey } = flags;
   const hasVapid = Boolean(vapidSubject || vapidPubkey || vapidPvtkey);

@@ -41,11 +41,11 @@ export function parseListenAddress(text: string): ListenAddress {
 export const parsePublicUrl = (text: string): URL =>
   parseSecureUrl(text, 'since browsers subscribe on no other origin but this machine’s own');
 
-/** The URL at which bells are reached. @returns the same @throws {DeskbellError} ERR_CONFIGURATION */
+/** The URL at which bells are reached. @returns the URL; its path ends with a slash @throws {DeskbellError} ERR_CONFIGURATION */
 export const parseBellsUrl = (text: string): URL =>
   parseSecureUrl(text, 'since its path has the secret of a bell, or "http:" and a host that is this machine');
 
-/** @param why it is not http */
+/** @param why the reason why the URL must be https, for the error */
 function parseSecureUrl(text: string, why: string): URL {
   const url = URL.parse(text);
   if (url === null) throw wrong('it must be a URL such as https://bell.example.org');
@@ -59,7 +59,7 @@ function parseSecureUrl(text: string, why: string): URL {
   return url;
 }
 
-/** Whether only this machine can reach it. */
+/** Whether only this machine can reach the URL. */
 export const isLocal = ({ hostname: name }: URL): boolean => isLoopback(name.replaceAll(/[[\]]/g, ''));
 
 const wrong = (detail: string): DeskbellError => new DeskbellError('ERR_CONFIGURATION', detail);

@@ -381,7 +381,7 @@ export type SettingName = keyof typeof settings;
 
 type ValueOf<Entry> = Entry extends Setting<infer Value> ? Value : never;
 
-/** The configuration with all values read. */
+/** The complete configuration, with parsed values. */
 export type Configuration = { readonly [Name in SettingName]: ValueOf<(typeof settings)[Name]> };
 
 /** The groups in the help of commands and in docs/configuration.md. */
@@ -402,7 +402,7 @@ export const serviceSettings = namesOf(service);
 export const subscriberTokenSettings = namesOf(subscriberTokens);
 /** Settings of every command that delivers. */
 export const senderSettings = namesOf({ ...pushServices, ...workers, logMessages: log.logMessages });
-/** Settings of how the operator's listener, or that of metrics, is reached. */
+/** Settings for access to the operator's listener or the metrics listener. */
 export const accessSettings = namesOf(access);
 
 export const pick = <Name extends SettingName>(

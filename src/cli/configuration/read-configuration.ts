@@ -50,7 +50,7 @@ export async function readConfiguration(sources: ConfigurationSources): Promise<
   return { ...defaults, ...(await readStoredSettings(data)), ...given } as unknown as Configuration;
 }
 
-/** Other faults of the directory are reported when it is opened. */
+/** Ignores other problems with the directory, which are reported when it is opened. */
 async function readStoredSettings(directory: string): Promise<Record<string, unknown>> {
   const path = storedSettingsPath(directory);
   return existsSync(path) ? readConfigurationFile(path) : {};

@@ -3,10 +3,10 @@
 
 /** One setting. */
 export interface Setting<Value> {
-  /** What it does. */
+  /** One sentence for the help and docs/configuration.md. */
   readonly description: string;
   readonly default: Value;
-  /** Shown instead of `default` if that would not help the reader. */
+  /** Shown instead of `default` if the plain value would not help the reader. */
   readonly defaultLabel?: string;
   readonly unit?: string;
   /** What is valid: "an integer from 0 to 65535". */
@@ -15,7 +15,7 @@ export interface Setting<Value> {
   readonly placeholder: string;
   /** The value is a path: in a configuration file, relative to that file's directory. */
   readonly isPath?: boolean;
-  /** Values that are no path, although the setting takes one. */
+  /** Values that are not paths, although the setting is a path. */
   readonly literals?: readonly string[];
   /** The values to choose from, if there is a fixed set. */
   readonly names?: readonly string[];
@@ -29,9 +29,9 @@ export interface Setting<Value> {
   read(input: unknown): Value | undefined;
 }
 
-/** What describes a setting of any type. */
+/** The parts of a description that all types of settings share. */
 type Description<Default> = Pick<Setting<unknown>, 'description' | 'defaultLabel' | 'unit'> & {
-  /** Absent: no default value. */
+  /** If absent, the setting has no default. */
   readonly default?: Default;
 };
 

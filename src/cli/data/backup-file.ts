@@ -34,7 +34,7 @@ export async function backUp(
 ): Promise<number> {
   const fill = async (temporary: string): Promise<void> => {
     await copyDatabase(databasePathOf(directory), temporary);
-    // after the database: a pair is in its file before the database names it
+    // read the keys after the database, since a pair is written to its file before the database names it
     const secrets = withKeys ? await readSecretFiles(directory) : [];
     const secretFiles = secrets.map(({ name, text }) => ({ name, content: Buffer.from(text) }));
     const files = [
@@ -53,7 +53,7 @@ async function readSettings(directory: string): Promise<readonly BackupFile[]> {
   return existsSync(from) ? [{ name: storedSettingsPath(''), content: await readFile(from) }] : [];
 }
 
-/** The example users are not secret, and need not match the subscriptions' moment. */
+/** The example users are not secret, and need not be from the same moment as the subscriptions. */
 async function readExampleUsers(directory: string, temporary: string): Promise<readonly BackupFile[]> {
   const from = exampleUsersPathOf(directory);
   if (!existsSync(from)) return [];
@@ -68,7 +68,7 @@ async function readExampleUsers(directory: string, temporary: string): Promise<r
 
 export interface Restored {
   readonly subscriptions: number;
-  /** What it will send when sending is resumed. */
+  /** What the restored store will send when sending is resumed. */
   readonly resumption: Resumption;
 }
 

@@ -21,7 +21,8 @@ export interface CopyLocations {
 }
 
 /**
- * The one that is not given is the configured data directory or database, whichever the other one is not.
+ * If only one location is given, the other is the configured data directory or the configured database,
+ * whichever differs in kind.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION
  */

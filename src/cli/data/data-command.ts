@@ -1,4 +1,4 @@
-// Commands on the data that flags, environment or configuration file name, and those made from operations, which do, check and audit the
+// Commands that use the configured data. Some are made from operations, so they do, check and audit the
 // same as API and console. Flags for the members of an operation's body are made from its schema.
 import { createHmac, hkdfSync } from 'node:crypto';
 import { userInfo } from 'node:os';
@@ -45,7 +45,7 @@ function addMemberFlags(command: Command, body: Schema, flags: MemberFlags): voi
   }
 }
 
-/** The members of the body that the flags give. */
+/** Reads members of the body from the flags. */
 const readMemberFlags = (
   given: Readonly<Record<string, unknown>>,
   body: Schema | undefined,
@@ -135,7 +135,7 @@ export const createDataCommand = (
 ): DataCommand =>
   describeCommand(new DataCommand(description.name, environment), { ...description, settings: dataSettings });
 
-/** Lists everything of a kind with few items. @param rowsOf reads them */
+/** Creates a command that lists all items of a kind that has only few. @param rowsOf reads them */
 export const createListCommand = <Row>(
   { environment, output }: Pick<Context, 'environment' | 'output'>,
   {
@@ -172,7 +172,7 @@ export const createNamedListCommand = <Row>(
   });
 
 interface ChangeCommand<Input, Result> extends Pick<CommandDescription, 'name' | 'examples'> {
-  /** Default: what the API says of the operation. */
+  /** Default: the operation's description in the API. */
   readonly description?: string;
   /** The argument's description, and its parser if the schema does not decide that. */
   readonly argument: string | readonly [description: string, parse: (text: string) => unknown];
@@ -181,11 +181,11 @@ interface ChangeCommand<Input, Result> extends Pick<CommandDescription, 'name' |
   /** Default: the answer of the API, or what was removed. */
   toJson?(result: Result): object;
   toText(result: Result, input: Input, store: Store): string | Promise<string>;
-  /** Who asks. Default: the user of this process. */
+  /** The operator who makes the change. Default: the user of this process. */
   operatorOf?(flags: Readonly<Record<string, unknown>>): string;
 }
 
-/** A command that changes one thing. */
+/** Creates a command that changes one item. */
 export function createChangeCommand<Input, Result>(
   { environment, output }: Context,
   operation: Operation<Input, Result>,
@@ -220,7 +220,7 @@ export function createChangeCommand<Input, Result>(
 }
 
 /**
- * A refusal of what an operation was given, in words of the command: it names flags instead of members.
+ * Rewrites an operation's error about its input for the command line: it names flags instead of members.
  *
  * @param flagOf `audience.user` → `--user`
  */

@@ -33,11 +33,11 @@ export interface DataDirectory {
   close(): Promise<void>;
 }
 
-/** The current pair; pass all of it to `createSender` as `vapid: { ...vapidKeys, subject }`. */
+/** The current key pair; pass all of it to `createSender` as `vapid: { ...vapidKeys, subject }`. */
 export interface DataDirectoryKeys extends VapidKeys {
   /** The other pairs of the directory. */
   readonly previousKeys: readonly VapidKeys[];
-  /** The directory, in which a running sender finds pairs that are made later. */
+  /** The directory in which a running sender finds pairs that are created later. */
   readonly keyDirectory: string;
 }
 
@@ -70,7 +70,7 @@ export function exampleUsersPathOf(directory: string): string {
 }
 
 /**
- * Opens a data directory. The first run creates it with everything that it holds (mode 0700).
+ * Opens a data directory. The first run creates the directory (mode 0700) and its contents.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION, ERR_KEY_FILE_MISSING if a database exists without its key file, ERR_KEY_FILE_CORRUPT,
  *   ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW,
@@ -121,7 +121,7 @@ export async function openStore(
   return openPostgresStore({ url: database, subscriptionLimit, onWarning });
 }
 
-/** Makes a pair only if no subscription can be lost by that. */
+/** Creates a pair only if no subscription can be lost by it. */
 function readPair(directory: string, isFirstRun: boolean): Promise<VapidKeys> {
   return isFirstRun ? loadOrCreateKeyFile(directory) : readKeyFile(directory);
 }
@@ -140,7 +140,7 @@ async function readKeys(keyDirectory: string, current: string): Promise<DataDire
   return { ...pair, previousKeys: ring.filter((keys) => keys !== pair), keyDirectory };
 }
 
-/** A new directory, which will hold private keys, is ignored by Git. @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
+/** Makes Git ignore a new directory, since it will hold private keys. @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
 export async function makeDirectory(directory: string): Promise<void> {
   try {
     if (await makeFolders(directory)) {
@@ -154,7 +154,7 @@ export async function makeDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Node's own recursive option never returns in a folder that cannot contain folders, such as /proc.
+ * Creates a folder and its parents. Node's own recursive option never returns in a folder that cannot contain folders, such as /proc.
  *
  * @returns whether the last folder was made
  */

@@ -1,4 +1,4 @@
-// Writes, rotates and retires the VAPID pairs of a data directory. After each step every subscription can still be sent to, and a rotation
+// Writes, rotates and retires the VAPID pairs of a data directory. After each step, every subscription can still be reached, and a rotation
 // after a crash completes the one before.
 import { join } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -108,7 +108,7 @@ async function findPair(directory: string, wanted: string): Promise<VapidKeys | 
 }
 
 /**
- * Retires a pair that is not current: services take no more subscriptions of it, and its private half is removed.
+ * Retires a pair that is not current: services accept no more subscriptions for it, and its private key is removed.
  *
  * @param options `force`: also if subscriptions were made with it, which cannot be sent to any more
  * @returns how many subscriptions there are

@@ -1,4 +1,4 @@
-// When the last backup of a data directory ended: a file in it, read by metrics and doctor.
+// Records in the data directory when its last backup ended, for metrics and doctor.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writePrivateFile } from '../../keys/private-file.ts';

@@ -1,4 +1,4 @@
-// The data directory as commands use it: opened, used, and closed whether or not the work succeeds.
+// Opens the data directory for a command, and closes it whether or not the command succeeds.
 import { stat } from 'node:fs/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory, DataDirectoryOptions } from './data-directory.ts';

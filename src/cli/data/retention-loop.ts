@@ -1,4 +1,4 @@
-// Deletes what is older than the configuration keeps, now and every hour, while the process does its work.
+// Deletes data that is older than the configured limits, at the start and then every hour, while the process works.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RetentionLimits } from '../../store/retention.ts';
 import { maxCapWindowMs } from '../../audience/frequency-cap.ts';

@@ -73,11 +73,11 @@ async function openDemoOperator(
 
 export interface DemoOptions {
   readonly isOnce: boolean;
-  /** Default: 8080, or a free one if that is in use; with `isOnce` a free one. */
+  /** Default: 8080, or a free port if that is in use; with `isOnce`, always a free port. */
   readonly port?: number | undefined;
 }
 
-/** Prints one step: who does what. */
+/** Prints one step of the demo. */
 type Tell = (party: string, what: string) => Promise<void>;
 
 const host = '127.0.0.1';

@@ -75,7 +75,7 @@ export function addPeopleFlags<Extended extends Command>(
   ]);
 }
 
-/** @returns `undefined` if none of the flags is given. Its members are not checked yet */
+/** @returns `undefined` if none of the flags is given. The members of the expression are not checked yet */
 export function expressionOf({
   user,
   tag: all,

@@ -67,7 +67,7 @@ function createDeliveryOption(option: OptionDescription): Option {
   return created.argParser(parserOf(schema) ?? ((value) => checked(value, created.long!, check)));
 }
 
-/** Refuses an unusable text as commander refuses other values. */
+/** Reports an invalid text in the same way as commander reports other invalid values. */
 function checked(value: string, name: string, check: OptionDescription['check']): string {
   try {
     check(value, name);
@@ -80,15 +80,15 @@ function checked(value: string, name: string, check: OptionDescription['check'])
 export interface MessageFlags {
   readonly title?: string;
   readonly message?: string;
-  /** JSON; `-` is standard input. */
+  /** The path of a JSON file; `-` is standard input. */
   readonly jsonMessage?: string;
 }
 
-/** Text given besides the flags. */
+/** Text that is given in addition to the flags. */
 interface GivenText {
   /** The message as an argument. */
   readonly text: string | undefined;
-  /** The title of a message that is given as an argument. */
+  /** The title to use if the message is an argument. */
   readonly defaultTitle: string;
 }
 
@@ -207,7 +207,7 @@ function parseAction(value: string): MessageAction {
   return { title, url: end === -1 ? undefined : value.slice(end + 1) };
 }
 
-/** commander reports a flag that only negates as true if it is not given. */
+/** The value of a flag. If a flag only negates (`--no-…`), commander reports true when it is not given. */
 function valueOf(option: Option, flags: object): unknown {
   const value = (flags as Readonly<Record<string, unknown>>)[option.attributeName()];
   return option.negate && value !== false ? undefined : value;

@@ -12,10 +12,10 @@ export interface FoundKeys extends VapidKeys {
   readonly found: string;
 }
 
-/** A key, or something that may be one. */
+/** A key, or bytes that may be one. */
 interface Candidate {
   readonly kind: 'public' | 'private';
-  /** Its form says that it is a private key; a bare word of 32 bytes may be anything. */
+  /** Whether its form proves that it is a private key; a bare word of 32 bytes may be anything. */
   readonly isCertain: boolean;
   /** 65 or 32 bytes, as base64url. */
   readonly key: string;
@@ -28,7 +28,7 @@ export const isDer = (bytes: Uint8Array): boolean =>
 
 /**
  * @param given a text, or DER. A private key in PEM, DER or JWK is enough; public keys beside it must belong to it, other
- *   blocks (EC PARAMETERS, certificates) are ignored. Of keys as bytes both are needed, and one pair must belong together.
+ *   blocks (EC PARAMETERS, certificates) are ignored. If the keys are bare bytes, both are needed, and exactly one pair must belong together.
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, which says what there is; the message never quotes the text
  */
 export function parseKeyPair(given: string | Uint8Array): FoundKeys {
@@ -99,7 +99,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** JSON Web Keys (RFC 7517), alone, in a set or as a pair; and texts in any form. */
+/** Reads JSON Web Keys (RFC 7517), alone, in a set or as a pair, and texts in any form. */
 function readJson(value: unknown): readonly Candidate[] {
   if (typeof value === 'string') return readText(value);
   if (typeof value !== 'object' || value === null) return [];
@@ -120,7 +120,7 @@ const neededCurve = `VAPID needs one on the curve P-256 (${curve})`;
 const name = (value: unknown): string =>
   typeof value === 'string' && /^[\w-]{1,20}$/.test(value) ? value : '';
 
-/** Any line ends work, escaped or missing too. Between the header lines is DER in base64. */
+/** Reads PEM: base64 DER between two header lines. Line ends may be of any kind, escaped or missing. */
 function readPem(text: string): readonly Candidate[] {
   const blocks = text.matchAll(/-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----/gs);
   return Array.from(blocks).flatMap(([, label = '', body = '']) => {
@@ -166,7 +166,7 @@ function readKeyObject(key: KeyObject, form: string): readonly Candidate[] {
   return readKey(point.subarray(-pointBytes), scalar, form);
 }
 
-/** A private key that contains its public half is one key; if the halves do not belong together, they are two. */
+/** Reads a private key that may contain its public key. If the two do not belong together, they count as two candidates. */
 function readKey(
   point: Uint8Array | undefined,
   scalar: Uint8Array | undefined,
@@ -178,7 +178,7 @@ function readKey(
   return [...publicKeys.filter(({ key }) => !derived.has(key)), ...privateKeys];
 }
 
-/** Words of base64 or hexadecimal digits: points, scalars, or whole keys in DER or PEM. */
+/** Reads words of base64 or hexadecimal digits, which may be points, scalars, or whole keys in DER or PEM. */
 function readWords(text: string): readonly Candidate[] {
   const words = Array.from(text.matchAll(/[A-Za-z0-9+/_-]{40,}={0,2}/g), ([word]) => word);
   // the whole text may be one word over several lines
@@ -195,7 +195,7 @@ function readWords(text: string): readonly Candidate[] {
   });
 }
 
-/** Uncompressed, compressed, or without its leading byte. */
+/** Reads a point: uncompressed, compressed, or without its leading byte. */
 function readPoint(bytes: Uint8Array, form: string, isCertain: boolean): readonly Candidate[] {
   const given = bytes.length === pointBytes - 1 ? Buffer.concat([Buffer.of(4), bytes]) : bytes;
   const isCompressed = given.length === scalarBytes + 1 && [2, 3].includes(given[0]!);
@@ -207,7 +207,7 @@ function readPoint(bytes: Uint8Array, form: string, isCertain: boolean): readonl
     : [];
 }
 
-/** A number: 31 bytes if the first is 0, 33 with a leading 0. */
+/** Reads a scalar, which may have 31 bytes (a first byte of 0 was dropped) or 33 (with a leading 0). */
 function readScalar(bytes: Uint8Array, form: string, isCertain: boolean): readonly Candidate[] {
   const excess = bytes.length - scalarBytes;
   if (excess < -1 || excess > 1 || (excess === 1 && bytes[0] !== 0)) return [];

@@ -52,7 +52,7 @@ export const memberNames: Readonly<Record<Member, readonly string[]>> = {
   channels: ['channels'],
 };
 
-/** The names of user and tags, which differ by application. */
+/** The names of the columns with user and tags, which differ between applications. */
 export interface ColumnNames {
   readonly user: string;
   readonly tags: string;
@@ -69,7 +69,7 @@ export function createMemberOf({ user, tags }: ColumnNames, ignored: readonly st
   for (const [member, names] of Object.entries(memberNames) as [Member, readonly string[]][]) {
     for (const name of names) members.set(normalizeName(name), member);
   }
-  // Given names win: "sub" may be the user of a token.
+  // Names given by flags take precedence: "sub" may be the user of a token.
   members.set(normalizeName(tags), 'tags').set(normalizeName(user), 'user');
   for (const name of ignored) members.delete(normalizeName(name));
   return (name) => members.get(normalizeName(name));
@@ -78,7 +78,7 @@ export function createMemberOf({ user, tags }: ColumnNames, ignored: readonly st
 /** Ignores what programs write differently: case, "_", "-" and ".". */
 export const normalizeName = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\d]/gu, '');
 
-/** Whether it may be printed. In a table without a header, a value in the place of a name may be a secret. */
+/** Whether a name may be printed. If a table has no header, its "names" are values, which may be secret. */
 export const isPlainName = (name: string): boolean => /^[\p{L}_$][\p{L}\d_$. -]{0,39}$/u.test(name);
 
 /** Names of members for an error: never values, and only plain names. */
@@ -89,14 +89,14 @@ export function listNames(names: readonly string[], isShown = isPlainName): stri
   return shown.length === 0 ? 'no members' : shown.join(', ');
 }
 
-// The forms in which databases and languages write values: JSON wrappers, and bytes.
+// Reads values in the forms that databases and languages write: JSON wrappers, and bytes.
 
 const itself = (inner: unknown): unknown => inner;
 const ifText = (inner: unknown): unknown => (typeof inner === 'string' ? inner : undefined);
 const ifObject = (inner: unknown): unknown => (isJsonObject(inner) ? inner : undefined);
 const ifArray = (inner: unknown): unknown => (Array.isArray(inner) ? inner : undefined);
 
-/** An object with only one of these members stands for that member's value, unless it is `undefined`. */
+/** If an object has only one of these members, it stands for the result of the function, unless that is `undefined`. */
 const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   // MongoDB Extended JSON
   $oid: itself,
@@ -127,7 +127,7 @@ const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   _seconds: itself,
 };
 
-/** Members that may accompany it. */
+/** Members that may accompany a wrapper's member. */
 const companions: ReadonlySet<string> = new Set(['$type', '_nanoseconds']);
 
 function unwrap(value: unknown): unknown {
@@ -140,7 +140,7 @@ function unwrap(value: unknown): unknown {
   return inner === undefined ? value : unwrap(inner);
 }
 
-/** Unwraps a value, and parses text that is JSON of an object or an array. */
+/** Unwraps a value. Text that contains a JSON object or array is parsed. */
 export function open(value: unknown): unknown {
   const inner = unwrap(value);
   if (typeof inner !== 'string' || !/^\s*[[{]/.test(inner)) return inner;
@@ -228,7 +228,7 @@ export const hasSubscription = (row: Row, memberOf: MemberOf): boolean => {
   return levels.length > 1 || levels[0]!.members.has('endpoint');
 };
 
-/** The row, and the objects that lead from it to the subscription. */
+/** Finds the row and the objects that lead from it to the subscription. */
 function findLevels(row: Row, memberOf: MemberOf): readonly Level[] {
   const levels = [readLevel(row, '', memberOf)];
   for (let next = nextLevel(levels[0]!, memberOf); next && levels.length < maxDepth;) {
@@ -293,7 +293,8 @@ function readObject({ value, pointer }: GivenMember): Row | undefined {
   throw new DeskbellError('ERR_SUBSCRIPTION_INVALID', detail, { fields: [fault] });
 }
 
-// Says that an import found no user or tags, and what the rows have instead. People imported without them get no messages.
+// Warns if an import found no user or tags, and names the columns that the rows have instead. Messages to users or tags would not reach
+// these people.
 
 export interface MissedColumns {
   note(row: Row, imported: NewSubscription): void;

@@ -1,4 +1,4 @@
-// Reads files given to commands, and standard input for "-". Bytes are decoded strictly: one that does not fit ends the reading.
+// Reads files given to commands, and standard input for "-". Decoding is strict: an invalid byte is an error.
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
@@ -15,7 +15,7 @@ interface DecodeOptions {
   readonly hasFlag?: boolean;
 }
 
-/** Files that are not text, by their first bytes in hexadecimal. */
+/** Types of files that are not text, recognised by their first bytes in hexadecimal. */
 const otherFiles: readonly (readonly [start: RegExp, is: string, remedy: string])[] = [
   [/^1f8b/, 'compressed with gzip', 'Decompress it first: zcat FILE | deskbell … -'],
   [/^504b0304/, 'a ZIP archive or an Excel workbook', 'Unpack it, or save the workbook as "CSV UTF-8".'],
@@ -108,7 +108,7 @@ async function describeFault(
   );
 }
 
-/** Decodes byte by byte. @returns where it fails, and the text before */
+/** Decodes byte by byte. @returns the position of the first invalid byte, and the text before it */
 function findFault(bytes: Uint8Array, encoding: string): { readonly index: number; readonly text: string } {
   const decoder = new TextDecoder(encoding, { fatal: true });
   let text = '';

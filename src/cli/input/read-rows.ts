@@ -20,7 +20,7 @@ const instead =
   "Put Deskbell's client on your pages: at each reader's next visit it subscribes the browser anew, without asking again (docs/moving.md)";
 
 interface Provider {
-  /** Why its exports cannot be imported: one sentence. */
+  /** One sentence that explains why this service's exports cannot be imported. */
   readonly reason: string;
   /** @param names normalised names */
   fits(names: ReadonlySet<string>, row: Row): boolean;
@@ -54,10 +54,10 @@ export function findProvider(row: Row): string | undefined {
   return found && `${found.reason}. ${instead}`;
 }
 
-/** A row, or the name of something that is not a row of subscriptions. */
+/** A row, or the kind of a value that is not a row of subscriptions. */
 export type Found = { readonly row: Row } | { readonly leftOut: string };
 
-/** Recognises other things that exports contain besides rows. The name is a value of the file. */
+/** Recognises values in exports that are not rows. The returned name comes from the file. */
 const namesOfOthers: readonly ((object: Row) => string | undefined)[] = [
   // Django's dumpdata: rows of other models
   ({ model, fields }) => (isJsonObject(fields) && typeof model === 'string' ? model : undefined),
@@ -158,7 +158,7 @@ export async function* readRows(
   yield* readTable(lines, header, separator ?? separatorOf(header), memberOf);
 }
 
-/** The next line that is not blank. */
+/** Reads the next line that is not blank. */
 async function nextText(lines: AsyncIterator<Line, undefined>): Promise<string> {
   let text: string | undefined = '';
   while (text?.trim() === '') text = (await lines.next()).value?.text;
@@ -213,7 +213,7 @@ function toRow(names: readonly string[], cells: readonly string[]): JsonObject {
   return row;
 }
 
-/** Spreadsheets keep fifteen digits of a number and write zeros for the rest. */
+/** Removes numbers that a spreadsheet has rounded: it keeps fifteen digits and writes zeros for the rest. */
 function withWholeNumbers(row: JsonObject, memberOf: MemberOf): JsonObject {
   for (const [name, cell] of Object.entries(row)) {
     if (memberOf(name) !== 'user' || !/^\d{15}00+$/.test(String(cell))) continue;
@@ -246,7 +246,7 @@ const separatorOf = (header: string): string =>
 const isNeeded = (memberOf: MemberOf) => (name: string) =>
   ['endpoint', 'subscription'].includes(memberOf(name) ?? '');
 
-/** Whether a first line names columns, whichever they are. */
+/** Whether a first line consists of column names, known or not. */
 function isTableHeader(line: string, memberOf: MemberOf): boolean {
   if (/^[[{]/.test(line)) return false;
   const names = namesOf(line, separatorOf(line));

@@ -4,13 +4,13 @@
 
 /** A part of a file that is, or should be, a row. */
 export interface Piece {
-  /** Counts from 1: its line, or its place among all elements. */
+  /** Its line, or its position among all elements, counted from 1. */
   readonly number: number;
   /** `undefined` if it is longer than the limit. */
   readonly text: string | undefined;
 }
 
-/** What encloses a value: an array, or an object that is too long. */
+/** A container around a value: an array, or an object that is too long. */
 interface Container {
   readonly bracket: string;
   readonly number: number;
@@ -86,7 +86,7 @@ export class JsonSplitter {
     return true;
   }
 
-  /** Reads a string, number or rubbish. In an object it is a name, or not a row. */
+  /** Reads a string, a number or invalid text. In an object, this is a name, or a value that is not a row. */
   *#readScalar(isEnd: boolean): Generator<Piece, boolean> {
     const isInObject = this.#containers.at(-1)?.bracket === '{';
     const isString = this.#text[this.#at] === '"';
@@ -107,7 +107,7 @@ export class JsonSplitter {
     return true;
   }
 
-  /** Within an object. */
+  /** Reads within an object. */
   *#readWithin(isEnd: boolean): Generator<Piece, boolean> {
     while (this.#at < this.#text.length) {
       if (this.#at - this.#start > this.#maxCharacters) return this.#takeApart();
@@ -150,7 +150,7 @@ export class JsonSplitter {
     return within === undefined || (within === '{' ? this.#last === ':' : '[,'.includes(this.#last));
   }
 
-  /** The object is too long, so its members become separate values. */
+  /** Splits an object that is too long, so that its members become separate values. */
   #takeApart(): boolean {
     this.#openContainer('{', this.#numberAt(this.#start));
     this.#at = this.#start + 1;
@@ -158,7 +158,7 @@ export class JsonSplitter {
     return true;
   }
 
-  /** Ends a damaged value where a line begins another one, at `limit` at the latest. */
+  /** Ends a damaged value at the line that begins another value, or at `limit`. */
   *#endDamaged(limit: number): Generator<Piece, boolean> {
     const next = /\n[\s,]*(?=[[{])/g;
     next.lastIndex = this.#start + 1;
@@ -235,7 +235,7 @@ export class JsonSplitter {
     return { number, text: isTooLong ? undefined : this.#text.slice(start, end).trim() };
   }
 
-  /** The line at a position; each line is counted once. */
+  /** Returns the number of the line at a position. Counts each line only once. */
   #numberAt(position: number): number {
     for (let at = this.#text.indexOf('\n', this.#counted); at !== -1 && at < position;) {
       this.#line += 1;
@@ -245,7 +245,7 @@ export class JsonSplitter {
     return this.#line;
   }
 
-  /** Forgets text that is no longer needed. */
+  /** Drops text that is no longer needed. */
   #drop(): void {
     const used = this.#start === -1 ? this.#at : this.#start;
     this.#numberAt(used);

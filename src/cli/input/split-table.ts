@@ -1,5 +1,5 @@
 // Splits text into lines, and a CSV table (RFC 4180) into rows, keeping one in memory at a time. A quotation mark that is never closed, or
-// closed in a later row, costs only its own row: what follows is read again, line by line.
+// closed in a later row, damages only its own row: the lines after it are read again, one by one.
 
 export interface Line {
   /** Counted from 1. */
@@ -129,7 +129,7 @@ export async function* splitTable(lines: AsyncIterable<Line>, form: TableForm): 
   yield* read([], true);
 }
 
-/** Whether a stray quotation mark has turned rows into parts of a cell. */
+/** Whether a stray quotation mark has made several rows part of one cell. */
 function hasRowsInCells(lines: readonly string[], cells: readonly string[], form: TableForm): boolean {
   const { separator, columns, mainColumn } = form;
   if (lines.length === 1) return false;

@@ -1,4 +1,4 @@
-// A subscription as one row of a file. Exports have the form of `PushSubscription.toJSON()`, which other web push tools accept, plus what
+// Reads and writes a subscription as one row of a file. Exports have the form of `PushSubscription.toJSON()`, which other web push tools accept, plus what
 // else the store knows; imports may have any form in which applications store subscriptions.
 import { findIana } from 'windows-iana';
 import { checkChoices, type Choices } from '../../audience/channels.ts';
@@ -72,7 +72,7 @@ export interface ImportedRow extends NewSubscription {
 }
 
 /**
- * Reads a row of an import, with its user and tags if it has any. Without `vapidPublicKey` the subscription belongs to `currentPublicKey`.
+ * Reads a row of an import, with its user and tags if it has any. Without `vapidPublicKey`, the subscription belongs to `currentPublicKey`.
  *
  * @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` names what is wrong
  */
@@ -120,7 +120,7 @@ export function parseLine(line: string | undefined, policy: EndpointPolicy): Sub
 
 const memberOfDefault = createMemberOf(defaultColumns);
 
-/** @param facts what applies to the reader: the person's choices are exported with it; the others stay as their browser said */
+/** @param facts the reader's facts. The person's choices are exported; language and time zone are those that the browser sent */
 export function formatLine(row: StoredSubscription, facts: ReaderFacts = { ...row, data: {} }): string {
   return JSON.stringify({
     id: row.id,
@@ -140,7 +140,7 @@ export function formatLine(row: StoredSubscription, facts: ReaderFacts = { ...ro
 const required = ['endpoint', 'p256dh', 'auth'] as const;
 const keyBytes: Readonly<Record<string, number>> = { p256dh: pointBytes, auth: authBytes };
 
-/** Errors point to the member's place in the row. */
+/** Reads the subscription of a row. Errors point to the member's place in the row. */
 function readSubscription(row: Row, members: GivenMembers, policy: EndpointPolicy): Subscription {
   const given = required.map((name) => [name, members.ofSubscription(name)] as const);
   try {
@@ -167,7 +167,7 @@ function toText(name: string, value: unknown): unknown {
   return bytes ? encodeBase64url(bytes) : value;
 }
 
-/** Says where it was looked for, and what the row has instead. */
+/** Says which names were looked for, and which names the row has instead. */
 function describeMissing(missing: readonly (typeof required)[number][], row: Row): FieldError {
   const names = missing.flatMap((name) => memberNames[name]);
   return {
@@ -179,7 +179,7 @@ function describeMissing(missing: readonly (typeof required)[number][], row: Row
   };
 }
 
-/** @param leaveOut is called with what is not a tag */
+/** @param leaveOut called with each value that is not a tag */
 function readUserAndTags(members: GivenMembers, leaveOut: (tag: unknown) => void): UserAndTags | undefined {
   const user = members.ofRow('user');
   const tags = members.ofRow('tags');
@@ -187,7 +187,7 @@ function readUserAndTags(members: GivenMembers, leaveOut: (tag: unknown) => void
   return { user: user && readUser(user), tags: tags ? readTags(tags, leaveOut) : [] };
 }
 
-/** Tables have numbers for users. A number that lost digits may mean several people. */
+/** Reads a user, which may be a number. A number that has lost digits may mean several people, so it is refused. */
 function readUser({ value, pointer }: GivenMember): string {
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value)) return String(value);
@@ -203,7 +203,7 @@ function readUser({ value, pointer }: GivenMember): string {
   return checkNewUser(value, pointer);
 }
 
-/** Tables have all tags in one text, or as JSON. */
+/** Reads tags, which tables store in one text or as JSON. */
 function readTags({ value }: GivenMember, leaveOut: (tag: unknown) => void): readonly string[] {
   const given = open(value);
   const tags = typeof given === 'string' ? (given.match(/[^\s,;]+/g) ?? []) : given;

@@ -1,4 +1,4 @@
-// Commands to suggest to the user, with the configuration in use, so that they can be run as they are in another terminal.
+// Creates commands to suggest to the user. They include the current configuration, so they work unchanged in another terminal.
 import { basename, relative } from 'node:path';
 import { hidePasswords } from '../../errors/untrusted-text.ts';
 import type { Context } from '../command.ts';
@@ -26,13 +26,13 @@ export function invocationOf([node = 'node', file = 'deskbell']: readonly string
 export const quote = (text: string): string =>
   /^[\w./:@,=+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Commands that deliver, and so take the settings of senders too. */
+/** Commands that deliver, and therefore also have the settings of senders. */
 const delivering = /^(?:send|worker|serve|broadcasts resume)(?: |$)/;
 
 /** Without a public URL, invitations lead to the address that the service listens on. */
 const addressSettings: readonly SettingName[] = ['publicUrl', 'host', 'port', 'prefix'];
 
-/** `deskbell broadcasts resume 7 --data /srv/push` → what to type, given `broadcasts resume 7` */
+/** Turns `broadcasts resume 7` into the full command line: `deskbell broadcasts resume 7 --data /srv/push`. */
 export type CommandHint = (words: string) => string;
 
 /**
@@ -64,7 +64,7 @@ export function createCommandHint(
   };
 }
 
-/** Values with a password stay in the environment. */
+/** Leaves out values with a password, which stay in the environment. */
 function shown(
   name: SettingName,
   flags: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-// How a command reports an error: one line on standard error with what was wrong, the remedy and the code, and the
+// Reports an error of a command: one line on standard error with what was wrong, the remedy and the code, and the
 // exit code. The stack trace is printed only on request (--debug).
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -8,7 +8,7 @@ export const exitCodes = { done: 0, failed: 1, wrongUsage: 2 } as const;
 
 const wrongUsageCodes: ReadonlySet<ErrorCode> = new Set(['ERR_USAGE', 'ERR_CONFIGURATION']);
 
-/** Error codes of the operating system, in words that a person can act on. */
+/** Explanations of the operating system's error codes. */
 const systemErrors: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EADDRINUSE: 'the address is already in use by another program',
@@ -34,7 +34,7 @@ export function formatError(error: unknown, { debug = false }: { readonly debug?
   return oneLine(`deskbell: ${message}.${isNamed ? '' : ` ${remedy}`} [${fault.code}]`);
 }
 
-/** What was wrong, without remedy, code or full stop. */
+/** Says what was wrong, without the remedy, the code or a full stop. */
 export function describeError(error: unknown): string {
   const fault = asDeskbellError(error);
   const reason = reasonOf(fault.cause);

@@ -1,4 +1,4 @@
-// What a paused store will start when it is resumed, in words and as JSON.
+// Formats what a paused store will start when sending resumes, in words and as JSON.
 import { countOf } from '../../errors/format-count.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import type { Resumption } from '../../delivery/schedule/resume-sending.ts';
@@ -18,7 +18,7 @@ export function resumptionToJson(resumption: Resumption): object {
   };
 }
 
-/** @returns lines: the command, if sending is paused, and what it starts */
+/** @returns lines: the command to resume sending, if it is paused, and what this will start */
 export function formatResumption(resumption: Resumption, hint: CommandHint): string {
   const { pause, schedules, missed, webhookEvents, broadcastIds, startsMs } = resumption;
   const running = broadcastIds.filter((id) => !startsMs.has(id));
@@ -51,7 +51,7 @@ export function formatResumption(resumption: Resumption, hint: CommandHint): str
   return lines.join('\n');
 }
 
-/** Nothing if there are no lines. */
+/** A heading with lines below it; nothing if there are no lines. */
 const below = (heading: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [heading, ...lines];
 

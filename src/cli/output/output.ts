@@ -1,5 +1,5 @@
 // Where commands write: results to standard output, diagnostics to standard error. If standard output fails (`deskbell subscriptions
-// export | head`, a full disk), the command is told once, and further output is dropped.
+// export | head`, a full disk), the command is notified once, and further output is dropped.
 import { once } from 'node:events';
 import { styleText } from 'node:util';
 import { escapeControls } from '../../errors/untrusted-text.ts';
@@ -15,7 +15,7 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1000 ** (unit + 1)).toFixed(1)} ${units[unit]}`;
 }
 
-// Makes text safe for a terminal: line ends and our own styles pass, every other control character is escaped.
+// Makes text safe for a terminal. Line ends and our own styles are kept; every other control character is escaped.
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -145,7 +145,7 @@ export function createOutput(
     },
     live(text) {
       if (!stdout.isTTY || isClosed) return;
-      // A line that wraps could not be removed again.
+      // A line that wraps could not be removed again, so it is cut.
       stdout.write(`${clearLive()}${toPrintable(text).slice(0, stdout.columns - 1)}`);
       hasLiveLine = text !== '';
     },

@@ -1,4 +1,4 @@
-// `deskbell send --dry-run`: what would be sent, and to how many. Nothing is stored or sent.
+// `deskbell send --dry-run`: prints what would be sent, and to how many people. Nothing is stored or sent.
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import {
   countReadersOf,
@@ -25,10 +25,10 @@ import type { Store } from '../../store/store.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
 
-/** In a larger audience, differences between readers are estimated from a sample of about this size. */
+/** For a larger audience, the counts of readers are estimated from a sample of about this size. */
 const maxReaders = 100_000;
 
-/** Who would get it: an audience, or one subscription. */
+/** The recipients: an audience, or one subscription. */
 export type DryRunTarget = Audience | StoredSubscription;
 
 /**
@@ -91,7 +91,7 @@ export async function printDryRun(
   }
 }
 
-/** How readers differ, if they do. */
+/** Lines with the numbers of readers for each text, left out, or waiting, if there are any differences. */
 function readerLines(readers: ReaderCounts): readonly string[] {
   const { byText, lookedAt, isEstimate } = readers;
   const texts = [...byText].map(

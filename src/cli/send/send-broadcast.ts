@@ -137,7 +137,7 @@ export function withOwnZone(options: DeliveryOptions): DeliveryOptions {
   return { timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone, ...options };
 }
 
-/** An unknown user is a misspelt name. Tags may have no subscribers yet. */
+/** Fails if a user has no subscription, since the name is probably misspelt. Tags may have no subscribers yet. */
 async function assertHasDevice({ user, tag, anyTag, notTag }: BroadcastFlags, store: Store): Promise<void> {
   if (user === undefined || [tag, anyTag, notTag].some((tags) => tags !== undefined)) return;
   if ((await countAudience({ user }, store)) > 0) return;
@@ -147,7 +147,7 @@ async function assertHasDevice({ user, tag, anyTag, notTag }: BroadcastFlags, st
   );
 }
 
-/** Shows progress. If interrupted, a process that delivers continues it. */
+/** Waits until the audience is complete, and shows progress. If this is interrupted, a process that delivers continues. */
 async function waitUntilPrepared(
   stored: Broadcast,
   broadcasts: BroadcastStore,
@@ -175,7 +175,7 @@ export function audienceOf(
   return { subscriptions: readSubscriptions(file, pushServices, context) };
 }
 
-/** An invalid line is an error before anything is sent, so that a list is never half sent. */
+/** Reads the subscriptions of a list. An invalid line fails before anything is sent, so a list is never sent in part. */
 async function* readSubscriptions(
   file: string,
   pushServices: readonly string[],
@@ -214,7 +214,7 @@ async function hintAtWorkers(
   what: string,
   commands: readonly string[],
 ): Promise<void> {
-  // Everything is stored, so nothing may fail now.
+  // The broadcast is stored, so the command must not fail any more.
   const found = await senders.list().catch(() => []);
   if (json || found.some(({ kind }) => kind === 'worker')) return;
   output.diagnostic([`${what}:`, ...commands].join('\n  '));

@@ -19,7 +19,7 @@ export async function listenAt(app: FastifyInstance, where: ListenAddress, flag:
 /**
  * Runs `open`, which listens on `host` and `port`.
  *
- * @param flag by which the port is given
+ * @param flag the flag for the port, for the error
  * @throws {DeskbellError} ERR_LISTEN
  */
 export async function listenOn<Result>(
@@ -40,7 +40,7 @@ export async function untilStopped(stop: AbortSignal): Promise<void> {
   if (!stop.aborted) await once(stop, 'abort');
 }
 
-/** Survives SIGHUP in a service that has nothing to reload, unless it means that its terminal was closed. */
+/** Ignores SIGHUP in a service that has nothing to reload, unless the signal means that the terminal was closed. */
 export function ignoreHangup({ output, onHangup }: Pick<Context, 'output' | 'onHangup'>): void {
   if (!output.isTerminal) onHangup(() => {});
 }

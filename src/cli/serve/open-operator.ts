@@ -23,7 +23,7 @@ type Configured = Pick<Configuration, 'data' | 'database' | 'maxSubscriptions'>;
 
 /**
  * @param certificate of the operator's listener, as PEM: its own comes first
- * @returns reads the figures as they are then; what cannot be read is absent
+ * @returns a function that reads the current figures; a figure that cannot be read is absent
  */
 export function machineFiguresReader(
   { data, database, maxSubscriptions }: Configured,
@@ -52,7 +52,7 @@ export interface OpenOperator {
   close(): Promise<void>;
 }
 
-/** What a listener needs to answer requests. */
+/** The parts that a listener needs to answer requests. */
 export type ListenerParts = Pick<
   OperatorOptions,
   'sender' | 'metrics' | 'log' | 'readWarnings' | 'defaultTitle' | 'bellsPerMinute' | 'bellsUrl'

@@ -53,7 +53,7 @@ function formatMessage(record: MessageRecord): string {
   return `${broadcastId === undefined ? 'Message' : `Broadcast ${broadcastId}`}, ${to}: ${what.join(', ')} (attempt ${attempt})`;
 }
 
-/** What an operator must act on is logged as an error. @param isUnlisted strangers may name any number of hosts that nobody reaches */
+/** Logs events. If an operator must act on one, it is logged as an error. @param isUnlisted whether a push service is unlisted; these may be unreachable in any number, so they are no errors */
 export const logDelivery = (
   log: Log,
   isUnlisted: (origin: string) => boolean = () => false,
@@ -96,10 +96,10 @@ export interface DeliveryReport {
 /** How often to check the broadcasts that other processes deliver. */
 const othersEveryMs = 2000;
 
-/** When the database is away, everything that runs fails with the same words at about the same time. */
+/** If the database cannot be reached, everything fails with the same message at about the same time. */
 const sameFaultMs = 10_000;
 
-/** Reports a fault once, even if several callers report the same words within ten seconds. */
+/** Reports an error only once, even if several callers report the same message within ten seconds. */
 export function tellOnce(
   tell: (error: unknown) => void,
   nowMs = () => performance.now(),
@@ -117,7 +117,7 @@ export function tellOnce(
  * Runs `work`, and reports until it ends.
  *
  * @param delivers whether `work` delivers broadcasts itself
- * @param work is given a function that reports faults
+ * @param work receives a function that reports errors
  */
 export async function withReport(
   store: Pick<Store, 'broadcasts' | 'senders'>,

@@ -1,4 +1,4 @@
-// /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
+// /v1/broadcasts: creates, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
 import { idKeywords, type ServiceApp, Type } from '../../http/schema.ts';
 import { audienceSchema } from '../../operations/audience.ts';
@@ -214,7 +214,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     async ({ params: { id }, headers, operator }, reply) => {
       await getOwnBroadcast(store, id, operator);
       const seen = readLastEventId(headers['last-event-id']);
-      // 204 tells a browser not to reconnect.
+      // a 204 tells the browser not to reconnect
       if (seen.isDone) return reply.code(204).send();
       return sendEvents(
         reply,

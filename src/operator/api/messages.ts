@@ -34,7 +34,7 @@ type MessageRequest = ValueOf<typeof body>;
 
 const textSchema = Type.String({ minLength: 1, examples: ['Backups are done'] });
 
-/** The query beside a plain-text body, which is the message. */
+/** The query parameters for a plain-text body, which is the message itself. */
 const textQuery = {
   user: Type.Optional(
     Type.String({ ...userKeywords, description: 'With text/plain: all subscriptions of this person.' }),
@@ -120,7 +120,7 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
   });
 }
 
-/** @throws {DeskbellError} ERR_REQUEST_INVALID for text without a user, or a query beside JSON */
+/** @throws {DeskbellError} ERR_REQUEST_INVALID for text without a user, or a query together with JSON */
 function readRequest(
   given: MessageRequest | string,
   query: ObjectValue<typeof textQuery>,

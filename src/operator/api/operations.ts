@@ -59,7 +59,7 @@ const pageOf = (
   example: { items: [example], next: null },
 });
 
-/** Query parameters of a list in order of names. */
+/** Query parameters of a list that is sorted by name. */
 const namedPageQuery = {
   limit: pageQuery.limit,
   cursor: Type.Optional(
@@ -67,7 +67,7 @@ const namedPageQuery = {
   ),
 };
 
-/** Cuts a page out of a whole list that is in order of names. */
+/** Returns one page of a list that is sorted by name. */
 function cutPage<Item>(
   items: readonly Item[],
   nameOf: (item: Item) => string,
@@ -104,7 +104,7 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
   readonly answer?: Pick<View<never>, 'schema' | 'example'>;
   /** Statuses of success, the usual one first. Default: 200. */
   readonly statuses?: readonly number[];
-  /** What an unsafe method changes, with the target if that is known beforehand. */
+  /** The audited action of an unsafe method, with its target if that is known beforehand. */
   readonly audit?: {
     readonly action: string;
     target?(request: Request<Params, Query, Body>): string;
@@ -146,7 +146,7 @@ export const idempotencyKeyOf = (description: string) => ({
   'Idempotency-Key': { description, schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters } },
 });
 
-/** Schemas of a body that may be text do not notice a missing one. */
+/** Refuses a missing body. A schema for a body that may be text does not detect this. */
 const requireBody: preValidationHookHandler = (request, _reply, done) =>
   done(
     request.body === undefined

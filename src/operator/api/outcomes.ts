@@ -15,7 +15,7 @@ import { idParams } from '../../operations/operation.ts';
 import { userParams } from '../../operations/people.ts';
 import { operationsOf } from './operations.ts';
 
-/** Ids that are read for one page. */
+/** The number of ids to read for one page. */
 const idsAtOnce = 1000;
 
 const csvOperation: Operation = {
@@ -115,7 +115,7 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
 
 const toPage = ({ outcomes: items, next }: RowOutcomes): ListPage<RowOutcome> => ({ items, next });
 
-/** The role `send` does not see whose subscriptions they are. */
+/** Hides the users of subscriptions from the role `send`. */
 const shownTo =
   (operator: Operator | null) =>
   (outcome: RowOutcome): RowOutcome =>

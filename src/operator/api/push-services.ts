@@ -1,4 +1,4 @@
-// GET /v1/push-services: the current state of sending to each. GET /v1/senders: who sends now.
+// GET /v1/push-services: the current state of sending to each push service. GET /v1/senders: the active senders.
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { type ServiceApp, Type } from '../../http/schema.ts';
 import type { StoredSenderReport } from '../../store/sending.ts';

@@ -1,4 +1,4 @@
-// /v1/schedules: makes, lists, pauses, resumes and removes recurring broadcasts.
+// /v1/schedules: creates, lists, pauses, resumes and removes recurring broadcasts.
 import { type ServiceApp, Type } from '../../http/schema.ts';
 import { assertNotBlank } from '../../protocol/message/check-message.ts';
 import { recurringAudienceSchema } from '../../operations/audience.ts';

@@ -1,5 +1,5 @@
-// Alarms on pages: what is wrong, in the push service's own words too, since when, what to do, and who acknowledged it; and the page to
-// acknowledge one.
+// Alarms on pages: what is wrong, with the push service's own words, since when, what to do, and who acknowledged it. Also the page
+// to acknowledge one.
 import type { FastifyInstance } from 'fastify';
 import { acknowledgeAlarm, findAlarm, readAlarms } from '../../delivery/alarms/read-alarms.ts';
 import {
@@ -28,7 +28,7 @@ export const renderAlarms = (alarms: readonly Html[]): Html =>
     </section>`
   }`;
 
-/** How many of an alarm's newest broadcasts are named; the others are counted. */
+/** The number of an alarm's newest broadcasts to name; the others are only counted. */
 const namedBroadcasts = 10;
 
 /** An alarm with links to its remedy and, if permitted, to acknowledge it. */
@@ -53,7 +53,7 @@ export function renderStanding(alarm: StandingAlarm, { mayChange }: ConsoleSessi
 const nameOf = (link: string): string =>
   Object.entries(pages).find(([, url]) => url === link)?.[0] ?? `Broadcast ${link.split('/').at(-1)}`;
 
-/** Everything but the title. */
+/** Describes an alarm without its title. */
 function describeStanding(alarm: StandingAlarm): Html {
   const { remedy, detail, sinceMs, kind, broadcastIds, acknowledgement } = alarm;
   const shown = figuresOf('alarm', alarm.id);

@@ -8,7 +8,7 @@ import type { OutcomeInterval, SubscriptionDay } from '../../store/statistics.ts
 import { formatSpan, time } from './components.ts';
 import { counted, figure, type FigureName, figuresOf } from './figures.ts';
 
-/** Bars of equal width, and the labels below the beginning, middle and end of the time. */
+/** An axis of bars with equal width, and the labels below its beginning, middle and end. */
 interface TimeAxis {
   readonly sinceMs: number;
   readonly stepMs: number;
@@ -16,7 +16,7 @@ interface TimeAxis {
   readonly ticks: readonly [from: string, middle: string, to: string];
 }
 
-/** Upwards from 0 to `top`, downwards to `bottom`. */
+/** A scale that goes up from 0 to `top`, and down to `bottom`. */
 interface Scale {
   readonly top: number;
   readonly bottom: number;
@@ -28,7 +28,7 @@ export interface Drawing {
   readonly heading?: Html | undefined;
   /** The group of its rows in the section's table. */
   readonly rows: string;
-  /** A summary, shown while no bar is under the pointer. */
+  /** A summary that is shown while the pointer is on no bar. */
   readonly sum: string;
   readonly heightPixels: number;
   readonly scale: Scale;
@@ -36,7 +36,7 @@ export interface Drawing {
   readonly bars: Html;
 }
 
-/** Marks are round numbers, so this is exact. */
+/** The compact form is exact here, because marks are round numbers. */
 const compact = new Intl.NumberFormat('en', { notation: 'compact' });
 
 const chartWidth = 600;
@@ -46,7 +46,7 @@ const markPixels = 16;
 
 const firstDigits = [1, 2, 4, 6, 8, 10];
 
-/** The least round number that is not smaller and whose half is round too. */
+/** The smallest round number that is at least `value` and whose half is round too. */
 export function roundUp(value: number): number {
   if (value <= 0) return 0;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -109,7 +109,7 @@ const baselineOf = (mark: number, { top, bottom }: Scale): string => {
   return mark === -bottom ? 'auto' : 'middle';
 };
 
-/** A rectangle as part of a path: one path per colour takes a tenth of the bytes of separate rectangles. */
+/** A rectangle as part of a path. One path per colour takes a tenth of the bytes of separate rectangles. */
 const rect = (x: number, y: number, width: number, height: number): string =>
   `M${round(x)} ${round(y)}h${round(width)}v${round(height)}h-${round(width)}z`;
 
@@ -161,7 +161,7 @@ function figuresTable(
   </details>`;
 }
 
-// Kept short: a page may have hundreds of rows, and gets them again each second.
+// Rows are short, because a page may have hundreds of them and gets them again each second.
 const renderRow = ({ index, name, values }: FigureRow): Html =>
   html`<tr data-bar="${String(index)}">
     <th scope="row">${name}</th>
@@ -170,18 +170,18 @@ const renderRow = ({ index, name, values }: FigureRow): Html =>
 
 const timeOfBar = ({ sinceMs, stepMs }: TimeAxis, index: number): number => sinceMs + index * stepMs;
 
-/** Nothing for 0: the bars of a table are mostly empty. */
+/** Leaves out 0, since most bars in a table are empty. */
 const barFigure = (name: FigureName, value: number, of: string): string =>
   value > 0 ? figure(name, value, of) : '';
 
-/** What happened at one push service, in bars of equal width. */
+/** The outcomes at one push service, in bars of equal width. */
 export interface ServiceBars {
   readonly pushService: string;
   readonly bars: Record<Settlement, number>[];
   readonly sums: Record<Settlement | 'attempts', number>;
 }
 
-/** Subscribers choose among a vendor's hosts; further ones are shown as one. */
+/** The maximum number of push services to show; the others are combined into one. */
 const maxServices = 6;
 const otherServices = 'other push services';
 
@@ -218,7 +218,7 @@ export function toServiceBars(
 
 const serviceHeight = 72;
 
-/** Bars of one push service: accepted at the bottom, failures on top, never too thin to be seen. */
+/** The bars of one push service, with acceptances at the bottom and failures on top, which are never too thin to see. */
 function outcomeBars({ bars }: ServiceBars, scale: Scale): Html {
   const step = chartWidth / bars.length;
   const tops = bars.map(() => yOf(0, scale, serviceHeight));
@@ -237,7 +237,7 @@ function outcomeBars({ bars }: ServiceBars, scale: Scale): Html {
 export const sumOf = (bar: Readonly<Record<Settlement, number>>): number =>
   settlements.reduce((sum, outcome) => sum + bar[outcome], 0);
 
-/** Outcomes by push service, one chart below the other, all to one scale. @param scope of what time or broadcast */
+/** Outcomes by push service, in charts below each other with a common scale. @param scope the time or the broadcast */
 export function serviceCharts(services: readonly ServiceBars[], axis: TimeAxis, scope: string): Html {
   const shown = settlements.filter((outcome) => services.some(({ sums }) => sums[outcome] > 0));
   const scale = { top: roundUp(Math.max(1, ...services.flatMap(({ bars }) => bars.map(sumOf)))), bottom: 0 };
@@ -421,7 +421,7 @@ export function dayBars(days: readonly SubscriptionDay[], sinceMs: number, count
   ])}`;
 }
 
-/** The top of the scale: one value that is far above all others is cut, so that they can be read. */
+/** The top of the scale. If one value is far above all others, its bar is cut, so that the others can be read. */
 function topOf(values: readonly number[]): number {
   const [highest = 0, second = 0] = values.toSorted((one, other) => other - one);
   return roundUp(second > 0 && highest > 4 * second ? 1.25 * second : highest);

@@ -1,4 +1,4 @@
-// The parts that pages are made of. Text from push services, browsers and users of the site must go through `untrusted`.
+// The building blocks of pages. Text from push services, browsers and users of the site must go through `untrusted`.
 import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { lookUp } from '../../errors/check-options.ts';
 import { escapeControls, escapeProse } from '../../errors/untrusted-text.ts';
@@ -36,7 +36,7 @@ export function formatSpan(seconds: number, maxUnits = 2): string {
     .join(' ');
 }
 
-/** Shows identifiers and texts of strangers, with control and invisible characters escaped, isolated from the text around them. */
+/** Shows untrusted text with control and invisible characters escaped, isolated from the text around it. */
 export const untrusted = (text: string): Html => html`<bdi>${breakable(escapeControls(text))}</bdi>`;
 
 /** The title or text of a message as readers see it, with joiners, in the direction of its first letter. */
@@ -45,7 +45,7 @@ export const prose = (text: string): Html => html`<bdi>${escapeProse(text)}</bdi
 /** The name of a push service. @param address an origin, an endpoint, or the name */
 export const service = (address: string): Html => breakable(pushServiceName(address));
 
-/** Hosts break at their dots. */
+/** Lets a host wrap at its dots. */
 const breakable = (text: string): Html =>
   html`${text.split(/(?=\.\w)/).map((part, index) => html`${index > 0 && html`<wbr />`}${part}`)}`;
 
@@ -80,7 +80,7 @@ const stateVariants: Readonly<Record<ReturnType<typeof stateOf>, Variant>> = {
   cancelled: 'plain',
 };
 
-/** Green means reached: of one that reached nobody it is red, or grey if there was nobody to reach. */
+/** A finished broadcast is green if it reached somebody, red if it reached nobody, and grey if there was nobody to reach. */
 export function stateBadge(broadcast: Broadcast): Html {
   const { id, recipients, counts } = broadcast;
   return figure('broadcast.state', stateOf(broadcast), id, (state) =>
@@ -90,7 +90,7 @@ export function stateBadge(broadcast: Broadcast): Html {
   );
 }
 
-/** Not a heading, so that it fits below headings of any level. */
+/** A notice. Its title is not a heading, so that it fits below headings of any level. */
 export const notice = (variant: 'good' | 'warn' | 'bad', title: string, content?: Html): Html =>
   html`<div class="notice ${variant}">
     <p><strong>${title}</strong></p>
@@ -114,7 +114,7 @@ export const tile = (label: string | Html, value: string | Html, note: string | 
     <dd class="quiet small">${note}</dd>
   </div>`;
 
-/** By title. `number`: right-aligned. `short`: one line. `words`: room for a sentence. */
+/** The kinds of columns by title. `number`: right-aligned. `short`: one line. `words`: room for a sentence. */
 export type Columns = Readonly<Record<string, 'number' | 'short' | 'words'>>;
 
 /**
@@ -129,7 +129,7 @@ export function table(
 ): Html {
   if (rows.length === 0) return empty(none);
   const titles = Object.entries(columns);
-  // Explicit roles: on phones, where rows are lists, styles would remove those of the table.
+  // The roles are explicit because styles turn rows into lists on phones, which would remove the roles of the table.
   return html`<div class="table" role="group" aria-label="${label}" tabindex="0">
     <table role="table">
       <thead role="rowgroup">
@@ -173,7 +173,7 @@ export const moreHosts = (count: number): Html | false =>
 
 export const isFiltered = (given: Fields): boolean => Object.values(given).some(Boolean);
 
-/** @param label distinguishes it from other forms on the page */
+/** @param label distinguishes the form from others on the page */
 export const searchForm = (url: string, fields: readonly Html[], button = 'Search', label = button): Html =>
   html`<form class="filters" method="get" action="${url}" role="search" aria-label="${label}">
     ${fields}
@@ -193,7 +193,7 @@ export const searchField = (
 export const numberField = (given: Fields, name: string, label: string): Html =>
   searchField(given, name, label, html`type="search" inputmode="numeric"`);
 
-/** A choice of one value, or any. */
+/** A field to choose one value, or any. */
 export const selectField = (given: Fields, name: string, label: string, values: readonly string[]): Html =>
   html`<label>
     ${label}

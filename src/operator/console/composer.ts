@@ -28,7 +28,7 @@ import { renderPreviews } from './preview.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
 export interface Composer extends FormState {
-  /** Above the form: faults, or what was done. */
+  /** Shown above the form: faults, or a message about the last action. */
   readonly notice?: Html | undefined;
   /** The key to subscribe this browser with. */
   readonly vapidPublicKey: string | undefined;
@@ -86,7 +86,7 @@ const renderSummary = ({ notes, vapidPublicKey }: Composer): Html =>
       </noscript>`,
   );
 
-/** Counts are labels, because some browsers show only these. */
+/** Suggestions of tags. The counts are labels, because some browsers show only labels. */
 const renderSuggestions = ({ tags, isSample }: Composer): Html =>
   html`<datalist id="tags">
     ${tags.map(({ tag, subscriptions }) => {
@@ -95,7 +95,7 @@ const renderSuggestions = ({ tags, isSample }: Composer): Html =>
     })}
   </datalist>`;
 
-/** Rarely used members; open if one of the fields is filled in. */
+/** A group of rarely used fields, which is open if one of them is filled in. */
 const folded = (
   heading: string,
   { fields, faults }: FormState,
@@ -117,7 +117,7 @@ type Input = Pick<MemberDescription, 'schema'> & {
 const memberFields = (group: FieldDescription['group'], form: FormState): Html =>
   renderInputs(membersOf(group), form);
 
-/** First inputs side by side, then check boxes and large texts. */
+/** Renders inputs side by side first, then check boxes and large texts. */
 function renderInputs(inputs: readonly (readonly [name: string, input: Input])[], form: FormState): Html {
   const { short = [], wide = [] } = Object.groupBy(inputs, ([, input]) => (isWide(input) ? 'wide' : 'short'));
   const render = (several: typeof inputs) => several.map(([name, input]) => renderMember(name, input, form));
@@ -268,7 +268,7 @@ const startInput: Input = {
   field: { label: 'Start', hint: 'Empty: now.' },
 };
 
-/** An existing channel, or that of a broadcast that this copies. */
+/** A field for an existing channel, or for the channel of the broadcast that is being copied. */
 function renderChannel(form: Composer): Html | false {
   const { channels, fields } = form;
   const named = fields['channel'] ?? '';

@@ -24,7 +24,7 @@ import { showMessage } from './preview.ts';
 
 /** `notes` has `size`, `recipients` and `shown` in addition to the fields. */
 export interface Draft extends Pick<FormState, 'notes' | 'faults'> {
-  /** What the preview shows instead of the form's own fields. */
+  /** Values that the preview shows instead of the form's fields. */
   readonly shown?: Fields | undefined;
 }
 
@@ -117,7 +117,7 @@ const pictures = Object.entries(memberDescriptions)
   .filter(([, { schema }]) => schema.format === 'picture')
   .map(([name]) => name);
 
-/** What pictures cost: a data URL takes room in the message, any other a request of each browser. */
+/** Explains the cost of pictures: a data URL takes space in the message; any other URL takes a request from each browser. */
 function describePictures(fields: Fields): Draft {
   const notes = pictures.flatMap((name) => {
     const url = lookUp(fields, name) ?? '';
@@ -148,7 +148,7 @@ async function describeRecipients(fields: Fields, estimator: AudienceEstimator):
 
 export interface Duplicate {
   readonly fields: Fields;
-  /** Names the broadcast, and what the form cannot express. */
+  /** Says which broadcast was copied, and which of its options the form cannot express. */
   readonly done: Html;
 }
 
@@ -173,7 +173,7 @@ export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore
     fields: {
       ...(message && toMessageFields(message)),
       ...toOptionFields(broadcast),
-      // never everybody: the form asks for ids
+      // never fall back to everybody; the form asks for ids instead
       ...(audienceFields ?? { audience: 'ids', ids: '' }),
     },
     done: notice(
@@ -210,7 +210,7 @@ function toText(name: string, value: unknown): string {
   return type === undefined ? JSON.stringify(value) : String(value);
 }
 
-/** Leaves defaults to the form. */
+/** Converts a broadcast's options to fields. Options with a default value are left out. */
 function toOptionFields({ receipts, ...broadcast }: Broadcast): Fields {
   const { ttlSeconds, urgency, ...others } = pickDeliveryOptions(broadcast);
   return {

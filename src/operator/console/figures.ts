@@ -1,5 +1,5 @@
-// Every figure, state and time that a page shows, by name. HTML takes no number, so that pages show one only through `figure`: the list
-// of names is complete, and a test counts each of them over the rows of a store.
+// Every figure, state and time that a page shows has a name. Templates do not accept numbers, so pages can show one only through
+// `figure`. The list of names is therefore complete, and a test computes each of them from the rows of a store.
 import { channel } from 'node:diagnostics_channel';
 import type { CountName } from '../../delivery/broadcast/meanings.ts';
 import type { ReachTime, Wait } from '../../delivery/broadcast/progress.ts';
@@ -12,7 +12,7 @@ import type { RemovedPerson } from '../../store/remove-person.ts';
 import type { LeftOut } from '../../store/split-audience.ts';
 import type { Visits } from '../../store/visits.ts';
 
-/** The names, by what they are of. */
+/** The names of figures, by the kind of thing that they describe. */
 interface Figures {
   readonly alarm: 'acknowledgedAt' | 'count' | 'otherBroadcasts' | 'since';
   readonly answer: 'lastAt' | 'rarer' | 'rarerRows' | 'rows' | 'status';
@@ -91,13 +91,13 @@ interface Figures {
 
 export type FigureName = { [Thing in keyof Figures]: `${Thing}.${Figures[Thing]}` }[keyof Figures];
 
-/** What was shown, for whoever listens. */
+/** A figure that was shown, for tests that listen. */
 export interface ShownFigure {
   readonly name: FigureName;
-  /** Of what: an id, a host, a name; several with a space between them. */
+  /** The thing that the figure describes: an id, a host or a name, or several of them separated by spaces. */
   readonly of: string;
   readonly value: number | string;
-  /** As it was written. */
+  /** The text on the page. */
   readonly text: string;
 }
 
@@ -116,7 +116,7 @@ export function figure<Value extends number | string, Text extends string | Html
   return text;
 }
 
-/** Shows figures of one thing. */
+/** Returns functions that show the figures of one thing. */
 export const figuresOf =
   <Thing extends keyof Figures>(thing: Thing, of: number | string) =>
   <Value extends number | string, Text extends string | Html = string>(

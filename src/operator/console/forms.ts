@@ -6,16 +6,16 @@ import { limitBodies } from '../../http/json-body.ts';
 import type { AuditedAction } from '../audit-changes.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
-/** A name that occurs more than once, like check boxes, has a list. */
+/** A name that occurs more than once, as with check boxes, has a list of values. */
 export type FormBody = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** Enough for forms without a long text. */
+/** Large enough for forms without a long text. */
 const bodyLimitBytes = 4096;
 const maxFields = 700;
 
-/** The scope reads only forms. A route with a longer form sets its own limit. */
+/** Makes the scope accept only forms. A route with a longer form sets its own limit. */
 export function readForms(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   limitBodies(app, bodyLimitBytes);
@@ -26,7 +26,7 @@ export function readForms(app: FastifyInstance): void {
   );
 }
 
-/** Takes time in proportion to the text, and reads no more fields than any of our forms has. */
+/** Parses a form in time proportional to its length, and reads no more fields than our largest form has. */
 function parse(text: string): FormBody {
   const fields = parseQuery(text, '&', '=', { maxKeys: maxFields });
   return Object.fromEntries(
@@ -67,11 +67,11 @@ export function subscriptionField(query: unknown, name: string): number | undefi
   throw fieldFault(name, 'A subscription is named by its number; give one, such as 7.');
 }
 
-/** The fault of a field, in a sentence. */
+/** The error for an invalid field. */
 export const fieldFault = (name: string, detail: string): DeskbellError =>
   fieldError('ERR_FIELD_VALUE', `/${name}`, detail);
 
-/** Options of a route whose form changes something. @param target default: what the path names, such as `broadcast 7` */
+/** Options of a route whose form changes something. @param target default: the thing in the path, such as `broadcast 7` */
 export const audited = (
   action: string,
   target: AuditedAction['target'] = ({ params }) => `${action.split('.')[0]} ${textField(params, 'id')}`,

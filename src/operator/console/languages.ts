@@ -13,7 +13,7 @@ export const languageFields = ['languages', 'newLanguage'] as const;
 const maxLanguages = 50;
 const single = Object.entries(textDescriptions).filter(([name]) => name !== 'actions');
 
-/** Canonical tags, in the order of their names. */
+/** The languages as canonical tags, sorted by their names. */
 export const languagesOf = (fields: Fields): readonly string[] =>
   textField(fields, 'languages')
     .split(' ', maxLanguages)
@@ -54,7 +54,7 @@ export const removeLanguage = (fields: Fields, removed: string): Fields => ({
     .join(' '),
 });
 
-/** A missing button falls back to the message's own. */
+/** Converts the fields to texts. A missing button falls back to the message's own. */
 export function toTexts(fields: Fields): Message['texts'] {
   const texts = languagesOf(fields).map((language) => {
     const members = single.map(([name]) => [name, optionalField(fields, nameOf(language, name))] as const);
@@ -97,7 +97,7 @@ const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'code' }
 /** `German (de)` */
 export const describeLanguage = (language: string): string => `${names.of(language)} (${language})`;
 
-/** Sorts languages as people look for them. */
+/** Sorts languages by their names. */
 export const byName = (one: string, other: string): number =>
   describeLanguage(one).localeCompare(describeLanguage(other), 'en');
 

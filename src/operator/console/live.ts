@@ -1,6 +1,6 @@
 // Live parts of pages as server-sent events: `message` has the changed parts as HTML by the id of their place; `read` says when the page's
-// figures were read; `unread` that they could not be read. All viewers of a page share one reading of the store, which gets the page's
-// address and nothing of a request; what depends on the viewer is made from it separately.
+// figures were read; `unread` that they could not be read. All viewers of a page share one reading of the store, which depends only on the
+// page's address. Parts that depend on the viewer are created separately.
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
@@ -11,15 +11,15 @@ import { createSharedFeeds, sendEvents, type ServerEvent } from '../broadcast-ev
 import { liveId } from './components.ts';
 import { type ConsoleSession, type ConsoleSessions, sessionNameOf, sessionOf } from './sessions.ts';
 
-/** By the name of the `live` element whose content each replaces. */
+/** Parts by the name of the `live` element whose content they replace. */
 export type LiveParts = Readonly<Record<string, Html>>;
 
-/** What all viewers of a page see, and what each of them sees in addition. */
+/** The parts that all viewers of a page see, and those that depend on the viewer. */
 export interface LivePage {
   readonly shared: LiveParts;
   /** Buttons, forms and links to them, which depend on the viewer. */
   readonly own?: ((session: ConsoleSession) => LiveParts) | undefined;
-  /** As in `Page`. */
+  /** Sentences for screen readers, as in `Page`. */
   readonly status?: readonly string[] | undefined;
 }
 
@@ -52,9 +52,9 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
   const feeds = createSharedFeeds<string, LiveState>(onFault);
   const readers = new Set<ServerResponse>();
 
-  /** Clients may leave at any moment, even before the handler begins. */
+  /** Adds a reader. The client may leave at any moment, even before the handler begins. */
   const addReader = (response: ServerResponse): void => {
-    // "close" was emitted already, and only comes once
+    // "close" was already emitted, and is emitted only once
     if (response.destroyed) return;
     readers.add(response);
     response.once('close', () => readers.delete(response));
@@ -118,7 +118,7 @@ const toState = ({ shared, ...rest }: LivePage, begun: Omit<LiveState, 'page'>):
   ...begun,
 });
 
-/** The states until the session ends. If the store cannot tell whether it has, nothing is shown. */
+/** Yields states until the session ends. If the store cannot tell whether the session has ended, yields nothing. */
 async function* whileSignedIn(
   states: AsyncGenerator<LiveState>,
   isSignedIn: () => Promise<boolean>,

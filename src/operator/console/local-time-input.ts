@@ -14,7 +14,7 @@ export function toTime(fields: Fields, name: string): Date | undefined {
   return text === '' ? undefined : new Date(readLocalTime(text, fields, name));
 }
 
-/** The start, which is not in the past; undefined: now. */
+/** Reads the start, which must not be in the past; undefined means now. */
 export function toStart(fields: Fields, nowMs: number): Date | undefined {
   const startAt = toTime(fields, 'startAt');
   if (startAt === undefined || startAt.getTime() >= nowMs - maxLateMs) return startAt;
@@ -25,16 +25,16 @@ export function toStart(fields: Fields, nowMs: number): Date | undefined {
   );
 }
 
-/** The field with the zone of a form's times. */
+/** The name of the field with the time zone of a form. */
 export const zoneName = 'zone';
 
 const zoneOf = (fields: Fields): string => fields[zoneName] || 'UTC';
 
-/** Needed once in each form with times. */
+/** The field with the time zone, which each form with times needs once. */
 export const zoneField = (fields: Fields): Html =>
   html`<input type="hidden" name="${zoneName}" value="${zoneOf(fields)}" data-zone />`;
 
-/** The zone in the label of a time. */
+/** The time zone for the label of a time. */
 export const zoneLabel = (fields: Fields): Html => html`<span data-zone>${zoneOf(fields)}</span>`;
 
 /**
@@ -55,7 +55,7 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
       name,
       `"${cut(text, shownCharacters)}" is not a time; give one such as 2027-01-01T09:00.`,
     );
-  // while a year is typed it has one digit, then two; zones have no data for such years
+  // while the user types a year, it has one digit, then two; zones have no data for such years
   if (wallMs < 0) return wallMs;
   const [first] = instantsOf(wallMs, zone);
   if (first !== undefined) return first;

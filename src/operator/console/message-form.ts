@@ -1,4 +1,4 @@
-// The fields of the composer, and the message, audience and options that they mean. The sender checks values; its errors name the member.
+// Converts the fields of the composer to a message, an audience and options. The sender checks the values; its errors name the member.
 import { randomUUID } from 'node:crypto';
 import { type Audience, checkAudience } from '../../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
@@ -48,7 +48,7 @@ export function readFields(body: unknown): Fields {
   return { ...fields, ...textFields(body, textNames(fields)) };
 }
 
-/** The fields of a new form: those in the address, and a key with which it makes only one broadcast, however often it is sent. */
+/** The fields of a new form: those in the address, and an idempotency key, so that it creates only one broadcast, however often it is sent. */
 export const initialFields = (query: unknown): Fields => ({
   ...readFields(query),
   testTag: optionalField(query, 'testTag') ?? defaultTestTag,
@@ -123,7 +123,7 @@ export function toOptions(fields: Fields): BroadcastOptions {
   );
   return {
     ...options,
-    // the operator's own zone if times have none
+    // the operator's own zone if the times have none
     timeZone: options.timeZone ?? (hasReaderTimes(options) ? optionalField(fields, zoneName) : undefined),
     startAt: toTime(fields, 'startAt'),
     idempotencyKey: optionalField(fields, 'idempotencyKey'),
@@ -154,7 +154,7 @@ export function findSingleFaults(fields: Fields): Fields {
   return faults;
 }
 
-/** Options of the message to the test group, which all get it immediately. */
+/** Options of the message to the test group, whose members all get it immediately. */
 export function toTestOptions(fields: Fields): BroadcastOptions {
   const {
     localTime: _at,

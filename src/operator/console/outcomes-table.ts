@@ -59,7 +59,7 @@ function firstCharacters(text: string): string {
 
 const shownAnswers = 50;
 
-/** @param none shown if there is none @param scope which broadcasts they are of */
+/** @param none shown if there are no answers @param scope the broadcasts that the answers belong to */
 export function answersTable(answers: readonly AnswerCount[], none: string, scope: string): Html {
   const kinds = Map.groupBy(answers, ({ origin, outcome, reason, status, detail }) =>
     JSON.stringify([pushServiceName(origin), outcome, reason, status, detail]),
@@ -152,7 +152,7 @@ export function attemptsTable(attempts: readonly AttemptRecord[], none: string):
   );
 }
 
-/** The push service's words, and the meaning of the reason. No text without either, because phones leave out an empty cell. */
+/** The push service's words, and the meaning of the reason. Empty without either, because phones leave out an empty cell. */
 const renderWords = ({ reason, detail }: Pick<AttemptRecord, 'reason' | 'detail'>): Html =>
   html`${detail !== undefined && html`“${untrusted(detail)}” `}${reason !== undefined && (meaningOf(reason).meaning || reason)}`;
 
@@ -229,7 +229,7 @@ const describeOne = (attempt: AttemptRecord): Html =>
     renderParts(describeAttempt(attempt)),
   );
 
-/** The sentence already describes the last one. */
+/** Lists the attempts, except the last, which the sentence already describes. */
 const renderAttempts = (outcome: RowOutcome): Html | false =>
   outcome.attempts.length > 1 &&
   html`<details>
@@ -241,7 +241,7 @@ const renderAttempts = (outcome: RowOutcome): Html | false =>
 
 const shownChanges = 3;
 
-/** Says who has changed a thing, newest first. @param target such as `broadcast 7` */
+/** Lists who has changed a thing, newest first. @param target such as `broadcast 7` */
 export async function renderChanges(store: Pick<Store, 'audit'>, target: string): Promise<Html> {
   const changes = await readChanges(store, target);
   if (changes.length === 0) return html``;

@@ -1,4 +1,4 @@
-// The frame of every console page: navigation, operator and content, with security headers, files, and messages on what an action did.
+// The frame of every console page: navigation, operator and content, with security headers, files, and messages about the last action.
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { escapeControls } from '../../errors/untrusted-text.ts';
@@ -50,8 +50,8 @@ export function addFiles(app: FastifyInstance): void {
   }
 }
 
-// What an action did is shown on the page that it leads to. The address has one of the fixed texts below, a number and a time, signed for
-// the session, so that somebody else's link shows nothing.
+// After an action, the next page says what was done. Its address contains one of the fixed texts below, a number and a time, signed for
+// the session, so that a link from somebody else shows nothing.
 
 const messages = (count: number): string => figure('done.messages', count, '', counted('message'));
 const subscriptions = (count: number): string =>
@@ -76,7 +76,7 @@ export function doneUrl(session: ConsoleSession, url: string, deed: Deed, count:
   return urlWith(url, { done: `${fact}.${sign(fact, session)}` });
 }
 
-/** Nothing if the address has no message, or was not signed for the session. */
+/** Renders the message in the address; nothing if there is none or it was not signed for the session. */
 function renderDone(session: ConsoleSession, query: unknown): Html | false {
   const [, fact = '', deed = '', count, atMs, signature = ''] =
     /^(([a-zA-Z]+)\.(\d{1,15})\.(\d{1,15}))\.([\w-]+)$/.exec(textField(query, 'done')) ?? [];
@@ -108,19 +108,19 @@ export const pages = {
 
 export type PageName = keyof typeof pages;
 
-/** The page of one of them. */
+/** The address of the page of one broadcast, schedule or subscription. */
 export const urlOf = (name: PageName, id: number): string => `${pages[name]}/${id}`;
 
 export interface Page {
   readonly title: string;
-  /** Its navigation entry, if that is not its title. */
+  /** The page's navigation entry, if it differs from the title. */
   readonly entry?: PageName | undefined;
   /** Shown beside the title. */
   readonly actions?: Html | false | undefined;
   /** Shown below the title. */
   readonly lead?: Html | undefined;
   readonly content: Html;
-  /** Only for changes: viewers who may only read are told so instead. */
+  /** The page is only for changes. Viewers who may only read get a message instead. */
   readonly isForChange?: boolean;
   /** The source of the page's live parts. */
   readonly liveUrl?: string | undefined;

@@ -22,7 +22,7 @@ import { toMessage } from './message-form.ts';
 export interface ShownMessage {
   /** Title, text, link and buttons as the reader sees them; undefined if they are those of the form. */
   readonly fields: Fields | undefined;
-  /** Which text it is, and which values are missing. */
+  /** Says which text is shown, and which values are missing. */
   readonly note: string;
 }
 
@@ -114,14 +114,14 @@ export const outcomesOf = (broadcast: Broadcast): Html =>
 
 const pictures = ['icon', 'image', 'badge'] as const;
 
-/** More than any surface shows. */
+/** The maximum number of characters in a preview, which is more than any browser shows. */
 const maxPreviewCharacters = 500;
 
 interface Surface {
   readonly name: string;
-  /** Its CSS class, which sets the lines of title and text. */
+  /** The CSS class, which limits the lines of title and text. */
   readonly style: string;
-  /** The pictures that it shows; image and badge are only named. */
+  /** The pictures that this browser shows; image and badge are only named. */
   readonly pictures: readonly (typeof pictures)[number][];
   readonly maxActions: number;
   /** Whether buttons show before the notification is expanded. */
@@ -129,7 +129,7 @@ interface Surface {
   readonly note: string;
 }
 
-/** As they are before expanding. */
+/** The browsers' notifications as they look before they are expanded. */
 const surfaces: readonly Surface[] = [
   {
     name: 'Chrome on Windows',
@@ -211,12 +211,12 @@ function renderSurface(surface: Surface, fields: Fields): Html {
   </figure>`;
 }
 
-/** Fields that it never shows. */
+/** The fields that this browser never shows. */
 const omissions = ({ pictures: shown, maxActions }: Surface): readonly (readonly [string, string])[] => [
   ...pictures.filter((name) => !shown.includes(name)).map((name) => [name, name] as const),
   ...actionIndexes.slice(maxActions).map((index) => [`actionTitle${index}`, `button ${index + 1}`] as const),
 ];
 
-/** The page's script shows it as soon as the field has a value. */
+/** Hides a part until its field has a value; the page's script then shows it. */
 const hiddenUnless = (fields: Fields, name: string): Html =>
   html`data-when="${name}" ${(lookUp(fields, name) ?? '') === '' && html`hidden`}`;

@@ -1,4 +1,4 @@
-// How readers of a broadcast differ (which text they get, and when), and what is known of a reader.
+// Shows how readers of a broadcast differ (which text they get, and when), and the stored data of a reader.
 import type { Channel, Choices } from '../../audience/channels.ts';
 import type { Person } from '../../audience/person.ts';
 import {
@@ -68,7 +68,7 @@ const renderTexts = (
     none,
   );
 
-/** Shown on a broadcast's page; nothing if all get the same. */
+/** Shown on a broadcast's page; empty if all readers get the same message at the same time. */
 export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[]): Html {
   const { id, texts = [], recipients, state } = broadcast;
   const others = texts.reduce((sum, text) => sum + text.recipients, 0);

@@ -1,4 +1,4 @@
-// What is shown before sending: the message, the number of recipients, and the time.
+// The review before sending: the message, the number of recipients, and the time.
 import { randomUUID } from 'node:crypto';
 import {
   formatAudienceSize,
@@ -126,7 +126,7 @@ export function renderTestReview(
             session,
             '/console/send/test-group',
             `Send to ${figure('review.recipients', size.count, '', () => nameAudienceSize(size))} of the test group`,
-            // if sent twice by accident, it makes one broadcast; its own key leaves the form's for the audience
+            // this key prevents a second test if the form is sent twice; the form's own key stays free for the audience
             { style: 'primary', fields: { ...fields, testKey: randomUUID() } },
           )
         }

@@ -1,5 +1,5 @@
-// Who is signed in to the console. The cookie has a random name and the store a hash of it, so that every process on the store knows the
-// session. It ends with its operator, on signing out, and after its time.
+// Sessions of the console. The cookie contains a random name and the store has a hash of it, so every process on the store knows the
+// session. A session ends when its operator is removed or signs out, and after its time.
 import { createHmac, hash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -39,14 +39,14 @@ export interface ConsoleSession {
   readonly csrfToken: string;
   /** Whether the operator's role permits changes. */
   readonly mayChange: boolean;
-  /** It could not be stored, and changes nothing, whatever the role. */
+  /** The session could not be stored, and permits no changes, whatever the role. */
   readonly isSealed: boolean;
 }
 
 export interface ConsoleSessions {
   /** @returns the session's name, for the cookie */
   start(operator: Operator): Promise<string>;
-  /** If the store cannot be written: creates a read-only session. Only this process knows it, by the seal in its name. */
+  /** Creates a read-only session when the store cannot be written. Only this process knows it, by the seal in its name. */
   seal(operator: Operator): string;
   find(name: string): Promise<ConsoleSession | undefined>;
   end(name: string): Promise<void>;
@@ -63,7 +63,7 @@ export function createSessions({ operators, now }: Pick<Store, 'operators' | 'no
   const findSealed = async (name: string): Promise<ConsoleSession | undefined> => {
     const [, text = '', id, endsAtMs, seal = ''] = /^(sealed\.(\d+)\.(\d+))\.([\w-]+)$/.exec(name) ?? [];
     if (!isSameSecret(seal, sealOf(text)) || now() >= Number(endsAtMs)) return undefined;
-    // it ends with its operator, and so with the token
+    // the session ends when its operator, and so the token, is removed
     const operator = await operators.findById(Number(id));
     return operator && toSession(name, { ...operator, role: 'read' }, true);
   };
@@ -110,7 +110,7 @@ export const csrfField = ({ csrfToken }: ConsoleSession): Html =>
 const isOwnForm = (body: unknown, { csrfToken }: ConsoleSession): boolean =>
   isSameSecret(textField(body, 'csrf'), csrfToken);
 
-// A page of the console needs a session, this very origin, and, for a change, the session's token in the form.
+// A console page needs a session and a request from the same origin; a change also needs the session's CSRF token in the form.
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -138,7 +138,7 @@ export function requireSession(app: FastifyInstance, sessions: ConsoleSessions):
       if (isSafe(request.method)) return reply.redirect(`/console/sign-in${backTo(request)}`, 303);
       throw new DeskbellError('ERR_SIGNED_OUT', 'You are not signed in any more.');
     }
-    // Browsers send Origin with every form; the listener has checked that it is ours.
+    // Browsers send Origin with every form, and the listener has already checked that it is ours.
     if (!isSafe(request.method) && request.headers.origin === undefined) {
       throw new DeskbellError('ERR_ORIGIN_REFUSED', 'The request does not say which page it comes from.');
     }

@@ -14,18 +14,18 @@ import { knownDomains, knownHosts, pushServiceName } from '../../protocol/known-
 import { settlements } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Figures of the machine that answers; unknown ones are absent. */
+/** Figures of the machine that answers the request; unknown figures are absent. */
 export interface MachineFigures {
   /** The disk of the data directory. */
   readonly disk?: { readonly freeBytes: number; readonly sizeBytes: number } | undefined;
   readonly subscriptionLimit?: number | undefined;
   /** The certificate of the operator's listener. */
   readonly certificateEndsAtMs?: number | undefined;
-  /** 0: there was none. */
+  /** 0 if there was no backup. */
   readonly lastBackupAtMs?: number | undefined;
 }
 
-// Totals from the database, the same in every process.
+// Totals from the database are the same in every process.
 
 type Totals = Awaited<ReturnType<typeof readTotals>>;
 
@@ -54,8 +54,7 @@ export async function readTotals(store: Store, readWarnings: ReadWarnings) {
   };
 }
 
-// Label values that strangers could multiply: if an operator admits a whole domain or any public host, anybody can subscribe with any
-// number of hosts.
+// Limits the label values: if an operator admits a whole domain or any public host, anybody can subscribe with any number of hosts.
 
 const maxNames = 50;
 const shared = 'other';
@@ -215,7 +214,7 @@ export function defineMetrics(
   );
   const commits = histogram('commit_duration_seconds', 'Commits of pages of rows.');
   for (const metric of [answers, commits]) {
-    // The client library takes single observations; ours are counts already.
+    // The client library accepts single observations, but ours are already counts.
     registry.registerMetric(metric as unknown as Parameters<typeof registry.registerMetric>[0]);
   }
 

@@ -1,5 +1,5 @@
-// GET /metrics for Prometheus, with a token of the role `metrics`. Totals come from the database; durations, leases and registrations are
-// this process's own; disk, certificate and limit are this machine's.
+// GET /metrics for Prometheus, with a token of the role `metrics`. Totals come from the database; durations, leases and registrations
+// come from this process; disk, certificate and limit from this machine.
 import { createRequire } from 'node:module';
 import type { DeliveryFigures } from '../../delivery/reports/figures.ts';
 import { createWarningReader, type ReadWarnings } from '../../delivery/alarms/installation-warnings.ts';
@@ -70,7 +70,7 @@ export function createMetrics(
 }
 
 /**
- * An optional package, because most installations need no metrics.
+ * Loads an optional package, which most installations do not need.
  *
  * @throws {DeskbellError} ERR_METRICS_PACKAGE
  */

@@ -39,7 +39,7 @@ const target = ({ body }: { readonly body: unknown }) => `bell ${textField(body,
 export function addBellPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store, bellsUrl: address, isSecure } = parts;
 
-  /** The answer to a form, which a page that is loaded again has not. */
+  /** Shows the address in the answer to the form, so that it is gone when the page is loaded again. */
   const sendAddress = async (reply: FastifyReply, { name, secret }: NewSecret) => {
     const base = address ?? `http${isSecure ? 's' : ''}://${reply.request.headers.host}${bellsPath}`;
     const url = `${base.replace(/\/+$/, '')}/${secret}`;
@@ -79,7 +79,7 @@ export function addBellPages(app: FastifyInstance, parts: OperatorContext): void
       const audience = toAudience(fields);
       const bell = {
         name: fields['name'],
-        // the empty lists of the other fields are no part of it
+        // leave out the empty lists of the other fields
         audience: audience === 'all' || 'user' in audience ? audience : { tags: { all: toTags(fields).all } },
         ...Object.fromEntries(bellSettingNames.map((name) => [name, optionalField(fields, name)])),
       };
@@ -150,7 +150,7 @@ const questions = {
   },
 };
 
-/** @throws an error that no field has caused */
+/** @throws an error that does not belong to a field */
 function sendForm(reply: FastifyReply, fields: Fields, error?: unknown) {
   const faults =
     error instanceof DeskbellError && error.code === 'ERR_CHANNEL_NOT_FOUND'
@@ -211,7 +211,7 @@ const requestColumns = { When: 'short', From: 'short', Outcome: 'words', Words: 
 
 const renderRequest = ({ atMs, tool, outcome, broadcastId, title, message, ...request }: ShownRequest) => [
   figure('bell.requestAt', atMs, tool, exactTime),
-  // a name of ours: it is not broken inside
+  // this is one of our own names, so it may not wrap
   tool,
   html`${broadcastId === undefined ? outcome : html`<a href="${urlOf('Broadcasts', broadcastId)}">${outcome}</a>`}
   ${remarksOf({ atMs, tool, outcome, ...request }).map(

@@ -1,4 +1,4 @@
-// Outcomes of a broadcast: of one subscription or person, in words; how often push services gave which answer; and all attempts, by
+// Outcomes of a broadcast: for one subscription or person, in words; how often push services gave each answer; and all attempts by
 // outcome.
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
@@ -32,11 +32,11 @@ export const chosenAttempts = (query: unknown): Fields =>
 const isAsked = ({ user, subscription }: Fields): boolean =>
   [user, subscription].some((text) => text!.trim() !== '');
 
-/** What changes while the broadcast runs. */
+/** The parts that change while the broadcast runs. */
 interface AttemptParts {
   /** The outcome of the requested subscription or person. */
   readonly answer?: Html;
-  /** Present if nobody was requested. */
+  /** Present if no subscription or person was requested. */
   readonly attempts?: Html;
   readonly answers: Html;
 }

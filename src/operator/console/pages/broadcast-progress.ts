@@ -110,7 +110,7 @@ export function renderProgress(
     ${renderReceipts(broadcast)} ${renderReach(broadcast, intervals)}`;
 }
 
-/** A number of subscriptions, with a link to the form that sends to those who are stored. */
+/** A number of subscriptions, linked to the form that sends to those of them that are still stored. */
 const linkToGroup = (broadcast: number, group: string, count: number, text: string): Html | string =>
   count > 0 && (outcomeGroups as readonly string[]).includes(group)
     ? html`<a
@@ -135,7 +135,7 @@ const describePending = (broadcast: Broadcast): string =>
     )
     .join(', ');
 
-/** What browsers reported about accepted messages. These counts are not part of the sum. */
+/** The receipts from browsers for accepted messages. These counts are not part of the sum. */
 function renderReceipts(broadcast: Broadcast): Html {
   const total = totalReceipts(broadcast);
   if (total === undefined) return html``;
@@ -153,7 +153,7 @@ function renderReceipts(broadcast: Broadcast): Html {
   </dl>`;
 }
 
-/** How long it took, as exact as the intervals of the counts. */
+/** Shows how long the broadcast took to reach its recipients, as exactly as the intervals of the counts allow. */
 const renderReach = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html | false =>
   intervals.length > 0 &&
   html`<dl class="tiles">
@@ -199,13 +199,13 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
 
 const endOf = ({ startMs, widthMs }: OutcomeInterval): number => startMs + widthMs;
 
-/** @returns the interval by which 99 % of the outcomes had come; the rest must not flatten the chart */
+/** @returns the interval in which 99 % of the outcomes were reached, so that the remaining ones do not flatten the chart */
 function findMost(intervals: readonly OutcomeInterval[]): OutcomeInterval {
   let rest = intervals.reduce((sum, interval) => sum + sumOf(interval), 0) * 0.99;
   return intervals.find((interval) => (rest -= sumOf(interval)) <= 0)!;
 }
 
-/** Keeps a run of a second from being one bar as wide as the page. */
+/** Prevents a broadcast of one second from being one bar as wide as the page. */
 const minBars = 10;
 const maxBars = 60;
 

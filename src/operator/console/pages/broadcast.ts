@@ -48,7 +48,8 @@ import { hasReaders, renderReaders } from '../reader-counts.ts';
 import { chosenAttempts, readAttempts, renderAttempts } from './broadcast-attempts.ts';
 import { type Around, renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
 
-/** Possible actions: in which states, what is shown afterwards, with which count, and the question before, if it cannot be undone. */
+/** The possible actions, with the states that permit them, the message and count that are shown afterwards, and a question beforehand
+ * if the action cannot be undone. */
 const controls = {
   pause: {
     text: 'Pause',
@@ -155,7 +156,7 @@ export function addBroadcastPages(
     if (consequence !== undefined)
       app.get(`/broadcasts/:id/${name}`, async (request, reply) => {
         const broadcast = await find(request);
-        // somebody else did it meanwhile
+        // somebody else has done it in the meantime
         if (!from.includes(stateOf(broadcast))) return reply.redirect(urlOfBroadcast(broadcast), 303);
         return sendQuestion(reply, toQuestion(broadcast, control));
       });
@@ -183,7 +184,7 @@ const renderParts = (
   ...(hasReaders(broadcast) && { readers: renderReaders(broadcast, toCome) }),
 });
 
-/** Standing alarms that concern the broadcast, then those that it raised itself. */
+/** Renders standing alarms that concern the broadcast, then those that the broadcast itself raised. */
 function renderAlarmsOf(
   broadcast: Broadcast,
   standing: readonly StandingAlarm[],
@@ -204,7 +205,7 @@ function concerns({ kind, pushService, broadcastIds }: StandingAlarm, { id, orig
   return origins.some(({ origin }) => pushServiceName(origin) === pushService);
 }
 
-/** What screen readers announce. */
+/** The sentences that screen readers announce. */
 const describeStatus = (broadcast: Broadcast): readonly string[] => [
   describeState(broadcast),
   ...broadcast.alarms.map((alarm) => `Alarm: ${formatAlarm(alarm)}`),

@@ -80,7 +80,7 @@ const openStates = {
   preparing: 'their audience is being looked for',
 } as const satisfies Record<keyof OpenBroadcasts, string>;
 
-/** Counts all that are not over, whatever the list shows. */
+/** Shows the number of all unfinished broadcasts, whatever the list shows. */
 const renderCounts = (counts: OpenBroadcasts): Html =>
   html`<dl class="tiles">
     ${Object.entries(openStates).map(([state, meaning]) =>
@@ -101,7 +101,8 @@ const columns = {
   Start: 'short',
 } as const;
 
-/** @param isAlarmed an alarm that it has raised stands still @param folded how many others of its bell it stands for */
+/** @param isAlarmed whether an alarm that it raised still stands
+ * @param folded the number of other broadcasts of its bell that this row represents */
 function renderRow(broadcast: Broadcast, isAlarmed: boolean, folded = 0): readonly (string | Html)[] {
   const { id, recipients, alarms, startAtMs } = broadcast;
   const shown = figuresOf('broadcast', id);

@@ -70,7 +70,7 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
   });
 }
 
-/** Truncated, because each row repeats them in links; none has a longer name. */
+/** Reads the filters. Names are truncated, because each row repeats them in links; no real name is longer. */
 const readNames = (query: unknown): Fields =>
   Object.fromEntries(
     Object.entries(textFields(query, ['operator', 'action', 'target'])).map(([name, text]) => [
@@ -87,7 +87,7 @@ const columns = {
   Result: 'short',
 } as const;
 
-/** Operator and action link to all records with the same, within the other filters. */
+/** Renders a record. The operator and the action link to all records with the same value, within the other filters. */
 function renderRow(
   { id, atMs, operator, action, target, status }: AuditRecord,
   given: Fields,
@@ -176,7 +176,7 @@ deskbell keys retire PUBLIC-KEY      # removes a private half once nobody needs 
   });
 }
 
-/** Each process names its own in its tokens. */
+/** Lists the contacts that processes name in their tokens. */
 function renderContacts(senders: readonly StoredSenderReport[]): Html {
   const bySubject = Map.groupBy(
     senders.filter(({ subject }) => subject !== undefined),

@@ -28,9 +28,9 @@ import { personUrl } from './people.ts';
 export const lossesUrl = '/console/subscriptions/lost';
 
 const pageRows = 50;
-/** Subscribers choose among a vendor's hosts, so there may be any number. */
+/** The maximum number of hosts to show. There may be any number, since browsers use many hosts of a vendor. */
 const shownServices = 20;
-/** Older ones are folded. */
+/** Older days are folded. */
 const shownDays = 7;
 
 export function addLossesPage(app: FastifyInstance, { store }: OperatorContext): void {

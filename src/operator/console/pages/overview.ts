@@ -153,7 +153,7 @@ const describeOthers = ({ running: _shown, ...others }: OpenBroadcasts): string 
     .map(([state, count]) => `${figure(`open.${state as keyof typeof others}`, count)} ${state}`)
     .join(', ') || 'none preparing, scheduled or paused';
 
-/** Says how many are not shown. */
+/** Says how many open broadcasts are not shown. */
 function renderRest(counts: OpenBroadcasts, shown: number): Html | false {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return (
@@ -172,7 +172,7 @@ function alarmsNote(acknowledged: number, all: number): string {
     : `and ${figure('overview.acknowledged', acknowledged)} acknowledged`;
 }
 
-/** Messages a second since the start of the previous interval: ten to twenty seconds. */
+/** Messages per second since the start of the previous interval, which was ten to twenty seconds ago. */
 async function readRate(store: Store): Promise<number> {
   const { widthMs } = outcomeWidths.fine;
   const nowMs = store.now();
@@ -196,7 +196,7 @@ const startOfDay = (atMs: number): number => atMs - (atMs % dayMs);
 async function renderServices(store: Store, name: RangeName): Promise<Html> {
   const { text, width, stepMs, count, ticks } = ranges[name];
   const nowMs = store.now();
-  // whole bars, so that a past one never changes
+  // begin with a whole bar, so that a past bar never changes
   const sinceMs = nowMs - (nowMs % stepMs) - (count - 1) * stepMs;
   const intervals = await store.statistics.outcomes({ width, sinceMs });
   if (intervals.length === 0) return empty(`Nothing was sent in the ${text}.`);

@@ -1,5 +1,5 @@
-// Push services: which accept our messages, and which refuse them and why, in their own words. Held deletions are confirmed or discarded
-// after a question that names their number.
+// Push services: which of them accept our messages, which refuse them, and why, in their own words. Before held deletions are confirmed
+// or discarded, a question names their number.
 import type { FastifyInstance } from 'fastify';
 import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
@@ -41,7 +41,7 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
 
   app.get('/held-deletions/confirm', async (request, reply) => {
     const held = await find(textField(request.query, 'origin'));
-    // somebody else decided meanwhile
+    // somebody else has decided in the meantime
     if (held === undefined) return reply.redirect(backUrl, 303);
     return sendQuestion(reply, toQuestion(held));
   });
@@ -56,7 +56,7 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
       async (request, reply) => {
         const origin = textField(request.body, 'origin');
         const agreedTo = idField(request.body, 'subscriptions') ?? Infinity;
-        // more than were confirmed: ask again
+        // there are more than the operator confirmed, so ask again
         if (((await find(origin))?.subscriptions ?? 0) > agreedTo)
           return reply.redirect(urlWith('/console/held-deletions/confirm', { origin }), 303);
         const count = await store.heldDeletions[decision](origin);
@@ -105,14 +105,14 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
     )}`;
 }
 
-/** The host decides, so it is named if the push service has more. */
+/** Names the host, for which the operator decides, if the push service has several. */
 const renderHeldBy = (origin: string): Html => {
   const { host } = new URL(origin);
   return html`${nameOf(origin)}
   ${host !== pushServiceName(origin) && html`<div class="quiet small">${host}</div>`}`;
 };
 
-/** How many of the newest broadcasts are examined for what was not accepted. */
+/** The number of newest broadcasts to search for messages that were not accepted. */
 const recentBroadcasts = 20;
 
 export function addPushServicesPage(
@@ -168,7 +168,7 @@ async function renderParts(store: Store) {
   return { now: renderNow(services, findUnanimous(day)), hour };
 }
 
-/** Subscribers choose among a vendor's hosts, so there may be any number. */
+/** The maximum number of push services to show. There may be any number, since browsers use many hosts of a vendor. */
 const shownServices = 50;
 
 function renderNow(services: readonly PushServiceView[], unanimous: readonly FoundAlarm[]): Html {
@@ -206,7 +206,7 @@ const breakerBadges = {
   open: badge('gets nothing for a while', 'bad'),
 } as const;
 
-/** @param alarm what nearly all of its answers mean */
+/** @param alarm the alarm about its answers, if nearly all are the same */
 function renderState(service: PushServiceView, alarm: FoundAlarm | undefined): Html {
   const { origin, breaker, breakerReason, refusedKeys, throttled, unreachableMs } = service;
   const shown = figuresOf('service', origin);

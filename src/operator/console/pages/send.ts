@@ -36,21 +36,21 @@ import { broadcastLink, sendPage } from '../page.ts';
 import { renderReview, renderTestReview } from '../review.ts';
 import { findShownReader, showMessage } from '../preview.ts';
 
-/** A text has at most 4 kB, three times that in a form, and there are several texts; the rest is for a list of ids. */
+/** In bytes. A text has at most 4 kB, which is three times as much in a form, and there may be several texts and a list of ids. */
 const bodyLimit = 256 * 1024;
-/** A longer form is not repeated with its faults; the browser still has it. */
+/** If a form is longer, the answer does not repeat it with its faults; the browser still has it. */
 const maxRepeatedCharacters = 32 * 1024;
 const maxSuggestions = 200;
-/** Counting takes a fraction of a second; larger audiences are estimated until their number is requested. */
+/** Counting this many takes a fraction of a second. Larger audiences are estimated unless the exact number is requested. */
 const reviewCandidates = 100_000;
-/** Larger audiences are estimated by language and time zone too, from a sample of about this size. */
+/** For larger audiences, the numbers by language and time zone are estimated from a sample of about this size. */
 const reviewRows = 10_000;
 
 export function addSendPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store, sender } = parts;
   const estimator = createAudienceEstimator(store);
 
-  /** @param error why the form was refused; all faults are shown above it and beside its fields */
+  /** @param error the reason why the form was refused; all faults are shown above the form and beside its fields */
   const sendComposer = async (
     reply: FastifyReply,
     session: ConsoleSession,
@@ -117,7 +117,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     }
   });
 
-  // The page's script asks while the form is filled in.
+  // The page's script calls this while the form is filled in.
   app.post('/send/draft', { bodyLimit, config: { audit: 'none' } }, async (request, reply) =>
     sendJson(reply, await describeDraft(readFields(request.body), estimator, store)),
   );
@@ -169,7 +169,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     },
   );
 
-  // The page's script asks; the subscription is this browser's, and is not stored.
+  // The page's script calls this with the subscription of this browser, which is not stored.
   app.post(
     '/send/test',
     { bodyLimit, config: { audit: { action: 'message.send' } } },
@@ -203,7 +203,7 @@ function faultToShow(error: unknown, fields: Fields): DeskbellError {
   throw error;
 }
 
-/** @throws {DeskbellError} what sending would throw */
+/** @throws {DeskbellError} the error that sending would throw */
 async function readReview(
   fields: Fields,
   audience: Audience,

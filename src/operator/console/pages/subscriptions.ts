@@ -1,4 +1,5 @@
-// Subscriptions by user, tag, push service and id; and one with the outcomes of its broadcasts. Endpoints and keys are never shown.
+// Subscriptions by user, tag, push service and id, and the page of one with the outcomes of its broadcasts. Endpoints and keys are never
+// shown.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { byPushService } from '../../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
@@ -104,7 +105,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     const id = idField(request.params, 'id') ?? 0;
     const url = `/console/subscriptions/${id}`;
     const subscription = await store.subscriptions.findById(id);
-    // operators also ask about one that has ended and is no longer stored
+    // the subscription may have ended and be no longer stored
     const [loss] = subscription ? [] : await store.losses.list({ subscriptionId: id, limit: 1 });
     const isKnown =
       subscription !== undefined ||
@@ -183,7 +184,7 @@ function readExpression(given: Fields): AudienceExpression | undefined {
   return isFiltered ? checkExpression({ user, tags }) : undefined;
 }
 
-/** A host, or an origin. */
+/** Reads a host or an origin. */
 function readOrigin(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed === '') return undefined;
@@ -230,7 +231,7 @@ function renderFacts(subscription: StoredSubscription): Html {
   ]);
 }
 
-/** Why it is no longer stored. */
+/** Explains why the subscription is no longer stored. */
 const renderLoss = (loss: Loss | undefined): Html =>
   loss === undefined
     ? html`<p>It is no longer stored: it has ended, or was removed.</p>`
