@@ -1,12 +1,11 @@
-// Channels, which readers switch on and off, and their choices, as applications write them. Whoever takes them from outside
-// checks them here first.
+// Checks channels and the choices of readers, which come from applications and browsers.
 import { fieldError } from '../errors/deskbell-error.ts';
 import { isPlainText } from '../errors/untrusted-text.ts';
 import { isJsonObject } from '../protocol/json-object.ts';
 import { checkLanguage } from './reader-facts.ts';
 import { checkName } from './user-and-tags.ts';
 
-/** What a reader switches on and off, such as news. */
+/** A topic that readers switch on and off, such as news. */
 export interface Channel {
   /** Follows the rules for tags. */
   readonly name: string;
@@ -18,10 +17,10 @@ export interface Channel {
   readonly isOnByDefault: boolean;
 }
 
-/** Yes or no, by channel. */
+/** The choices of a reader, by channel. */
 export type Choices = Readonly<Record<string, boolean>>;
 
-/** The most channels that a store has, and that one set of choices names. */
+/** The maximum number of channels in a store and in one set of choices. */
 export const maxChannels = 100;
 export const maxTitleCharacters = 64;
 export const maxTitles = 50;
@@ -68,7 +67,7 @@ export function checkTitle(title: unknown, pointer: string): string {
 export const checkChoices = (choices: unknown, pointer: string): Choices =>
   checkEach(choices, pointer, (choice) => typeof choice === 'boolean');
 
-/** The same for a change of choices, where `null` withdraws one. @throws {DeskbellError} as `checkChannel` does */
+/** Checks a change of choices, in which `null` withdraws one. @throws {DeskbellError} as `checkChannel` does */
 export const checkChoiceChange = (
   choices: unknown,
   pointer: string,
@@ -97,7 +96,7 @@ function checkEach<Choice>(
   );
 }
 
-/** @throws {DeskbellError} ERR_CHANNEL_NOT_FOUND, with the names that there are, if the name is none of them */
+/** @throws {DeskbellError} ERR_CHANNEL_NOT_FOUND, with the existing names, if the name is unknown */
 export function checkKnown(name: string, channels: readonly Channel[], pointer: string): void {
   if (channels.some((channel) => channel.name === name)) return;
   const known =

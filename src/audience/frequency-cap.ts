@@ -1,9 +1,9 @@
 // A cap on how often one person is contacted, as senders write it: `3/day`. It is stored with the broadcast.
 //
-// A person is the user of a subscription, or the subscription where it has none; a row that is no stored subscription is
-// nobody known, and is not capped. When a page of a broadcast with a cap is read, a contact is reserved for each person in it,
-// however many devices the person has there. It counts while the broadcast runs, and from the first acceptance on for as
-// long as a cap looks back. Who has had as many contacts by other broadcasts is capped: the row is read, and not sent.
+// A person is the user of a subscription, or the subscription itself if it has none. A row without a stored subscription belongs to
+// no known person and is not capped. When a worker reads a page of a broadcast with a cap, it reserves one contact for each person on
+// the page, however many devices the person has. The contact counts while the broadcast runs, and, once a message was accepted, for
+// as long as caps look back. If a person has already had enough contacts by other broadcasts, the row is not sent.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { lookUp } from '../errors/check-options.ts';
 
@@ -15,11 +15,11 @@ export interface FrequencyCap {
 const hourMs = 60 * 60 * 1000;
 const unitMs: Readonly<Record<string, number>> = { hour: hourMs, day: 24 * hourMs, week: 7 * 24 * hourMs };
 
-/** No cap looks back any longer. */
+/** The longest time that a cap looks back. */
 export const maxCapWindowMs = 7 * 24 * hourMs;
 
 /**
- * @param text such as `3/day`: the time is an hour, a day or a week, back from now
+ * @param text such as `3/day`; the period is the last hour, day or week
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
 export function parsePerPerson(text: string): FrequencyCap {

@@ -1,10 +1,10 @@
-// A person as the application knows it, beside the subscriptions: data, language, time zone, and choices.
+// The data that the store keeps about a person, in addition to subscriptions: data, language, time zone and choices.
 import { checkChoiceChange, type Choices } from './channels.ts';
 import { checkData, checkLanguage, checkTimeZone, type PersonData } from './reader-facts.ts';
 
-/** What the application has said of a person, and what the person has chosen. */
+/** The application's data about a person, and the person's choices. */
 export interface Person {
-  /** As in `UserAndTags`. */
+  /** The user, as in `UserAndTags`. */
   readonly user: string;
   readonly data: PersonData;
   readonly language: string | undefined;
@@ -14,7 +14,7 @@ export interface Person {
 
 type Change<Members> = { readonly [Name in keyof Members]: Members[Name] | null };
 
-/** What is absent stays, and `null` clears: the whole, or one member of `data` or `channels`. */
+/** A change. Absent members stay, and `null` clears a member, or one entry of `data` or `channels`. */
 export interface PersonChange {
   readonly data?: Change<PersonData> | null | undefined;
   readonly language?: string | null | undefined;

@@ -1,15 +1,14 @@
-// What is known of who reads: language, time zone, and the data that texts are filled with, as applications and browsers write
-// them. Whoever takes them from outside checks them here first.
+// Checks facts about a reader, which come from applications and browsers: language, time zone, and the data for placeholders.
 import { fieldError } from '../errors/deskbell-error.ts';
 import { isJsonObject } from '../protocol/json-object.ts';
 import { valueName } from '../protocol/message/placeholders.ts';
 import { readLanguage } from '../protocol/language.ts';
 import { formatOf } from './zone-time.ts';
 
-/** What the application says of a person; placeholders in texts are replaced by these values. */
+/** The application's data about a person. These values replace placeholders in texts. */
 export type PersonData = Readonly<Record<string, string | number>>;
 
-/** More than any name of a time zone has. */
+/** No time zone has a longer name. */
 const maxTimeZoneCharacters = 64;
 const maxDataBytes = 1024;
 const maxTextCharacters = 200;
@@ -18,7 +17,7 @@ export const dataName = new RegExp(`^${valueName}$`);
 
 /** @returns the time zone in its usual form, undefined if it is not a time zone */
 export function readTimeZone(timeZone: unknown): string | undefined {
-  // not an offset such as +01:00, which no reader keeps all year
+  // refuses an offset such as +01:00, since a reader's offset may change during the year
   if (typeof timeZone !== 'string' || !/^[A-Za-z]/.test(timeZone)) return undefined;
   if (timeZone.length > maxTimeZoneCharacters) return undefined;
   try {
@@ -48,7 +47,7 @@ function require(
 }
 
 /**
- * Checks data, or a change of it, where `null` takes a value away.
+ * Checks data, or a change of data, in which `null` removes a value.
  *
  * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` points into the value
  */

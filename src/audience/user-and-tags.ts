@@ -1,9 +1,8 @@
-// Whose a subscription is, as the application says: a user, and tags; what these and an expression of them may be. Whoever
-// takes them from outside checks them here first.
+// Checks the user and the tags of a subscription, which come from the application, and expressions that select by them.
 import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { isPlainText } from '../errors/untrusted-text.ts';
 
-/** Both are the application's own. A subscription without a user is anonymous. */
+/** The user and the tags of a subscription, which the application chooses. A subscription without a user is anonymous. */
 export interface UserAndTags {
   /** 1 to 128 bytes. */
   readonly user?: string | undefined;
@@ -20,21 +19,21 @@ export interface AudienceExpression {
 
 /** At most 32 tags in each. */
 export interface TagExpression {
-  /** Every one of these. */
+  /** The subscription has all of these. */
   readonly all?: readonly string[] | undefined;
-  /** One of these at least. */
+  /** The subscription has at least one of these. */
   readonly any?: readonly string[] | undefined;
-  /** None of these. */
+  /** The subscription has none of these. */
   readonly none?: readonly string[] | undefined;
 }
 
 export const maxUserBytes = 128;
-/** The most tags of one subscription, and of each part of an expression. */
+/** The maximum number of tags of a subscription, and of each part of an expression. */
 export const maxTags = 32;
 const maxTagBytes = 64;
-/** A tag in another spelling than the normal one may be longer; so much is never of `maxTagBytes`. */
+/** A tag that is not normalised may be longer, but a tag of this length never fits into `maxTagBytes`. */
 const maxSpelledCharacters = 4 * maxTagBytes;
-/** Names may be given twice. */
+/** Larger than `maxTags`, since a tag may be given more than once. */
 const maxGivenTags = 4 * maxTags;
 /** Tags contain no comma, so that they can be listed, and none looks like a flag. */
 const tagPattern = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._:-]*$/u;
@@ -68,7 +67,7 @@ export function checkUser(user: unknown, pointer: string): string {
 }
 
 /**
- * The same for a user that is about to be stored. Also refuses U+FFFD, which marks characters that were lost in decoding.
+ * Checks a user that is about to be stored. Also refuses U+FFFD, which replaces characters that were lost in decoding.
  *
  * @throws {DeskbellError} as `checkUserAndTags` does
  */
@@ -80,7 +79,7 @@ export function checkNewUser(given: unknown, pointer: string): string {
   throw fieldError('ERR_FIELD_VALUE', pointer, detail);
 }
 
-/** @returns each tag once, in the order of their names. @throws {DeskbellError} as `checkUserAndTags` does */
+/** @returns the tags without duplicates, sorted by name. @throws {DeskbellError} as `checkUserAndTags` does */
 export function checkTags(tags: unknown, pointer: string): readonly string[] {
   if (!Array.isArray(tags)) throw fieldError('ERR_FIELD_TYPE', pointer, 'Tags must be an array of strings.');
   if (tags.length > maxGivenTags) throw tooMany(tags.length, pointer);
@@ -95,14 +94,14 @@ const tooMany = (count: number, pointer: string): DeskbellError =>
 const checkTag = (tag: unknown, pointer: string): string => checkName(tag, pointer, 'A tag');
 
 /**
- * Checks a tag, or a name that is written as one. One spelling for characters that can be written in two ways (NFC).
+ * Checks a tag, or a name with the same rules. Returns it in NFC, since some characters can be encoded in two ways.
  *
- * @param what it is, at the beginning of a sentence
+ * @param what the subject of the error's sentence
  * @throws {DeskbellError} as `checkUserAndTags` does
  */
 export function checkName(name: unknown, pointer: string, what: string): string {
   if (typeof name !== 'string') throw fieldError('ERR_FIELD_TYPE', pointer, `${what} must be a string.`);
-  // Before the length is known: putting marks in order takes time in proportion to its square.
+  // Check the length first, since sorting combining marks takes time in proportion to its square.
   const normalized = name.length > maxSpelledCharacters ? '' : name.normalize('NFC');
   if (tagPattern.test(normalized) && Buffer.byteLength(normalized) <= maxTagBytes) return normalized;
   throw fieldError(
@@ -113,7 +112,7 @@ export function checkName(name: unknown, pointer: string, what: string): string 
 }
 
 /**
- * Checks an expression and gives it in its one form: equal expressions are equal as JSON.
+ * Checks an expression and returns it in canonical form, so that equal expressions are equal as JSON.
  *
  * @throws {DeskbellError} as `checkUserAndTags` does
  */
@@ -143,7 +142,7 @@ export function checkExpression({ user, tags = {} }: AudienceExpression): Audien
 }
 
 /**
- * @param count of the tags that a stored subscription would have
+ * @param count the number of tags that the stored subscription would have
  * @throws {DeskbellError} ERR_FIELD_VALUE if they are too many
  */
 export function checkTagCount(subscriptionId: number, count: number): void {

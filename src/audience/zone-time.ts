@@ -1,18 +1,18 @@
-// Wall-clock time, what clocks of a time zone show, and the instants at which they show it. A wall time is written as the
-// milliseconds of the instant at which clocks of UTC show it.
+// Converts between instants and wall times, which are what the clocks of a time zone show. A wall time is represented as the
+// milliseconds of the instant at which UTC clocks show it.
 //
-// When clocks go forward, an hour is left out; when they are set back, one comes twice.
+// When clocks go forward, an hour is skipped; when they go back, an hour comes twice.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** Kept formats: each takes some tens of kilobytes, and as many microseconds to make. */
+/** The number of cached formats. Each takes some tens of kilobytes, and some tens of microseconds to create. */
 const maxFormats = 100;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** @throws {RangeError} for what is no time zone */
+/** @throws {RangeError} if it is not a time zone */
 export function formatOf(timeZone: string): Intl.DateTimeFormat {
   const kept = formats.get(timeZone);
   if (kept !== undefined) return kept;
@@ -33,11 +33,11 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** @returns what clocks of the zone show then */
+/** @returns the wall time in the zone */
 export const toWallTime = (atMs: number, timeZone: string): number =>
   Date.parse(`${formatOf(timeZone).format(atMs).replace(' ', 'T')}Z`);
 
-/** When clocks show a time: never where they skip it, twice where they are set back. The earlier one comes first. */
+/** The instants at which clocks show a time: none if they skip it, two if they go back. The earlier one comes first. */
 export function instantsOf(wallMs: number, timeZone: string): readonly number[] {
   // before a change of the clocks and after it
   const found = [wallMs - dayMs, wallMs + dayMs].map(
@@ -49,16 +49,16 @@ export function instantsOf(wallMs: number, timeZone: string): readonly number[] 
 }
 
 /**
- * When clocks show a time first; if they skip it, when they show the next minute that there is.
+ * The first instant at which clocks show a time. If they skip it, the instant of the next minute that exists.
  *
- * @param afterMs what was before or then does not count
+ * @param afterMs only instants after this one count
  */
 export function toInstant(wallMs: number, timeZone: string, afterMs = -Infinity): number {
   const shown = instantsOf(wallMs, timeZone).find((atMs) => atMs > afterMs);
   return shown ?? endOfGap(wallMs, timeZone);
 }
 
-/** The first minute at which clocks show a time or a later one. */
+/** The first minute at which clocks show this time or a later one. */
 function endOfGap(wallMs: number, timeZone: string): number {
   let before = Math.floor((wallMs - dayMs) / minuteMs);
   let after = Math.ceil((wallMs + dayMs) / minuteMs);
@@ -83,14 +83,14 @@ export function parseWallTime(text: string): number | undefined {
 /** `2026-12-01T09:00` */
 export const formatWallTime = (wallMs: number): string => new Date(wallMs).toISOString().slice(0, 16);
 
-/** Milliseconds since midnight, of `09:00`. */
+/** Parses `09:00` into milliseconds since midnight. */
 export function parseTimeOfDay(text: string): number | undefined {
   if (!timeOfDay.test(text)) return undefined;
   const [hours = 0, minutes = 0] = text.split(':').map(Number);
   return hours * hourMs + minutes * minuteMs;
 }
 
-/** The next time that clocks of a zone show this time of day, from a minute on. @returns a wall time */
+/** The next time, from a given minute on, at which the clocks of a zone show this time of day. @returns a wall time */
 export function nextTimeOfDay(timeOfDayMs: number, timeZone: string, fromMs: number): number {
   const wallMs = toWallTime(Math.floor(fromMs / minuteMs) * minuteMs, timeZone);
   const atMs = startOfDay(wallMs) + timeOfDayMs;
@@ -106,7 +106,7 @@ const startOfDay = (wallMs: number): number => Math.floor(wallMs / dayMs) * dayM
 export interface QuietHours {
   /** Milliseconds since midnight. */
   readonly fromMs: number;
-  /** Before or at `fromMs`: they last over midnight. */
+  /** If this is not after `fromMs`, the quiet hours include midnight. */
   readonly toMs: number;
 }
 
@@ -121,7 +121,7 @@ export function parseQuietHours(text: string): QuietHours {
   );
 }
 
-/** @returns when the quiet hours end that a zone has at a time; undefined if it has none then */
+/** @returns the end of the quiet hours that include a given time in a zone; undefined if there are none at that time */
 export function endOfQuietHours(
   { fromMs, toMs }: QuietHours,
   timeZone: string,
@@ -134,14 +134,14 @@ export function endOfQuietHours(
   const isQuiet = isOverMidnight ? timeMs >= fromMs || timeMs < toMs : timeMs >= fromMs && timeMs < toMs;
   if (!isQuiet) return undefined;
   const endMs = midnightMs + toMs + (timeMs >= toMs ? dayMs : 0);
-  // of an hour that comes twice, the end may have been there before
+  // if the hour comes twice, its first end may already have passed
   return toInstant(endMs, timeZone, atMs);
 }
 
-/** ISO 8601 with a zone: a time without one would mean another moment on another machine. */
+/** Parses ISO 8601 with a zone. A time without a zone would mean different moments on different machines. */
 export function parseIsoTime(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined;
-  // of 31 February, Date makes a day in March
+  // Date turns 31 February into a day in March
   if (parseWallTime(`${text.slice(0, 10)}T00:00`) === undefined) return undefined;
   const timeMs = Date.parse(text);
   return Number.isNaN(timeMs) ? undefined : timeMs;

@@ -1,5 +1,5 @@
-// The routes of bells: any path of ntfy and Gotify below the one at which they are mounted. Nothing that is logged has the path, which
-// has the secret.
+// The routes of bells, which accept any path of ntfy and Gotify below their mount path. The log never contains the path, because it
+// contains the secret.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { decodePercent } from '../errors/untrusted-text.ts';
 import type { Log } from '../http/log.ts';
@@ -10,12 +10,12 @@ import { type BellParts, createBells } from './ring.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Annotation of a route that answers at any host: what it does needs a secret. */
+    /** Annotation of a route that answers for any host, because it needs a secret. */
     anyHost?: boolean | undefined;
   }
 }
 
-/** A link that is only looked at has none of these. */
+/** The path segments with which a GET publishes. A link preview requests none of these. */
 const publishing = /^(?:publish|send|trigger)$/;
 const messages = ['message', 'm', 'msg', 'payload'];
 
@@ -38,7 +38,7 @@ function createRefusalLog({ store, log }: Pick<BellParts, 'store'> & { readonly 
   };
 }
 
-/** @param mounts paths at which bells are, without a slash at their end */
+/** @param mounts the paths at which bells are mounted, without a final slash */
 export function addBells(
   app: FastifyInstance,
   mounts: readonly string[],
@@ -66,7 +66,7 @@ export function addBells(
     const { method, path, query } = head;
     const isSafe = method === 'GET' || method === 'HEAD';
     const known = await find(secretsIn(head));
-    // only JSON of ntfy has the secret in its body
+    // only ntfy's JSON contains the secret in its body
     if (known === undefined && (isSafe || path.length > 0)) return refuse(head);
     const { bytes, found } = await readBody(raw, async (start) => known ?? find(topicsIn(start)));
     if (found === undefined) return refuse(head);
@@ -119,7 +119,7 @@ export function addBells(
               new BellError(503, 50301, 'the message was not stored: try again later'),
             );
           });
-          // a body that was not read to its end
+          // the body was not read to its end
           if (!request.raw.complete) reply.header('connection', 'close');
           return reply.code(status).header('content-type', `${type}; charset=utf-8`).send(body);
         },

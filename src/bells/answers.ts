@@ -1,4 +1,4 @@
-// What tools are answered: some fail on a status other than 200, on a body that is not JSON, or on members that they do not know.
+// The answers to tools. Some tools fail if the status is not 200, if the body is not JSON, or if it has unknown members.
 import { randomBytes } from 'node:crypto';
 import { type BellError, type Posted, type RequestHead, textOf } from './posted.ts';
 
@@ -14,7 +14,7 @@ const json = (body: object, status = 200): Answer => ({
   body: JSON.stringify(body),
 });
 
-/** Gotify's clients and ntfy's have forms of their own, the latter without any other member. */
+/** Errors in the formats that clients of Gotify and ntfy expect. ntfy's format allows no other members. */
 export const answerError = ({ path }: RequestHead, { status, code, message }: BellError): Answer =>
   json(
     path[0] === 'message'
@@ -23,7 +23,7 @@ export const answerError = ({ path }: RequestHead, { status, code, message }: Be
     status,
   );
 
-/** What was made of a request. */
+/** The result of a request. */
 export interface Made {
   readonly title: string;
   readonly text: string;

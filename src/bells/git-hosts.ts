@@ -1,10 +1,10 @@
-// What GitHub, Gitea, Forgejo and GitLab send, and how it is signed: the key is the secret of the bell.
+// Reads webhooks of GitHub, Gitea, Forgejo and GitLab, and checks their signatures. The key is the secret of the bell.
 import { createHmac } from 'node:crypto';
 import { lookUp } from '../errors/check-options.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
 import { BellError, listOf, type Nothing, objectOf, type Posted, type Shown, textOf } from './posted.ts';
 
-/** Whether the hexadecimal HMAC-SHA256 of one of these fits. Without one, the secret in the address is enough. */
+/** Whether one of these texts has the given hexadecimal HMAC-SHA256. Without a signature, the secret in the address is enough. */
 export const isSigned = (header: unknown, secret: string, ...signed: readonly Uint8Array[]): boolean =>
   header === undefined ||
   signed.some((bytes) =>
@@ -14,16 +14,16 @@ export const isSigned = (header: unknown, secret: string, ...signed: readonly Ui
     ),
   );
 
-/** @param what such as signature */
+/** @param what the thing that is wrong, such as "signature" */
 export const wrong = (what: string): BellError => {
   const remedy = 'make the secret of the webhook the last part of its address, or empty';
   return new BellError(401, 40101, `unauthorized: the ${what} does not fit; ${remedy}`);
 };
 
-/** What an event is about: the first of these members. */
+/** The members that name the subject of an event; the first one present counts. */
 const subjects =
   'pull_request issue discussion release workflow_run workflow_job check_run check_suite deployment_status alert milestone package';
-/** Events of work that takes a while: only its end is shown. */
+/** Events of builds and similar work, of which only the end is shown. */
 const works =
   /^(?:workflow_run|workflow_job|check_run|check_suite|deployment_status|status|pipeline|job|deployment)$/;
 const failures = /^(?:fail\w*|error|timed_out|startup_failure|action_required)$/;
@@ -32,7 +32,7 @@ const notEnded =
 
 const firstLine = (value: unknown): readonly string[] => textOf(value)?.split('\n', 1) ?? [];
 
-/** @param event as its header has it */
+/** @param event the value of the event's header */
 export function readGitEvent(
   { fields = {} }: Pick<Posted, 'fields'>,
   event: string,
@@ -93,10 +93,10 @@ export function readGitEvent(
   };
 }
 
-/** GitLab's names for what GitHub has too. */
+/** GitLab's names for kinds of events that GitHub also has. */
 const gitLabKinds = { tag_push: 'push', build: 'job', work_item: 'issue' };
 
-/** GitLab says the same in members of its own. @param event as its header has it */
+/** GitLab says the same in members of its own. @param event the value of the event's header */
 export function readGitLabEvent({ fields = {} }: Posted, event: string): Shown | Nothing {
   const given = textOf(fields['object_kind'] ?? fields['event_name']) ?? event;
   const kind = lookUp(gitLabKinds, given) ?? given;

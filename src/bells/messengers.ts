@@ -1,4 +1,4 @@
-// What is sent to messengers and to servers of notifications, and any other JSON, form or text.
+// Reads requests for messengers and notification servers, and any other JSON, form or text.
 import { countOf } from '../errors/format-count.ts';
 import { lookUp } from '../errors/check-options.ts';
 import { cutText } from '../errors/untrusted-text.ts';
@@ -108,7 +108,7 @@ export function readUsual({ fields = {} }: Posted): Shown | undefined {
 
 const maxShapeCharacters = 1000;
 
-/** JSON with nothing that Deskbell takes for a text is shown as it is. */
+/** Shows JSON unchanged if it contains nothing that Deskbell recognises as a text. */
 export function readUnknown({ value, text, secret }: Posted): Shown | undefined {
   if (value === undefined) return undefined;
   const [json, shape] = [toJson(value) ?? text, describeShape(value)].map((part) =>

@@ -1,4 +1,4 @@
-// What is posted to a bell, read once: where secrets may be, the body as text, and its fields, whatever form they came in.
+// Reads a request to a bell: the places where a secret may be, the body as text, and its fields in any format.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
@@ -8,7 +8,7 @@ import type { MessageAction } from '../protocol/message/message.ts';
 import type { Urgency } from '../protocol/request.ts';
 import { bellSecretPattern } from '../store/bells.ts';
 
-/** A request that rings nothing. */
+/** The error for a request that does not ring a bell. */
 export class BellError extends Error {
   /** HTTP. */
   readonly status: number;
@@ -25,7 +25,7 @@ export class BellError extends Error {
 /** A request before its body is read. */
 export interface RequestHead {
   readonly method: string;
-  /** Segments of the path after that at which bells are. */
+  /** The segments of the path after the mount path. */
   readonly path: readonly string[];
   readonly headers: IncomingHttpHeaders;
   readonly query: URLSearchParams;
@@ -39,11 +39,11 @@ export interface Posted extends RequestHead {
   readonly value: object | undefined;
   /** The value, if it is an object. */
   readonly fields: JsonObject | undefined;
-  /** The JSON that git hosts sign: the body, or what a form has of it. */
+  /** The JSON that git hosts sign: the body, or the part of a form that contains it. */
   readonly json: Buffer;
 }
 
-/** What is to be shown, as a stranger gave it. */
+/** The untrusted values to show. */
 export interface Shown {
   readonly title?: string | undefined;
   readonly text: string;
@@ -54,19 +54,19 @@ export interface Shown {
   readonly key?: string | undefined;
   /** The key is a sequence id of ntfy: one that waits is cancelled. */
   readonly isSequence?: boolean;
-  /** It replaces without alerting anybody. */
+  /** The notification replaces the earlier one without an alert. */
   readonly isQuiet?: boolean;
-  /** It makes no sound. */
+  /** The notification makes no sound. */
   readonly isSilent?: boolean;
   readonly delayMs?: number | undefined;
   readonly actions?: readonly MessageAction[];
-  /** What is not shown. */
+  /** The parts of the request that are not shown. */
   readonly leftOut?: readonly string[];
   /** Members and types of JSON that was not understood. */
   readonly shape?: string;
 }
 
-/** Recognised, and not worth a notification. */
+/** The request was recognised but is not worth a notification. */
 export interface Nothing {
   readonly whyNothing: string;
 }
@@ -77,7 +77,7 @@ export function textOf(value: unknown): string | undefined {
   return (typeof value === 'string' && value.trim()) || undefined;
 }
 
-/** An object of which nothing is known; empty if it is none. */
+/** The value as an object with unknown members; empty if it is not an object. */
 export const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 export const listOf = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isJsonObject) : [];
@@ -119,7 +119,7 @@ export const topicsIn = (start: Buffer): readonly string[] =>
     .filter((topic) => bellSecretPattern.test(topic))
     .slice(0, 1);
 
-/** Limits for a body before and after the secret is found to be right. */
+/** Limits for a body before and after the secret was found to be right. */
 export const maxBytes = { unknown: 4096, known: 1024 * 1024 };
 
 const tooLarge = (most: number): BellError =>
@@ -128,7 +128,7 @@ const tooLarge = (most: number): BellError =>
 /**
  * Reads a body.
  *
- * @param find looks for the bell in what has come so far, if it is not known yet
+ * @param find looks for the bell in the bytes received so far, if the bell is not known yet
  * @throws {BellError} for a body that is too large for what is known, or that cannot be decoded
  */
 export async function readBody<Found>(
@@ -168,11 +168,11 @@ async function decode(bytes: Buffer, encoding = 'identity'): Promise<Buffer> {
   });
 }
 
-/** Fields of a form that are read. */
+/** The maximum number of fields to read from a form. */
 const maxFields = 1000;
 /** Members of forms that hold JSON: of git hosts and Slack, and of Uptime Kuma. */
 const jsonMembers = ['payload', 'data'];
-/** Without one of these, text that says it is a form is text: `curl -d` says so of everything. */
+/** A body that claims to be a form counts as text if it has none of these members, since `curl -d` always claims this. */
 const formMembers = ['message', 'text', 'msg', 'body', 'description', 'summary', 'content'];
 
 /** @returns `undefined` for text that is neither a JSON object nor an array */

@@ -1,5 +1,5 @@
-// Rings a bell: what was recognised becomes a message that fits, and a broadcast, stored before there is an answer. Over the limit of a
-// minute, requests are counted in one broadcast.
+// Rings a bell: turns a recognised request into a message that fits, and stores it as a broadcast before the answer. Requests over the
+// limit of a minute are counted in one broadcast.
 import { hash } from 'node:crypto';
 import type { MatchingAudience } from '../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../delivery/broadcast/create-broadcast.ts';
@@ -21,7 +21,7 @@ import { type Tool, tools } from './tools.ts';
 export interface BellParts {
   readonly store: Pick<Store, 'bells' | 'broadcasts' | 'now'>;
   readonly sender: Pick<Sender, 'createBroadcast'>;
-  /** Broadcasts that a bell makes in a minute at most. */
+  /** The maximum number of broadcasts that a bell creates in a minute. */
   readonly perMinute: number | 'off';
 }
 
@@ -34,7 +34,7 @@ const minTextBytes = 1500;
 /** Bytes that are left for the text. */
 const room = (message: Message): number => maxPlaintextBytes - measureMessage(message)[0]!.bytes;
 
-/** The message of a bell, in at most one push message. */
+/** Creates the message of a bell, which fits into one push message. */
 export function toMessage(bell: Bell, { title, text, key, isQuiet, isSilent, ...shown }: Shown): Message {
   const actions = shown.actions?.flatMap((action) => {
     const url = linkOf(action.url);
@@ -43,7 +43,7 @@ export function toMessage(bell: Bell, { title, text, key, isQuiet, isSilent, ...
   const plain: Message = {
     title: cutToBytes(clean(title ?? bell.title ?? bell.name), maxTitleBytes),
     message: '',
-    // a notification that was not read is not replaced by another
+    // without a key, a notification must not replace an unread one
     tag: key === undefined ? null : tagOf(bell, key),
     renotify: key !== undefined && !isQuiet ? true : undefined,
     requireInteraction: isQuiet ? false : undefined,
@@ -58,7 +58,7 @@ export function toMessage(bell: Bell, { title, text, key, isQuiet, isSilent, ...
 const tagOf = ({ id }: Bell, key: string): string =>
   `bell-${id}-${hash('sha256', key, 'base64url').slice(0, 16)}`;
 
-/** Absolute and http(s), in ASCII. */
+/** Returns an absolute http(s) URL in ASCII. */
 function linkOf(given: unknown): string | undefined {
   const { protocol, hostname, href } = URL.parse(textOf(given) ?? '') ?? {
     protocol: '',
@@ -71,7 +71,7 @@ function linkOf(given: unknown): string | undefined {
 const characters = new Intl.Segmenter();
 const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
 
-/** Cuts before a character as people see it, so that text takes at most so many bytes as JSON. */
+/** Cuts the text at a user-visible character, so that it takes at most `maxBytes` as JSON. */
 function cutToBytes(text: string, maxBytes: number): string {
   if (bytesOf(text) <= maxBytes) return text;
   let end = 0;
@@ -85,7 +85,7 @@ function cutToBytes(text: string, maxBytes: number): string {
   return `${text.slice(0, end)}…`;
 }
 
-/** What is made of a request, by the first tool that knows it. */
+/** Lets the first tool that recognises the request read it. */
 async function recognise(bell: Bell, posted: Posted, nowMs: number) {
   const { value } = posted;
   const own = textAt(value, bell.textFrom);
@@ -121,13 +121,13 @@ const deliveryHeaders = ['x-github-delivery', 'x-gitea-delivery', 'x-forgejo-del
 export interface Bells {
   /** @throws {BellError} */
   ring(bell: Bell, posted: Posted): Promise<Made & Required<Pick<Tool, 'answer'>>>;
-  /** Cancels what waits with a key: `DELETE` and `clear` of ntfy. */
+  /** Cancels a waiting message with this key, for ntfy's `DELETE` and `clear`. */
   cancel(bell: Bell, key: string): Promise<void>;
 }
 
 export function createBells({ store, sender, perMinute }: BellParts): Bells {
   const { bells, broadcasts } = store;
-  /** Broadcasts that count, while they are made. */
+  /** Counting broadcasts that are being created. */
   const opening = new Map<string, Promise<number>>();
 
   const create = async (bell: Bell, message: Message, options: BroadcastOptions) =>
@@ -143,7 +143,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
       if (startAtMs > store.now() && readMessage(payload)?.tag === tag) await broadcasts.cancel(id);
   };
 
-  /** Counts a request. @returns the broadcast that counts, for one over the limit */
+  /** Counts a request. @returns the counting broadcast, if the request is over the limit */
   const count = async (bell: Bell, { title, message }: Message): Promise<number | undefined> => {
     const toFold = ({ count: requests, sinceMs }: Fold): Message => ({
       ...toMessage(bell, {
@@ -185,7 +185,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
     const idempotencyKey = delivery && `bell/${bell.id}/${delivery.slice(0, 100)}`;
     const { broadcast, isNew } = await create(bell, message, { ...options, idempotencyKey }).catch(
       (error: unknown) => {
-        // another content under the same number is no repetition
+        // the same number with other content is not a repetition
         if (error instanceof DeskbellError && error.code === 'ERR_IDEMPOTENCY_KEY')
           return create(bell, message, options);
         throw error;

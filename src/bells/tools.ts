@@ -1,5 +1,5 @@
-// What bells understand, in this order: how each tool is recognised, and what is made of what it sends. docs/bells.md has its table from
-// here.
+// The tools that bells understand, in the order in which they are tried: how each is recognised, and how its requests are read. The
+// table in docs/bells.md is generated from this file.
 import type { answers } from './answers.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
 import { isSigned, readGitEvent, readGitLabEvent, wrong } from './git-hosts.ts';
@@ -30,7 +30,7 @@ export interface Tool {
   readonly replaces?: string;
   /** Default: JSON. */
   readonly answer?: keyof typeof answers;
-  /** @returns undefined if it is of another tool, an error if it is to be refused */
+  /** @returns undefined if the request is from another tool, or an error to refuse it */
   read(posted: Posted, nowMs: number): Recognised | Promise<Recognised>;
 }
 
@@ -56,7 +56,7 @@ export const tools: readonly Tool[] = [
     name: 'Forgejo, Gitea',
     recognisedBy: 'the header `X-Forgejo-Event` or `X-Gitea-Event`; `X-Gitea-Signature` must fit',
     ...ofGit,
-    // they have GitHub’s names too
+    // these hosts also send headers with GitHub’s names
     read: (posted) => {
       const { headers, secret, json } = posted;
       const event = textOf(headers['x-forgejo-event'] ?? headers['x-gitea-event']);

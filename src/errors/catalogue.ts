@@ -1,4 +1,4 @@
-// Every error that Deskbell names, by its stable code; docs/errors.md is generated from these tables. Each text is the title, without
+// All errors by their stable codes; docs/errors.md is generated from these tables. Each text is the title, without
 // its full stop, and the remedy.
 
 export interface CatalogueEntry {
@@ -31,7 +31,7 @@ const answer = (status: number, entry: CatalogueEntry): ServiceErrorEntry => ({ 
 const answers = <Code extends string>(status: number, texts: Texts<Code>): Table<Code, ServiceErrorEntry> =>
   mapValues(entries(false, texts), (entry) => answer(status, entry));
 
-/** Errors that may be over when the same request is repeated. */
+/** Temporary errors: the same request may succeed later. */
 const passing = <Code extends string>(status: number, texts: Texts<Code>): Table<Code, ServiceErrorEntry> =>
   mapValues(entries(true, texts), (entry) => answer(status, entry));
 

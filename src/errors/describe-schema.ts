@@ -1,4 +1,4 @@
-// Says in words what a JSON Schema allows, to follow "give" in errors of API, library and command line. It knows only
+// Describes in words what a JSON Schema allows, to follow "give" in errors of the API, library and command line. It knows only
 // the keywords that our schemas use.
 import { formatCount } from './format-count.ts';
 import { lookUp } from './check-options.ts';

@@ -1,4 +1,4 @@
-// Text of other people, and text that may hold secrets: escaped, shortened or hidden before it is printed or stored.
+// Escapes, shortens or hides untrusted text, and text that may contain secrets, before it is printed or stored.
 
 /**
  * Controls (C0, DEL, C1), format characters (bidirectional, zero width, tags), line and paragraph separators, and lone
@@ -73,7 +73,7 @@ function hideInWord(word: string): string {
 /** The form of a bell's secret, for use in a regular expression; it is a topic of ntfy and a token of Gotify too. */
 export const bellSecretForm = String.raw`A[\w-]{14}`;
 
-/** Mistyped secrets too, a character longer or shorter, and whatever clients of ntfy give as `auth`. */
+/** Also matches mistyped secrets, one character longer or shorter, and any value that ntfy's clients send as `auth`. */
 const bellSecretInUrl = /(?<=[/=])A[\w-]{13,15}(?![\w-])|(?<=[?&](?:auth|authorization|token)=)[^&\s"]+/g;
 
 /** Replaces secrets of bells in URLs, wherever in a text these are. */

@@ -1,4 +1,4 @@
-// Alarms: what is wrong now, who acknowledged it, and what a broadcast met.
+// Alarms: what is wrong now, who acknowledged it, and the alarms of a broadcast.
 import { acknowledgeAlarm, readAlarms } from '../delivery/alarms/read-alarms.ts';
 import {
   alarmKinds,
@@ -15,10 +15,10 @@ import { type NamedList, operation, type View } from './operation.ts';
 const schema = Type.Model(
   'Alarm',
   Type.Object({
-    origin: Type.String({ description: 'Empty where it is about no push service.' }),
+    origin: Type.String({ description: 'Empty if it does not concern a push service.' }),
     reason: Type.String(),
     detail: Type.String({ description: 'The push service’s own words.' }),
-    rows: Type.Integer({ description: 'How many messages it is about.' }),
+    rows: Type.Integer({ description: 'The number of messages that it concerns.' }),
     firstAt: Type.String({ format: 'date-time' }),
   }),
 );
@@ -44,14 +44,14 @@ const standingAlarmView: View<StandingAlarm> = {
   schema: Type.Model(
     'StandingAlarm',
     Type.Object({
-      id: Type.String({ description: 'The same as long as it stands.' }),
+      id: Type.String({ description: 'Does not change as long as the alarm stands.' }),
       kind: Type.String({
         description: `${alarmKinds.map((kind) => `\`${kind}\``).join(', ')}, or the reason of an alarm that broadcasts have raised.`,
       }),
       rank: Type.String({
         enum: [...alarmRanks],
         description:
-          '`urgent`: something is not sent or stored until somebody acts. `soon`: somebody has to decide. `note`: single messages.',
+          '`urgent`: something will not be sent or stored until somebody acts. `soon`: somebody has to decide. `note`: single messages.',
       }),
       pushService: Type.Optional(Type.String({ description: 'Host or domain.' })),
       what: Type.String(),
@@ -59,12 +59,12 @@ const standingAlarmView: View<StandingAlarm> = {
       detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
       since: Type.Optional(moment),
       count: Type.Integer({
-        description: 'About how many. Of several broadcasts with the same alarm, the largest number.',
+        description: 'An approximate number. If several broadcasts have the same alarm, the largest number.',
       }),
       unit: Type.String({ enum: [...alarmUnits] }),
       isAtLeast: Type.Boolean({ description: 'There may be more than `count`.' }),
       broadcasts: Type.Array(Type.Integer()),
-      link: Type.String({ description: 'The page of the console where it is cured.' }),
+      link: Type.String({ description: 'The page of the console on which you can deal with it.' }),
       acknowledgement: Type.Optional(
         Type.Model(
           'AcknowledgedBy',
@@ -111,7 +111,7 @@ export const listAlarms: NamedList<StandingAlarm> = {
   tag: 'Installation',
   operationId: 'listAlarms',
   summary: 'What is wrong now',
-  description: 'An alarm stands as long as its condition does.',
+  description: 'An alarm stands as long as its condition lasts.',
   view: standingAlarmView,
   nameOf: ({ id }) => id,
   read: async ({ store, readWarnings }) => (await readAlarms(store, readWarnings)).standing,
@@ -121,7 +121,7 @@ export const acknowledge = operation({
   route: 'POST /v1/alarms/:id/acknowledge',
   tag: 'Installation',
   operationId: 'acknowledgeAlarm',
-  summary: 'Notes that you know of an alarm',
+  summary: 'Acknowledges an alarm',
   description:
     'It stays on the list, with your name and note, until its condition ends. The note ends before that if the condition gets worse: if it concerns twice as many, or begins again.',
   params: {

@@ -21,8 +21,8 @@ const tagExpression = Type.Model(
   'TagExpression',
   Type.Object(
     {
-      all: Type.Optional(tagsSchema(1, 'Every one of these.')),
-      any: Type.Optional(tagsSchema(1, 'At least one of these.')),
+      all: Type.Optional(tagsSchema(1, 'All of these tags.')),
+      any: Type.Optional(tagsSchema(1, 'At least one of these tags.')),
       none: Type.Optional(tagsSchema(1, 'None of these.')),
     },
     { minProperties: 1, additionalProperties: false },
@@ -49,12 +49,12 @@ const matchingAudience = Type.Model(
   ),
 );
 
-/** Some of an earlier broadcast. */
+/** Recipients of an earlier broadcast with a certain outcome. */
 const outcomeAudience = Type.Model(
   'OutcomeAudience',
   Type.Object(
     {
-      broadcast: Type.Integer({ ...idKeywords, description: 'Of an earlier broadcast.' }),
+      broadcast: Type.Integer({ ...idKeywords, description: 'Id of an earlier broadcast.' }),
       outcome: Type.Unsafe<OutcomeGroup>({
         type: 'string',
         enum: outcomeGroups,
@@ -65,7 +65,7 @@ const outcomeAudience = Type.Model(
     {
       additionalProperties: false,
       description:
-        'The stored subscriptions with an outcome in an earlier broadcast, looked up once, when the broadcast is made.',
+        'The stored subscriptions with an outcome in an earlier broadcast, looked up once, when the broadcast is created.',
     },
   ),
 );
@@ -80,15 +80,15 @@ const keys = {
     format: 'auth-secret',
   }),
 };
-/** If present, these keys win, so the other form must not have them. */
+/** If these keys are present, they take precedence, so the other form must not have them. */
 const notBeside = { p256dh: Type.Optional(Type.Never()), auth: Type.Optional(Type.Never()) };
 const endpoint = Type.String({
-  description: 'As the browser gave it.',
+  description: 'The value from the browser.',
   maxLength: maxEndpointLength,
   format: 'endpoint',
 });
 const vapidPublicKey = Type.Optional(
-  Type.String({ description: 'The key that it was made with. Default: the current one.' }),
+  Type.String({ description: 'The key with which the subscription was made. Default: the current key.' }),
 );
 
 /** A subscription that need not be stored. */
@@ -117,7 +117,7 @@ const pushSubscriptionSchema = Type.Model(
   ),
 );
 
-/** An object with only this member. */
+/** The schema of an object with only this member. */
 const one = (model: string, name: string, schema: Schema): Schema =>
   Type.Model(model, Type.Object({ [name]: schema }, { additionalProperties: false }));
 
@@ -137,7 +137,7 @@ export const audienceSchema = Type.Model(
       ],
       {
         description:
-          'Every subscription; some by id; those of a user or with tags at this moment; those with an outcome in an earlier broadcast; or some that need not be stored.',
+          'All subscriptions; some by id; those of a user or with tags at this moment; those with an outcome in an earlier broadcast; or given subscriptions, which need not be stored.',
       },
     ),
   ),
@@ -147,7 +147,7 @@ export const recurringAudienceSchema = Type.Model(
   'RecurringAudience',
   Type.Unsafe<RecurringAudience>(
     Type.Union([allAudience, matchingAudience], {
-      description: 'Every subscription, or those of a user or with tags. Looked up each time.',
+      description: 'All subscriptions, or those of a user or with tags. They are looked up each time.',
     }),
   ),
 );
@@ -172,7 +172,7 @@ export const askedAudienceSchema = Type.Model(
         outcomeAudience,
       ],
       {
-        description: 'As the request has it; of a list its kind alone. Absent if it was not recorded.',
+        description: 'The audience in the request; for a list, only its kind. Absent if it was not recorded.',
       },
     ),
   ),
@@ -191,7 +191,11 @@ export const addresseesSchema = Type.Model(
   'Addressees',
   Type.Unsafe<Addressees>(
     Type.Union([
-      one('AddresseeById', 'id', Type.Integer({ ...idKeywords, description: 'Of a stored subscription.' })),
+      one(
+        'AddresseeById',
+        'id',
+        Type.Integer({ ...idKeywords, description: 'Id of a stored subscription.' }),
+      ),
       one(
         'AddresseeByUser',
         'user',

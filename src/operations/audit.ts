@@ -14,8 +14,10 @@ export const auditView: View<AuditRecord> = {
       id: Type.Integer(),
       at: Type.String({ format: 'date-time' }),
       operator: Type.String(),
-      action: Type.String({ description: 'What was done, such as broadcast.pause.' }),
-      target: Type.Optional(Type.String({ description: 'To what; a person is named by a keyed hash.' })),
+      action: Type.String({ description: 'The action, such as broadcast.pause.' }),
+      target: Type.Optional(
+        Type.String({ description: 'What the action changed. A person appears as a keyed hash.' }),
+      ),
       status: Type.Optional(
         Type.Integer({ description: 'HTTP status of the answer; absent if there was none.' }),
       ),
@@ -34,7 +36,7 @@ export const auditView: View<AuditRecord> = {
 
 export const changesSchema = Type.Array(auditView.schema, {
   description:
-    'Of one: what operators and commands have done to it, newest first, at most 20, as long as the audit is kept.',
+    'Only for a single item: its changes by operators and commands, newest first, at most 20, as long as the audit is kept.',
 });
 
 export interface Changed {

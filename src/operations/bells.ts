@@ -1,4 +1,4 @@
-// Bells: addresses with a secret that ring one audience with what is posted there.
+// Bells: secret addresses whose requests become notifications for one audience.
 import { checkExpression, checkName } from '../audience/user-and-tags.ts';
 import { formatAskedAudience, isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { findChannel } from '../delivery/broadcast/reader-options.ts';
@@ -30,7 +30,7 @@ const moment = Type.String({ format: 'date-time' });
 
 interface Setting {
   readonly label: string;
-  /** What the flag is given. */
+  /** The placeholder for the flag's value. */
   readonly value: string;
   readonly description: string;
   readonly keywords: Readonly<Record<string, unknown>>;
@@ -39,11 +39,11 @@ interface Setting {
 const pointer = (what: string, usual: string): Setting => ({
   label: `JSON Pointer to the ${what}`,
   value: 'pointer',
-  description: `Where the ${what} is in JSON, such as ${usual} (RFC 6901). Default: what Deskbell recognises.`,
+  description: `The place of the ${what} in JSON, such as ${usual} (RFC 6901). Default: Deskbell looks for it.`,
   keywords: { format: 'json-pointer', maxLength: 200 },
 });
 
-/** What a bell can be given: members of the API, flags of `bells add` and fields of the console, each described once. */
+/** The settings of a bell. Members of the API, flags of `bells add` and fields of the console are made from these descriptions. */
 export const bellSettings: Readonly<Record<keyof BellSettings, Setting>> = {
   channel: {
     label: 'Channel',
@@ -54,19 +54,19 @@ export const bellSettings: Readonly<Record<keyof BellSettings, Setting>> = {
   title: {
     label: 'Title',
     value: 'text',
-    description: 'Title of what comes without one. Default: the name of the bell.',
+    description: 'Title for requests without one. Default: the name of the bell.',
     keywords: { format: 'channel-title' },
   },
   url: {
     label: 'Link',
     value: 'url',
-    description: 'What a click opens if what comes has no link of its own.',
+    description: 'URL that a click opens if the request has no link.',
     keywords: { format: 'link', maxLength: 1000 },
   },
   urgency: {
     label: 'Urgency',
     value: 'urgency',
-    description: 'Urgency of what comes without one: very-low, low, normal or high.',
+    description: 'Urgency for requests without one: very-low, low, normal or high.',
     keywords: { enum: urgencies },
   },
   textFrom: pointer('text', '/alert/name'),
@@ -75,7 +75,7 @@ export const bellSettings: Readonly<Record<keyof BellSettings, Setting>> = {
 };
 export const bellSettingNames = Object.keys(bellSettings) as readonly (keyof BellSettings)[];
 
-/** Whom a bell rings, in words. */
+/** Describes the audience of a bell in words. */
 export const describeRung = ({ audience, channel }: Bell): string =>
   formatAskedAudience(audience) + (channel === undefined ? '' : ` with the channel ${channel} on`);
 
@@ -103,7 +103,7 @@ const members = {
   ...given,
   createdAt: moment,
   lastRequestAt: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Absent: nothing was posted there yet.' }),
+    Type.String({ format: 'date-time', description: 'Absent if nothing was posted yet.' }),
   ),
 };
 
@@ -118,15 +118,15 @@ const bellView: View<Bell> = {
   }),
 };
 
-/** A request to a bell, with the words that it was shown in, as long as its broadcast is kept. */
+/** A request to a bell, with the text that was shown, as long as its broadcast is kept. */
 export interface ShownRequest extends BellRequest {
   readonly title?: string | undefined;
   readonly message?: string | undefined;
-  /** Why its broadcast reached nobody, if that is so. */
+  /** The reason why its broadcast reached nobody, if it did not reach anybody. */
   readonly reachedNobody?: string | undefined;
 }
 
-/** What is known of a request beside its outcome: each a label and its text. */
+/** Remarks on a request in addition to its outcome, each with a label and a text. */
 export const remarksOf = ({
   outcome,
   leftOut,
@@ -149,7 +149,7 @@ const requestSchema = Type.Model(
   'RequestToBell',
   Type.Object({
     at: moment,
-    tool: Type.String({ description: 'What sent it, as far as that was recognised, such as Alertmanager.' }),
+    tool: Type.String({ description: 'The tool that sent it, if it was recognised, such as Alertmanager.' }),
     outcome: Type.String({
       enum: bellOutcomes,
       description:
@@ -157,13 +157,18 @@ const requestSchema = Type.Model(
         'came before. cancelled: what waited is not sent. nothing: there is nothing to show. refused: the answer was an error.',
     }),
     broadcast: Type.Optional(Type.Integer({ description: 'Id of the broadcast.' })),
-    title: Type.Optional(Type.String({ description: 'As it was sent, while the broadcast is kept.' })),
+    title: Type.Optional(
+      Type.String({ description: 'The message that was sent, as long as the broadcast is kept.' }),
+    ),
     message: Type.Optional(Type.String()),
     reachedNobody: Type.Optional(
       Type.String({ description: 'Why the broadcast reached nobody, such as: nobody is subscribed.' }),
     ),
     leftOut: Type.Optional(
-      Type.String({ description: 'What of the request was not sent; why it was refused, or shows nothing.' }),
+      Type.String({
+        description:
+          'The parts of the request that were not sent, or the reason why it was refused or shows nothing.',
+      }),
     ),
     shape: Type.Optional(
       Type.String({ description: 'Members and types of JSON that was not understood, without values.' }),
@@ -234,7 +239,7 @@ export const hasAudience = async (
   return (await subscriptions.page({ afterId: 0, limit: 1, matching })).length > 0;
 };
 
-/** What is shown once. */
+/** A new secret, which is shown only once. */
 export interface NewSecret {
   readonly name: string;
   readonly secret: string;
@@ -246,7 +251,7 @@ const secretView: View<NewSecret> = {
     Type.Object({
       name: nameSchema,
       secret: Type.String({ description: 'Shown only in this answer.' }),
-      path: Type.String({ description: 'The address, from the root of the listener on.' }),
+      path: Type.String({ description: 'The path of the address on the listener.' }),
     }),
   ),
   example: { name: 'backups', secret: 'A3kJd0qWx_81mZe', path: `${bellsPath}/A3kJd0qWx_81mZe` },
@@ -268,7 +273,7 @@ export const listBells: NamedList<Bell> = {
   path: '/v1/bells',
   tag: 'Sending',
   operationId: 'listBells',
-  summary: 'Bells: addresses that ring an audience with what is posted there',
+  summary: 'Bells: addresses whose requests become notifications for an audience',
   view: bellView,
   nameOf: ({ name }) => name,
   read: ({ store }) => store.bells.list(),
@@ -278,8 +283,8 @@ export const addBell = operation({
   route: 'POST /v1/bells',
   tag: 'Sending',
   operationId: 'addBell',
-  summary: 'Makes a bell',
-  description: 'The answer has its secret, which is shown this once: only its hash is stored.',
+  summary: 'Creates a bell',
+  description: 'The answer contains the secret, which is shown only once, since only its hash is stored.',
   body: bellBody,
   answer: secretView,
   errors: ['ERR_BELL_EXISTS', 'ERR_CHANNEL_NOT_FOUND', 'ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],
@@ -301,7 +306,7 @@ export const rotateBell = operation({
   operationId: 'rotateBell',
   summary: 'Gives a bell another secret',
   description:
-    'The former one rings nothing from then on. The answer has the new one, which is shown this once.',
+    'The old secret stops working at once. The answer contains the new secret, which is shown only once.',
   answer: secretView,
   action: 'bell.rotate',
   run: async ({ store }, { name }): Promise<NewSecret> => {
@@ -316,7 +321,7 @@ export const removeBell = operation({
   route: 'DELETE /v1/bells/:name',
   operationId: 'removeBell',
   summary: 'Removes a bell',
-  description: 'Its address rings nothing from then on. Broadcasts that it has made stay.',
+  description: 'Its address stops working at once. Broadcasts that it has created stay.',
   action: 'bell.remove',
   run: async ({ store }, { name }) => {
     if (await store.bells.remove(name)) return;

@@ -32,7 +32,7 @@ const share = Type.Optional(
   Type.Unsafe<number>({
     type: 'number',
     minimum: 0,
-    description: 'Of the accepted messages. Absent where none is accepted.',
+    description: 'Counts of accepted messages. Absent if none was accepted.',
   }),
 );
 
@@ -62,7 +62,7 @@ const receiptCounts = Type.Model(
       dismissed: count,
       actions: Type.Unsafe({ type: 'object', additionalProperties: count }),
     },
-    { description: 'What browsers reported, by push service.' },
+    { description: 'The reports of browsers, by push service.' },
   ),
 );
 
@@ -89,7 +89,7 @@ const receiptTotals = Type.Model(
     { shown: count, shownShare: share, clicked: count, clickedShare: share, dismissed: count },
     {
       description:
-        'What browsers reported, of all push services. Absent where the broadcast does not ask for it.',
+        'The reports of browsers, for all push services together. Absent if the broadcast does not ask for receipts.',
     },
   ),
 );
@@ -99,17 +99,19 @@ const reachTime = Type.Model(
   Type.Object(
     {
       percent: Type.Integer({
-        description: 'Of the recipients, without those that were removed before their turn.',
+        description: 'Share of the recipients, without those that were removed before their turn.',
       }),
       seconds: Type.Optional(
         Type.Integer({
           description:
-            'After so many from the start, at the latest, push services had accepted the message for them. Absent: not yet, or never.',
+            'Push services had accepted the message for this share at most this long after the start. Absent if this has not happened.',
         }),
       ),
-      precisionSeconds: Type.Optional(Type.Integer({ description: 'It was so much earlier at the most.' })),
+      precisionSeconds: Type.Optional(
+        Type.Integer({ description: 'The time may be too long by at most this much.' }),
+      ),
     },
-    { description: 'How long it took until a share of the recipients was reached.' },
+    { description: 'The time until a share of the recipients was reached.' },
   ),
 );
 
@@ -131,19 +133,24 @@ const schema = Type.Model(
     id: Type.Integer(),
     state: Type.String({
       enum: broadcastStates,
-      description: '`preparing`: its audience is being looked for; nothing is sent until it is complete.',
+      description: '`preparing`: its audience is being selected; nothing is sent until it is complete.',
     }),
     title: Type.Optional(
-      Type.String({ description: 'Of the message; empty where the payload is no message. Not in events.' }),
+      Type.String({
+        description: 'Title of the message; empty if the payload is not a message. Not in events.',
+      }),
     ),
     audience: Type.Optional(askedAudienceSchema),
     createdBy: Type.Optional(creatorSchema),
     recipients: Type.Integer({
       description:
-        'Subscriptions of the audience at creation; the counts add up to it. While it is `preparing`: found so far.',
+        'The number of subscriptions in the audience when the broadcast was created; the counts add up to it. While `preparing`: the number found so far.',
     }),
     inactive: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Left out beside them; absent without `skipInactive`.' }),
+      Type.Integer({
+        minimum: 0,
+        description: 'Subscriptions that were left out as inactive; absent without `skipInactive`.',
+      }),
     ),
     leftOut: Type.Optional(
       Type.Model(
@@ -152,7 +159,7 @@ const schema = Type.Model(
           Object.fromEntries(Object.keys(leftOutCodes).map((reason) => [reason, Type.Optional(count)])),
           {
             description:
-              'Of one broadcast: who was left out when its audience was made, by reason; those that are not 0, as long as it is known who.',
+              'Only for a single broadcast: the numbers of readers who were left out of its audience, by reason, without zeros, as long as this is kept.',
           },
         ),
       ),
@@ -162,20 +169,21 @@ const schema = Type.Model(
         Type.Model('RecipientsOfText', Type.Object({ language: Type.String(), recipients: count })),
         {
           description:
-            'How many get the text of a language; all others get the message’s own. Absent: it has no texts.',
+            'The number of readers for the text of each language; all others get the message’s own text. Absent if it has no texts.',
         },
       ),
     ),
     counts: countsSchema,
-    waiting: Type.Integer({ description: 'Of the pending: stored one by one, to be sent later.' }),
+    waiting: Type.Integer({ description: 'Pending messages that are stored one by one, to be sent later.' }),
     toRetry: Type.Integer({
       description:
-        'Of the waiting: tried before, to be tried again. The others are held back, or put off and not tried yet.',
+        'Waiting messages that were tried and will be tried again. The others are held back, or were put off and not tried yet.',
     }),
     heldBack: Type.Array(
       Type.Model('RowsHeldBack', Type.Object({ origin: Type.String(), rows: Type.Integer() })),
       {
-        description: 'Of the waiting: held back, since their push service refuses our token or key.',
+        description:
+          'Waiting messages that are held back, because their push service refuses our token or key.',
       },
     ),
     waits: Type.Array(
@@ -189,14 +197,15 @@ const schema = Type.Model(
       ),
       {
         description:
-          'What the pending wait for; the rows add up to them. `now`: nothing keeps them from being sent. `localTime`: the time of their readers, or ' +
+          'What the pending messages wait for; the rows add up to their number. `now`: nothing keeps them from being sent. `localTime`: the time of their readers, or ' +
           'the end of their quiet hours. `retry`: tried before. `turn`: put off, not tried yet. `pushService`: it refuses our token or key.',
       },
     ),
     nextPartAt: Type.Optional(
       Type.String({
         format: 'date-time',
-        description: 'When the next of them can be sent, if none can now; absent if that is not known.',
+        description:
+          'When the next message can be sent, if none can be sent now; absent if this is not known.',
       }),
     ),
     reachedShare: Type.Optional(
@@ -204,7 +213,8 @@ const schema = Type.Model(
         type: 'number',
         minimum: 0,
         maximum: 1,
-        description: 'Of the recipients: accepted by their push services. Absent if there is no recipient.',
+        description:
+          'Share of the recipients whose push services accepted the message. Absent if there are no recipients.',
       }),
     ),
     origins: Type.Array(origin),
@@ -212,7 +222,7 @@ const schema = Type.Model(
     receipts: Type.Optional(Type.Array(receiptCounts)),
     receiptTotals: Type.Optional(receiptTotals),
     reachTimes: Type.Optional(
-      Type.Array(reachTime, { description: 'Of one broadcast; lists leave them out.' }),
+      Type.Array(reachTime, { description: 'Only for a single broadcast; lists leave this out.' }),
     ),
     changes: Type.Optional(changesSchema),
     ...storedOptionSchemas,
@@ -354,5 +364,9 @@ const change = (name: 'pause' | 'resume' | 'cancel', summary: string, descriptio
 export const broadcastChanges = {
   pause: change('pause', 'Pauses a broadcast', 'Workers stop after the page that they are delivering.'),
   resume: change('resume', 'Resumes a broadcast that is paused'),
-  cancel: change('cancel', 'Cancels a broadcast for good', 'Messages that were sent stay sent.'),
+  cancel: change(
+    'cancel',
+    'Cancels a broadcast for good',
+    'Messages that were already sent are not affected.',
+  ),
 };

@@ -10,7 +10,7 @@ const titleSchema = (description: string) =>
   Type.String({ minLength: 1, maxLength: maxTitleCharacters, format: 'channel-title', description });
 
 const members = {
-  title: titleSchema('For readers whose language has no title of its own.'),
+  title: titleSchema('Title for readers whose language has no title of its own.'),
   titles: Type.Unsafe<Channel['titles']>({
     type: 'object',
     maxProperties: maxTitles,
@@ -18,7 +18,7 @@ const members = {
     additionalProperties: titleSchema('In this language.'),
     description: 'By language (BCP 47).',
   }),
-  isOnByDefault: Type.Boolean({ description: 'For readers who have chosen nothing.' }),
+  isOnByDefault: Type.Boolean({ description: 'Whether the channel is on for readers who have not chosen.' }),
 };
 
 /** Names are written as tags are. */
@@ -45,7 +45,9 @@ const channelBody = Type.Model(
         }),
       ),
       isOnByDefault: Type.Optional(
-        Type.Boolean({ description: 'For readers who have chosen nothing. A new channel is on.' }),
+        Type.Boolean({
+          description: 'Whether the channel is on for readers who have not chosen. A new channel is on.',
+        }),
       ),
     },
     { additionalProperties: false, minProperties: 1, examples: [example] },
@@ -66,7 +68,7 @@ export const listChannels: NamedList<Channel> = {
   path: '/v1/channels',
   tag: 'Subscriptions',
   operationId: 'listChannels',
-  summary: 'Channels: what readers switch on and off',
+  summary: 'Channels: topics that readers switch on and off',
   roles: watchers,
   view: channelView,
   nameOf: ({ name }) => name,
@@ -81,8 +83,8 @@ export const updateChannel = operation({
   route: 'PATCH /v1/channels/:name',
   tag: 'Subscriptions',
   operationId: 'updateChannel',
-  summary: 'Makes a channel, or changes one',
-  description: 'What is not given stays as it is, and so do the choices of readers.',
+  summary: 'Creates or changes a channel',
+  description: 'Members that are absent do not change, and neither do the choices of readers.',
   params,
   body: channelBody,
   answer: channelView,
@@ -109,8 +111,8 @@ export const removeChannel = operation({
   operationId: 'removeChannel',
   summary: 'Removes a channel',
   description:
-    'Readers no longer see it, and no new broadcast can be sent to it. Their choices stay stored, and hold again if a channel of ' +
-    'this name is made anew.',
+    'Readers no longer see it, and no new broadcast can be sent to it. Their choices stay stored, and apply again if you create a channel with ' +
+    'this name.',
   params,
   errors: ['ERR_CHANNEL_NOT_FOUND'],
   action: 'channel.remove',

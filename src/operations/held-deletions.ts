@@ -25,7 +25,7 @@ const heldDeletionView: View<HeldOrigin> = {
 const params = {
   origin: Type.String({
     format: 'plain-text',
-    description: 'Of the push service, percent-encoded: https%3A%2F%2Ffcm.googleapis.com',
+    description: 'Origin of the push service, percent-encoded: https%3A%2F%2Ffcm.googleapis.com',
   }),
 };
 
@@ -44,7 +44,7 @@ export const listHeldDeletions: NamedList<HeldOrigin> = {
   operationId: 'listHeldDeletions',
   summary: 'Push services with deletions that wait for a decision',
   description:
-    'Subscriptions that a push service called gone while it accepted almost nothing are not deleted by themselves.',
+    'If a push service calls subscriptions gone while it accepts almost nothing, they are not deleted automatically.',
   view: heldDeletionView,
   nameOf: ({ origin }) => origin,
   read: ({ store }) => store.heldDeletions.list(),

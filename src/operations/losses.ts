@@ -24,15 +24,17 @@ export const lossView: View<Loss> = {
     'Loss',
     Type.Object({
       subscription: Type.Optional(
-        Type.Integer({ description: 'The id that it had; absent if its person was removed.' }),
+        Type.Integer({ description: 'Id of the subscription; absent if its person was removed.' }),
       ),
       at: Type.String({ format: 'date-time' }),
       pushService,
       reason: lossReasonSchema,
       by: Type.Optional(
-        Type.String({ description: 'Who removed it: an operator, or the user of a command.' }),
+        Type.String({ description: 'Who removed the subscription: an operator, or the user of a command.' }),
       ),
-      user: Type.Optional(Type.String({ description: 'Whose it was; of those that are gone, for 30 days.' })),
+      user: Type.Optional(
+        Type.String({ description: 'User of the subscription; for those that are gone, kept for 30 days.' }),
+      ),
     }),
   ),
   example: {
@@ -60,7 +62,7 @@ export const listLosses: NamedList<LossCount> = {
   tag: 'Subscriptions',
   operationId: 'countLosses',
   summary: 'How many subscriptions were lost, by day, push service and reason',
-  description: 'Of the last 90 days, in UTC.',
+  description: 'The last 90 days, in UTC.',
   view: {
     schema: Type.Model(
       'LossCount',

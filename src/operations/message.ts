@@ -1,4 +1,4 @@
-// Schemas of messages and delivery options, and what became of a message.
+// Schemas of messages and delivery options, and the result of a message.
 import type { SendResult } from '../delivery/sender.ts';
 import { type OptionalSchema, Type } from '../http/schema.ts';
 import {
@@ -30,7 +30,7 @@ export const deliveryOptionSchemas = Object.fromEntries(
 
 const { receipts: _isAsked, ...storedOptions } = deliveryOptionSchemas;
 
-/** Options of a broadcast that is shown; `receipts` there is what browsers reported. */
+/** Options of a broadcast in an answer, in which `receipts` contains the browsers' reports. */
 export const storedOptionSchemas: Schemas<StoredOptions> = storedOptions;
 
 const { ttlSeconds, urgency, topic } = deliveryOptionSchemas;
@@ -56,7 +56,7 @@ const textsSchema = Type.Model(
     ...memberDescriptions['texts']!.schema.additionalProperties,
     additionalProperties: false,
     description:
-      'What a message has of its own in one language. What a button leaves out, it has from the message’s button in its place.',
+      'The parts of a message that differ in one language. Members that a button leaves out come from the message’s button at the same position.',
     properties: withModels(textDescriptions),
   }),
 );
@@ -67,7 +67,7 @@ export const messageSchema = Type.Model(
   Type.Unsafe<Message>({
     ...messageValueSchema,
     additionalProperties: false,
-    description: 'The notification to be shown.',
+    description: 'The notification to show.',
     properties: {
       ...withModels(memberDescriptions),
       texts: { ...withDescriptions(memberDescriptions)['texts'], additionalProperties: textsSchema },
@@ -99,7 +99,7 @@ export const exampleForReaders = {
   placeholders: true,
 };
 
-/** The schema of what `sentMessageToJson` returns. */
+/** The schema of the result of `sentMessageToJson`. */
 export const sentMessageSchema = Type.Model(
   'SentMessage',
   Type.Object({

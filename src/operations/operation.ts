@@ -1,14 +1,15 @@
-// What operators can do, each described once. API, its description, console buttons and commands are made from it, so that a change means
-// the same and is audited everywhere. A view is the JSON of one kind of thing, in API, events, webhooks and `--json`.
+// Everything that operators can do is described once, as an operation. The API, its description, console buttons and commands are made
+// from operations, so that a change means the same and is audited everywhere. A view is the JSON form of one kind of object, in the API,
+// events, webhooks and `--json`.
 import type { ReadWarnings } from '../delivery/alarms/installation-warnings.ts';
 import type { Operation as DescribedRoute } from '../http/description/operation.ts';
 import { idKeywords, type ObjectValue, type Properties, type Schema, Type } from '../http/schema.ts';
 import type { OperatorRole } from '../store/operators.ts';
 import type { Store } from '../store/store.ts';
 
-/** How things of one kind are shown. */
+/** The JSON form of one kind of object. */
 export interface View<Thing> {
-  /** The schema of what `toJson` returns. */
+  /** The schema of the result of `toJson`. */
   readonly schema: Schema;
   /** For the description of the API. */
   readonly example: object;
@@ -19,7 +20,7 @@ export interface View<Thing> {
 /** `GET /v1/things` */
 export type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
-/** What operations work on. */
+/** The store and the functions that operations use. */
 export interface OperationContext {
   readonly store: Store;
   readonly readWarnings: ReadWarnings;
@@ -39,11 +40,11 @@ type Tagged = Described & Pick<DescribedRoute, 'tag'>;
 
 /** A change as the audit records it. */
 export interface Change<Input, Result> {
-  /** Such as `broadcast.pause`. */
+  /** The name of the action, such as `broadcast.pause`. */
   readonly action: string;
-  /** What is changed, such as `broadcast 7`. */
+  /** The thing that changes, such as `broadcast 7`. */
   target(input: Input, context: Pick<OperationContext, 'hashPerson'>): string;
-  /** @param operator who asks */
+  /** @param operator the operator who makes the change */
   run(context: OperationContext, input: Input, operator: string): Promise<Result>;
 }
 
@@ -53,7 +54,7 @@ export interface Operation<Input, Result> extends Tagged, Change<Input, Result> 
   readonly params?: Properties;
   readonly query?: Properties;
   readonly body?: Schema;
-  /** How the result is shown. Absent: no result. */
+  /** The view of the result; absent if there is none. */
   readonly answer?: View<Result>;
 }
 
@@ -81,7 +82,7 @@ export interface NamedList<Item> extends Tagged {
   readonly path: `/${string}`;
   /** How each item is shown. */
   readonly view: View<Item>;
-  /** The API's pages are in order of names. */
+  /** The API sorts pages by this name. */
   nameOf(item: Item): string;
   read(context: Pick<OperationContext, 'store' | 'readWarnings'>): Promise<readonly Item[]>;
 }
@@ -93,5 +94,5 @@ export const senders: readonly OperatorRole[] = [...changers, 'send'];
 /** Roles that may see what was sent; the role `send` sees only its own. */
 export const watchers: readonly OperatorRole[] = [...readers, 'send'];
 
-/** The roles for routes that name none. */
+/** The default roles of a route. */
 export const defaultRoles = (isSafe: boolean): readonly OperatorRole[] => (isSafe ? readers : changers);

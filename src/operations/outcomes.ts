@@ -1,4 +1,4 @@
-// What became of subscriptions in a broadcast: attempts, outcomes as JSON and in words that answer "why did I not get it?", and as CSV
+// The outcomes of subscriptions in a broadcast: attempts, outcomes as JSON and in words that answer "why did I not get it?", and as CSV
 // (RFC 4180) without endpoints and keys.
 import { lastBroadcasts, meaningOf } from '../delivery/broadcast/meanings.ts';
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
@@ -24,11 +24,11 @@ export const attemptView: View<AttemptRecord> = {
       id: Type.Integer(),
       broadcastId: Type.Integer(),
       subscriptionId: Type.Integer(),
-      since: Type.String({ format: 'date-time', description: 'It was made after this time.' }),
-      at: Type.String({ format: 'date-time', description: 'When its result was stored.' }),
-      origin: Type.String({ description: 'Of the push service.' }),
+      since: Type.String({ format: 'date-time', description: 'The attempt was made after this time.' }),
+      at: Type.String({ format: 'date-time', description: 'The time at which the result was stored.' }),
+      origin: Type.String({ description: 'Origin of the push service.' }),
       attempt: Type.Integer({
-        description: '1 for the first; if nothing was sent, the number of attempts before.',
+        description: '1 for the first attempt; if nothing was sent, the number of earlier attempts.',
       }),
       outcome: Type.String({ enum: [...attemptOutcomes] }),
       status: Type.Optional(Type.Integer({ description: 'HTTP status; absent if there was no answer.' })),
@@ -61,7 +61,9 @@ export const rowOutcomeView: View<RowOutcome> = {
     Type.Object({
       broadcastId: Type.Integer(),
       subscriptionId: Type.Integer(),
-      user: Type.Optional(Type.String({ description: 'Absent: anonymous, or no longer stored.' })),
+      user: Type.Optional(
+        Type.String({ description: 'Absent if the subscription is anonymous or no longer stored.' }),
+      ),
       pushService: Type.Optional(Type.String({ description: 'Origin.' })),
       state: Type.String({
         enum: [...rowStates],
@@ -70,7 +72,9 @@ export const rowOutcomeView: View<RowOutcome> = {
           '`waiting`, `removed` (before its turn), `cancelled`, `notTracked` (the broadcast is to a list of subscriptions that need ' +
           'not be stored, of which only sums are kept), `noLongerKept`.',
       }),
-      explanation: Type.String({ description: 'The same in words, with those of the push service.' }),
+      explanation: Type.String({
+        description: 'An explanation in words, with the push service’s own words.',
+      }),
       wait: Type.Optional(
         Type.Model(
           'RowWait',
@@ -81,34 +85,33 @@ export const rowOutcomeView: View<RowOutcome> = {
                 description:
                   '`pushService`: it refuses our token or key. `localTime`: the time of its reader, or the end of their quiet hours. `turn`: nothing was sent yet.',
               }),
-              until: Type.Optional(moment('Absent: this depends on the push service.')),
-              expiresAt: moment('It is `expired` then.'),
+              until: Type.Optional(moment('Absent if this depends on the push service.')),
+              expiresAt: moment('The message is `expired` at this time.'),
               attempts: Type.Integer(),
             },
             { description: 'With `waiting`.' },
           ),
         ),
       ),
-      attempts: Type.Array(attemptView.schema, { description: 'All of them, newest first.' }),
+      attempts: Type.Array(attemptView.schema, { description: 'All attempts, newest first.' }),
       receipts: Type.Optional(
         Type.Model(
           'RowReceipts',
           Type.Object(
             {
               kept: Type.Boolean({
-                description: 'false: it is no longer known which subscription reported what.',
+                description: '`false` if reports are no longer kept for each subscription.',
               }),
               events: Type.Array(Type.String({ enum: [...receiptEvents] })),
             },
             {
-              description:
-                'What the browser has reported; absent if the broadcast does not ask for receipts.',
+              description: 'The browser’s reports; absent if the broadcast does not ask for receipts.',
             },
           ),
         ),
       ),
       deletionHeldSince: Type.Optional(
-        moment('Its push service calls it gone; it is kept until an operator decides.'),
+        moment('The push service calls the subscription gone; it is kept until an operator decides.'),
       ),
     }),
   ),

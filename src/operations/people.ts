@@ -28,7 +28,7 @@ const mapOf = (names: object, values: object, description: string, type: unknown
 const about = {
   data: 'Texts and numbers that placeholders in messages stand for; at most 1 KB as JSON.',
   channels:
-    'Choices by channel: true is on. For all others those of the subscription hold, then the default of the channel.',
+    'Choices by channel; true is on. For other channels, the subscription’s choice applies, or else the channel’s default.',
 };
 
 const example = {
@@ -59,22 +59,26 @@ const personChangeSchema = Type.Model(
         additionalProperties: false,
         minProperties: 1,
         description:
-          'What is absent stays as it is; null clears: a member of the person, one value of data, or the choice for one channel.',
+          'Members that are absent do not change. null clears a member of the person, one value of data, or the choice for one channel.',
         examples: [example],
       },
     ),
   ),
 );
 
-/** What is known of a person. */
+/** The stored data of a person. */
 export const personView: View<Person> = {
   schema: Type.Model(
     'Person',
     Type.Object({
       user: Type.String(),
       data: mapOf(nameSchema, { anyOf: valueSchemas }, about.data),
-      language: Type.Optional(Type.String({ description: 'BCP 47. Absent: each subscription’s own holds.' })),
-      timeZone: Type.Optional(Type.String({ description: 'IANA. Absent: each subscription’s own holds.' })),
+      language: Type.Optional(
+        Type.String({ description: 'BCP 47. If absent, each subscription’s own language applies.' }),
+      ),
+      timeZone: Type.Optional(
+        Type.String({ description: 'IANA name. If absent, each subscription’s own time zone applies.' }),
+      ),
       channels: choicesSchema(about.channels),
     }),
   ),
@@ -97,7 +101,7 @@ export const updatePerson = operation({
   operationId: 'updatePerson',
   summary: 'Sets data, language, time zone and choices of a person',
   description:
-    'They hold before those of the person’s subscriptions. DELETE /v1/subscriptions?user= removes them too.',
+    'These take precedence over those of the person’s subscriptions. DELETE /v1/subscriptions?user= removes them too.',
   params: userParams,
   body: personChangeSchema,
   answer: personView,
@@ -107,7 +111,7 @@ export const updatePerson = operation({
   run: ({ store }, { user, ...change }) => store.readers.setPerson(user, change),
 });
 
-/** What was deleted, and what proves it later. */
+/** The deleted data in numbers, and the receipt that proves the removal later. */
 export interface PersonRemoval extends RemovedPerson {
   readonly removalReceipt: string;
 }
@@ -116,14 +120,14 @@ export interface PersonRemoval extends RemovedPerson {
 const receiptTarget = (user: string, receipt: string): string =>
   `receipt ${createHash('sha256').update(`${receipt}\0${user}`).digest('base64url')}`;
 
-/** @param operator who removes them */
+/** @param operator the operator who removes the person */
 export async function removeWithReceipt(
   { audit, people }: Pick<Store, 'audit' | 'people'>,
   user: string,
   operator: string,
 ): Promise<PersonRemoval> {
   const removalReceipt = randomBytes(16).toString('base64url');
-  // before the removal: a receipt that could not be stored leaves the person there
+  // store the record first: if that fails, the person is not removed
   const record = await audit.begin({
     operator,
     action: 'person.receipt',
@@ -134,7 +138,7 @@ export async function removeWithReceipt(
   return { ...removed, removalReceipt };
 }
 
-/** What is known of the removal of a person. */
+/** The result of checking a removal receipt. */
 export interface CheckedRemoval {
   /** Absent: the receipt is not of this person, or the audit of that time is no longer kept. */
   readonly removedAtMs?: number | undefined;
@@ -162,13 +166,13 @@ export const checkedRemovalView: View<CheckedRemoval> = {
         Type.String({
           format: 'date-time',
           description:
-            'Absent: the receipt is not of this person, or the audit of that time is no longer kept.',
+            'Absent if the receipt does not belong to this person, or if the audit of that time is no longer kept.',
         }),
       ),
       by: Type.Optional(Type.String({ description: 'Who removed them.' })),
       subscriptions: Type.Integer({
         minimum: 0,
-        description: 'How many they have now: they may have subscribed again.',
+        description: 'The number of subscriptions now, since the person may have subscribed again.',
       }),
     }),
   ),
@@ -184,16 +188,16 @@ const removedPersonView: View<PersonRemoval> = {
     'RemovedPerson',
     Type.Object({
       subscriptions: Type.Integer(),
-      ended: Type.Integer({ description: 'Subscriptions that had ended already.' }),
+      ended: Type.Integer({ description: 'Subscriptions that had already ended.' }),
       broadcasts: Type.Integer({ description: 'Broadcasts that were for this person alone.' }),
       schedules: Type.Integer({ description: 'Schedules that were for this person alone.' }),
       bells: Type.Integer({ description: 'Bells that were for this person alone.' }),
-      recipients: Type.Integer({ description: 'Places in lists of recipients.' }),
-      attempts: Type.Integer({ description: 'Of the attempt log.' }),
-      receipts: Type.Integer({ description: 'What they had reported of notifications.' }),
+      recipients: Type.Integer({ description: 'Entries in lists of recipients.' }),
+      attempts: Type.Integer({ description: 'Entries of the attempt log.' }),
+      receipts: Type.Integer({ description: 'Reports on notifications.' }),
       removalReceipt: Type.String({
         description:
-          'With it and the user, GET /v1/people/{user}/removal says later when they were removed. It is stored nowhere.',
+          'With this receipt and the user, GET /v1/people/{user}/removal tells you later when the person was removed. The receipt is not stored.',
       }),
     }),
   ),
@@ -219,7 +223,7 @@ export const removePerson = operation({
   description:
     'Deletes all data of this user from the store. The audit keeps a keyed hash of the user; backups and logs are not ' +
     'touched.',
-  query: { user: Type.String({ ...userKeywords, description: 'Whom to remove.' }) },
+  query: { user: Type.String({ ...userKeywords, description: 'The person to remove.' }) },
   answer: removedPersonView,
   errors: ['ERR_FIELD_VALUE'],
   action: 'person.remove',

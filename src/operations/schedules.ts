@@ -18,12 +18,12 @@ const members = {
   cron: Type.String(),
   timezone: Type.String(),
   nextAt: Type.Optional(
-    Type.String({ format: 'date-time', description: 'The next time; absent while it is paused.' }),
+    Type.String({ format: 'date-time', description: 'The next time; absent while the schedule is paused.' }),
   ),
   pausedAt: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'Since when it is paused: times that pass meanwhile are left out.',
+      description: 'Since when the schedule is paused. Times that pass during the pause are left out.',
     }),
   ),
   audience: recurringAudienceSchema,
@@ -31,7 +31,7 @@ const members = {
   ...deliveryOptionSchemas,
   createdAt: moment,
   createdBy: Type.Optional(creatorSchema),
-  lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest that it has made.' })),
+  lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest broadcast that it has created.' })),
 };
 
 /** A schedule. */
@@ -62,7 +62,9 @@ export const scheduleWithTimesView: View<ScheduleWithTimes & Changed> = {
     'ScheduleWithTimes',
     Type.Object({
       ...members,
-      nextTimes: Type.Array(moment, { description: 'The next three; none while it is paused.' }),
+      nextTimes: Type.Array(moment, {
+        description: 'The next three times; none while the schedule is paused.',
+      }),
       changes: changesSchema,
     }),
   ),
@@ -89,7 +91,8 @@ export const pauseSchedule = operation({
   route: 'POST /v1/schedules/:id/pause',
   operationId: 'pauseSchedule',
   summary: 'Pauses a schedule',
-  description: 'It makes no broadcasts until it is resumed. Those that it has made go on.',
+  description:
+    'The schedule creates no broadcasts until it is resumed. Broadcasts that it has already created continue.',
   answer: scheduleView,
   errors: ['ERR_SCHEDULE_NOT_FOUND'],
   action: 'schedule.pause',
@@ -101,7 +104,7 @@ export const continueSchedule = operation({
   route: 'POST /v1/schedules/:id/resume',
   operationId: 'resumeSchedule',
   summary: 'Resumes a schedule that is paused',
-  description: 'It goes on with its next time. Times that have passed during the pause are left out.',
+  description: 'The schedule continues with its next time. Times that passed during the pause are left out.',
   answer: scheduleView,
   errors: ['ERR_SCHEDULE_NOT_FOUND', 'ERR_SCHEDULE_INVALID'],
   action: 'schedule.resume',
@@ -113,7 +116,7 @@ export const removeSchedule = operation({
   route: 'DELETE /v1/schedules/:id',
   operationId: 'removeSchedule',
   summary: 'Removes a schedule',
-  description: 'Broadcasts that it has made stay; cancel them if they are to end too.',
+  description: 'Broadcasts that it has already created continue. To end them too, cancel them.',
   errors: ['ERR_SCHEDULE_NOT_FOUND'],
   action: 'schedule.remove',
   run: async ({ store }, { id }) => {
@@ -128,7 +131,7 @@ export const pauseStore: Change<object, unknown> = {
   run: ({ store }) => store.sending.pause('asked'),
 };
 
-/** Results in the ids of the broadcasts that continue. */
+/** Returns the ids of the broadcasts that continue. */
 export const resumeStore: Change<ResumeOptions, readonly number[]> = {
   action: 'sending.resume',
   target: () => 'sending',

@@ -13,13 +13,13 @@ export const subscriptionView: View<StoredSubscription> = {
     'Subscription',
     Type.Object({
       id: Type.Integer(),
-      pushService: Type.String({ description: 'Origin of its endpoint.' }),
+      pushService: Type.String({ description: 'Origin of the endpoint.' }),
       vapidPublicKey: Type.String(),
       user: Type.Optional(Type.String({ description: 'Absent: anonymous.' })),
       tags: Type.Array(Type.String()),
       language: Type.Optional(Type.String({ description: 'As its browser says.' })),
       timeZone: Type.Optional(Type.String({ description: 'As its browser says.' })),
-      channels: choicesSchema('Choices that were made there. Those of its user hold before them.'),
+      channels: choicesSchema('Choices that were made in this browser. Choices of its user take precedence.'),
       createdAt: Type.String({ format: 'date-time' }),
       updatedAt: Type.String({ format: 'date-time' }),
     }),
@@ -74,7 +74,7 @@ export const updateSubscription = operation({
       {
         additionalProperties: false,
         minProperties: 1,
-        description: 'What is absent stays as it is.',
+        description: 'Members that are absent do not change.',
         examples: [{ user: '42', tags: ['news', 'beta'] }],
       },
     ),
@@ -108,7 +108,7 @@ export const removeSubscription = operation({
 
 const pageRows = 500;
 
-/** Removes all subscriptions of a push service, and its place among unlisted ones. Results in their number. */
+/** Removes all subscriptions of a push service and its place among unlisted ones. Returns the number of subscriptions. */
 export const removePushService: Change<{ readonly origin: string }, number> = {
   action: 'push-service.remove',
   target: ({ origin }) => `push service ${origin}`,

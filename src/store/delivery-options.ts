@@ -100,13 +100,13 @@ export const deliveryOptions: {
 } = {
   ttlSeconds: {
     schema: { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 },
-    description: 'How long push services keep the message for a browser that is away, in seconds.',
+    description: 'How long push services keep the message for a browser that is offline, in seconds.',
     byDefault: 'four weeks',
     check: pushOptionChecks.ttlSeconds,
     flag: 'ttl <seconds>',
     field: {
       label: 'TTL in seconds',
-      hint: 'How long push services keep it for a browser that is away. Empty: four weeks.',
+      hint: 'How long push services keep it for a browser that is offline. Empty: four weeks.',
     },
   },
   urgency: {
@@ -129,7 +129,7 @@ export const deliveryOptions: {
   },
   priority: {
     schema: { type: 'string', enum: priorities },
-    description: 'Workers take the slices of broadcasts with high priority first, three times of four.',
+    description: 'Three times out of four, workers deliver broadcasts with high priority first.',
     byDefault: 'normal',
     check: mustBe(`one of ${priorities.join(', ')}`, (value) => priorities.includes(value as Priority)),
     flag: 'priority <priority>',
@@ -150,13 +150,13 @@ export const deliveryOptions: {
   skipInactive: {
     schema: { type: 'integer', minimum: 1, maximum: maxSkipInactive },
     description:
-      'Leaves out subscriptions that clicked on none of the last so many broadcasts shown to them, as receipts of the last 30 days say. ' +
-      'Who was shown fewer is not left out.',
+      'Leaves out subscriptions that clicked on none of the last N broadcasts shown to them, according to receipts of the last 30 days. ' +
+      'Subscriptions that were shown fewer than N are not left out.',
     check: isWholeNumber(1, maxSkipInactive),
     flag: 'skip-inactive <broadcasts>',
     field: {
       label: 'Skip inactive',
-      hint: 'Leaves out who clicked on none of the last so many broadcasts shown to them, such as 10. Needs receipts.',
+      hint: 'Leaves out people who clicked on none of the last N broadcasts shown to them, such as 10. Needs receipts.',
     },
   },
   channel: {
@@ -169,15 +169,15 @@ export const deliveryOptions: {
   localTime: {
     schema: { type: 'string', format: 'local-time' },
     description:
-      'When each reader gets the message, by the clocks of their time zone: 2026-12-01T09:00, or 09:00, the next one from the start on.',
+      'When each reader gets the message, in their own time zone: 2026-12-01T09:00, or 09:00 for the next one after the start.',
     check: mustBe('a local time such as 09:00 or 2026-12-01T09:00', isLocalTime),
     flag: 'local-time <time>',
-    field: { label: 'Local time', hint: 'Of each reader, such as 09:00 or 2026-12-01T09:00.' },
+    field: { label: 'Local time', hint: 'In each reader’s time zone, such as 09:00 or 2026-12-01T09:00.' },
   },
   ifTimePassed: {
     schema: { type: 'string', enum: ifTimePassed },
     description:
-      'When readers get the message whose local time is over at the start: at that time of the next day, at once (send), or not at all (skip).',
+      'When readers whose local time has passed at the start get the message: at the same time on the next day, at once (send), or never (skip).',
     byDefault: 'nextDay',
     check: mustBe(`one of ${ifTimePassed.join(', ')}`, (value) =>
       ifTimePassed.includes(value as IfTimePassed),
@@ -191,27 +191,27 @@ export const deliveryOptions: {
   quietHours: {
     schema: { type: 'string', format: 'quiet-hours' },
     description:
-      'Nothing is sent in these hours of the time zone of each reader, such as 22:00-07:00. The message is held until they end, or has ' +
-      'expired if its TTL, an hour at least, is over by then.',
+      'Nothing is sent during these hours in each reader’s time zone, such as 22:00-07:00. The message waits until they end, or ' +
+      'expires if its TTL (at least an hour) has ended by then.',
     check: (value, name) => {
       isText(value, name);
       parseQuietHours(value as string);
     },
     flag: 'quiet-hours <from-to>',
-    field: { label: 'Quiet hours', hint: 'Of each reader, such as 22:00-07:00.' },
+    field: { label: 'Quiet hours', hint: 'In each reader’s time zone, such as 22:00-07:00.' },
   },
   timeZone: {
     schema: { type: 'string', format: 'timezone' },
     description:
-      'The time zone in which times are meant, and that of readers whose own is not known, such as Europe/Berlin. Default: UTC; of ' +
-      '`deskbell send` without --cron, that of the machine.',
+      'The time zone of the given times, and of readers whose own is not known, such as Europe/Berlin. Default: UTC; for ' +
+      '`deskbell send` without --cron, the machine’s time zone.',
     check: mustBe('the name of a time zone, such as Europe/Berlin', (value) => isTimeZone(value as string)),
     flag: 'timezone <name>',
-    field: { label: 'Time zone', hint: 'Of readers whose own is not known. Empty: yours.' },
+    field: { label: 'Time zone', hint: 'For readers whose own is not known. Empty: yours.' },
   },
   receipts: {
     schema: { type: 'boolean' },
-    description: 'Asks browsers to report what became of the notification.',
+    description: 'Asks browsers to report whether the notification was shown, clicked or dismissed.',
     check: isFlag,
     field: { label: 'Ask browsers to report what was shown and clicked' },
   },

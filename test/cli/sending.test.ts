@@ -174,7 +174,7 @@ test('lists what is wrong, and acknowledges it with a name and a note, which the
   const run = (...words: string[]) => runCommand([...words, '--data', data]);
   await run('keys', 'generate');
   const none = await run('alarms', 'list');
-  const words = 'Nothing is wrong now. "deskbell broadcasts show" prints what a broadcast has met.\n';
+  const words = 'Nothing is wrong now. "deskbell broadcasts show" prints the alarms of a broadcast.\n';
   assert.deepEqual([none.stdout, none.stderr, none.exitCode], ['', words, 0]);
 
   const input = JSON.stringify(exampleSubscription(1));

@@ -11,7 +11,7 @@ export function alarmsCommand(context: Context): Command {
   return createCommand({
     name: 'alarms',
     description:
-      'Lists what is wrong now, and acknowledges it. An alarm stands as long as its condition does.',
+      'Lists and acknowledges alarms, which say what is wrong now. An alarm stands as long as its condition lasts.',
     examples: ['deskbell alarms list'],
   })
     .addCommand(
@@ -20,7 +20,7 @@ export function alarmsCommand(context: Context): Command {
           'Prints each alarm: what is wrong, how much is affected, since when, and who has acknowledged it.',
         examples: ['deskbell alarms list', 'deskbell alarms list --json'],
         toText,
-        ifEmpty: 'Nothing is wrong now. "deskbell broadcasts show" prints what a broadcast has met.',
+        ifEmpty: 'Nothing is wrong now. "deskbell broadcasts show" prints the alarms of a broadcast.',
       }),
     )
     .addCommand(acknowledgeCommand(context));

@@ -23,7 +23,7 @@ export function auditCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'audit',
     description:
-      'Prints what operators have changed by API, console and commands, newest first. Commands that send or import, and those on ' +
+      'Prints the changes that operators made with the API, the console and commands, newest first. Commands that send or import, and commands for ' +
       'keys, operators and the store as a whole, leave no record.',
     json: 'Prints JSON Lines.',
     examples: [
@@ -33,7 +33,7 @@ export function auditCommand({ environment, output }: Context): Command {
   })
     .option('--operator <name>', 'Only changes by this operator.', parseOperatorName)
     .option('--action <action>', 'Only changes of this kind, such as broadcast.pause.')
-    .option('--target <target>', 'Only changes to this, such as "broadcast 7".')
+    .option('--target <target>', 'Only changes to this target, such as "broadcast 7".')
     .option('--since <time>', 'Only changes at this time or later (ISO 8601 with a zone).', parseTime)
     .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)
     .onData(async ({ store }, flags: AuditFlags) => {

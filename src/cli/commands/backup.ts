@@ -31,9 +31,9 @@ export function backupCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'backup',
     description:
-      'Writes the data directory into one file, while services and workers continue. The file has the state at the start of the ' +
-      'command. Only its owner can read it, since it contains everything that is needed to send to the subscribers ' +
-      'except the keys, and with --with-keys these too.',
+      'Writes the data directory into one file, while services and workers continue. The file contains the state at the start of the ' +
+      'command. Only its owner can read it, since it contains everything that is needed to send to your subscribers ' +
+      'except the keys; with --with-keys, it contains these too.',
     settings: dataSettings,
     json: 'Prints JSON.',
     examples: [

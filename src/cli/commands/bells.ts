@@ -48,13 +48,13 @@ export const bellsCommand = (context: Context): Command =>
   createCommand({
     name: 'bells',
     description:
-      'Adds, lists, shows and removes bells: addresses that ring an audience with what is posted there.',
+      'Adds, lists, shows and removes bells: addresses whose requests become notifications for an audience.',
     examples,
   })
     .addCommand(addCommand(context))
     .addCommand(
       createNamedListCommand(context, listBells, {
-        description: 'Prints each bell with its audience, and when something was last posted there.',
+        description: 'Prints each bell with its audience and the time of the last request.',
         examples: ['deskbell bells list', 'deskbell bells list --json'],
         toText: formatBell,
         ifEmpty: 'No bells yet.',
@@ -65,7 +65,7 @@ export const bellsCommand = (context: Context): Command =>
       createSecretCommand(context, rotateBell, {
         name: 'rotate',
         description:
-          'Gives a bell another address, and prints it this once. The former one rings nothing from then on.',
+          'Gives a bell a new address and prints it. The address is shown only once. The old address stops working at once.',
         examples: ['deskbell bells rotate backups'],
       }),
     )
@@ -89,7 +89,7 @@ function addCommand(context: Context): Command {
     {
       name: 'add',
       description:
-        'Makes a bell, and prints its address this once: only a hash of the secret in it is stored. Whoever has the address can ring ' +
+        'Creates a bell and prints its address. The address is shown only once, since only a hash of its secret is stored. Anyone who has the address can ring ' +
         'its audience, and do nothing else.',
       examples,
     },
@@ -183,7 +183,7 @@ const showCommand = ({ environment, output }: Context): Command =>
   createDataCommand(environment, {
     name: 'show',
     description:
-      'Prints a bell and its last ten requests: from which tool, what came of each, and in which words.',
+      'Prints a bell and its last ten requests: the tool, the result, and the text that was shown.',
     json: 'Prints JSON.',
     examples: ['deskbell bells show alerts'],
   })

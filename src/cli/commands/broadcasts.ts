@@ -42,7 +42,7 @@ function listCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'list',
     description:
-      'Prints ID, state, recipients, counts and title of each broadcast, newest first. Its alarms are all that it has met, also those that are over.',
+      'Prints ID, state, recipients, counts and title of each broadcast, newest first. The number of alarms includes those that are over.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
   })
@@ -92,7 +92,7 @@ function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
     description:
-      'Prints audience, creator, options, texts, counts, push services and alarms of a broadcast, and what came of each subscription.',
+      'Prints the audience, creator, options, texts, counts, push services and alarms of a broadcast, and, if requested, its attempts.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts show 7', 'deskbell broadcasts show 7 --attempts --subscription 4711'],
   })

@@ -8,7 +8,7 @@ import { createChangeCommand, createNamedListCommand } from '../data/data-comman
 export const channelsCommand = (context: Context): Command =>
   createCommand({
     name: 'channels',
-    description: 'Lists, makes, changes and removes channels: what readers switch on and off.',
+    description: 'Lists, creates, changes and removes channels: topics that readers switch on and off.',
     examples: ['deskbell channels list', 'deskbell channels set news --title News'],
   })
     .addCommand(

@@ -214,7 +214,7 @@ export function completionCommand({ output }: Context): Command {
   return createCommand({
     name: 'completion',
     description:
-      'Prints a script that completes commands, flags and values for a shell. It is for this version: make it anew after an upgrade.',
+      'Prints a script that completes commands, flags and values for a shell. The script matches this version, so create it again after an upgrade.',
     examples: [
       'deskbell completion bash > ~/.local/share/bash-completion/completions/deskbell',
       'deskbell completion zsh > ~/.zsh/completions/_deskbell',

@@ -16,7 +16,7 @@ export function healthcheckCommand({ environment, output }: Context): Command {
   const description = {
     name: 'healthcheck',
     description:
-      'Checks whether the "serve" or "worker" of this container works. It asks /readyz of a service, at the port and prefix that ' +
+      'Checks whether the "serve" or "worker" of this container works. For a service, it requests /readyz at the port and prefix that ' +
       'the process was started with. A worker works if it has reported to the database in the last 20 seconds. The exit code is 1 if it does not.',
     examples: ['deskbell healthcheck', 'deskbell healthcheck --pid 4711'],
   };

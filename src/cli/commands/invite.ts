@@ -37,14 +37,14 @@ export function inviteCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'invite',
     description:
-      'Prints a link, and on a terminal its QR code: the browser that opens it within ten minutes and subscribes gets the messages ' +
-      'to this person. It works once. Opening it alone, as previews of links do, does not use it up. It opens the page of the service, which ' +
+      'Prints a link and, on a terminal, its QR code. A browser that opens the link within ten minutes and subscribes gets the messages ' +
+      'to this person. The link works once; opening it without subscribing, as link previews do, does not use it up. It opens the page of the service, which ' +
       'serve --push-only has only with --registrations invited.',
     settings: [...dataSettings, 'publicUrl', 'host', 'port', 'prefix'],
     json: 'Prints JSON.',
     examples: ['deskbell invite me', 'deskbell invite me --public-url https://bell.example.org'],
   })
-    .argument('<user>', 'The person, by an ID of your own.')
+    .argument('<user>', 'Your own ID for the person.')
     .action(async (given: string, flags: JsonFlag) => {
       const configuration = await readConfiguration({ flags, environment });
       const { url, isPublic } = findUrl(configuration);

@@ -34,7 +34,7 @@ function listCommand({ environment, output }: Context): Command {
     name: 'list',
     description:
       'Prints each VAPID public key with its state and the number of subscriptions that were made with it. Messages can ' +
-      'be sent to those of a "current", "previous" or "next" key, if a key file has its private half.',
+      'be sent to subscriptions of a "current", "previous" or "next" key if a key file contains its private key.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell keys list', "deskbell keys list --json | jq 'select(.subscriptions == 0)'"],
   }).onData(async ({ store, vapidKeys }, flags: JsonFlag) => {
@@ -75,7 +75,7 @@ function rotateCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'rotate',
     description:
-      'Makes a new VAPID key pair current. The former pair stays for the subscriptions that were made with it; browsers ' +
+      'Makes a new VAPID key pair current. The former pair is kept for the subscriptions that were made with it; browsers ' +
       'subscribe with the new one at their next visit. Running services and senders need no restart.',
     json: 'Prints JSON.',
     examples: ['deskbell keys rotate'],
@@ -99,7 +99,7 @@ function retireCommand({ environment, output }: Context): Command {
     examples: ['deskbell keys retire BCVxsr7N'],
   })
     .argument('<key>', `The public key, or its first ${minPrefixLength} characters or more.`)
-    .option('--force', 'Retires the pair although subscriptions were made with it.')
+    .option('--force', 'Retires the pair even if subscriptions were made with it.')
     .onData(async ({ store, vapidKeys }, key: string, flags: RetireFlags) => {
       const { retireKey } = await import('../data/key-rotation.ts');
       const publicKey = await findKey(store.vapidKeys, key);

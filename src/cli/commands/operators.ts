@@ -19,7 +19,7 @@ export function operatorsCommand(context: Context): Command {
   return createCommand({
     name: 'operators',
     description:
-      'Adds, lists and removes operators: those who may use the listener of "serve --operator", each with a token.',
+      'Adds, lists and removes operators: people and programs that may use the listener of "serve --operator", each with a token.',
     examples: ['deskbell operators add shop'],
   })
     .addCommand(addCommand(context))
@@ -37,7 +37,7 @@ function addCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'add',
     description:
-      'Adds an operator and prints its token. It is shown this once: only its hash is stored. Creates the data directory if it does ' +
+      'Adds an operator and prints its token. The token is shown only once, since only its hash is stored. Creates the data directory if it does ' +
       'not exist.',
     settings: [...dataSettings, 'operator', 'operatorCert'],
     json: 'Prints JSON.',

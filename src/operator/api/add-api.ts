@@ -45,10 +45,7 @@ import { addPushServiceRoutes } from './push-services.ts';
 import { addScheduleRoutes } from './schedules.ts';
 import { addSubscriptionRoutes } from './subscriptions.ts';
 
-const summary = `Sends push messages and broadcasts, shows what came of them, and manages subscriptions.
-
-Every request needs a token, as \`deskbell operators add NAME\` prints it. One that changes something needs the role \`full\` and
-leaves an audit record; the role \`send\` permits to send, and to see one’s own broadcasts. Lists come in pages: \`next\` is the \`cursor\` of the next page, or null. Times are ISO 8601. Every
+const summary = `Sends push messages and broadcasts, shows their outcomes, and manages subscriptions. Every request needs a token, which \`deskbell operators add NAME\` prints. A request that changes something needs the role \`full\` and leaves an audit record. With the role \`send\`, an operator may send, and see its own broadcasts. Lists have pages: \`next\` is the \`cursor\` of the next page, or null. Times are ISO 8601. Every
 error is an RFC 9457 problem with a stable \`code\`. Endpoints, \`p256dh\` and \`auth\` are never returned.`;
 
 export const operatorDescription: Description = {
@@ -62,12 +59,12 @@ export const operatorDescription: Description = {
   formats: operatorFormats,
   tags: {
     Sending: 'Messages and broadcasts.',
-    Subscriptions: 'Who can be sent to, channels, and what is known of people.',
-    'Push services': 'How sending goes, and the deletions that wait for a decision.',
+    Subscriptions: 'Subscriptions, channels, and data of people.',
+    'Push services': 'The current state of sending, and deletions that wait for a decision.',
     Installation: 'Keys, audit and this description.',
   },
   securitySchemes: {
-    token: { type: 'http', scheme: 'bearer', description: 'A token of `deskbell operators add`.' },
+    token: { type: 'http', scheme: 'bearer', description: 'A token from `deskbell operators add`.' },
   },
   errors: operatorErrors,
   errorsEverywhere: [
@@ -121,7 +118,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   operationsOf(app, 'Subscriptions').add('GET /v1/people/:user', {
     operationId: 'getPerson',
     summary: 'A person’s data, language, time zone and choices',
-    description: 'Without data and choices where nothing has been set.',
+    description: 'Data and choices are absent if nothing has been set.',
     params: userParams,
     answer: personView,
     errors: ['ERR_FIELD_VALUE'],
@@ -129,12 +126,12 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   });
   operationsOf(app, 'Subscriptions').add('GET /v1/people/:user/removal', {
     operationId: 'checkRemoval',
-    summary: 'When a person was removed, by the receipt of that',
+    summary: 'When a person was removed, according to a removal receipt',
     params: userParams,
     query: {
       receipt: Type.String({
         format: 'plain-text',
-        description: '`removalReceipt` of the removal.',
+        description: 'The `removalReceipt` from the removal.',
       }),
     },
     answer: checkedRemovalView,

@@ -43,7 +43,7 @@ const createBody = Type.Model(
     {
       audience: audienceSchema,
       message: messageSchema,
-      startAt: time('Nothing is sent before it. At most a minute ago. Default: now.'),
+      startAt: time('Nothing is sent before this time. It may be at most a minute ago. Default: now.'),
       ...deliveryOptionSchemas,
     },
     {
@@ -57,23 +57,23 @@ const createBody = Type.Model(
 );
 
 const listQuery = {
-  text: Type.Optional(Type.String({ description: 'Somewhere in title or message, whatever the case.' })),
+  text: Type.Optional(Type.String({ description: 'Text to find in title or message, ignoring case.' })),
   state: Type.Optional(
     Type.Unsafe<(typeof broadcastStates)[number]>({ type: 'string', enum: broadcastStates }),
   ),
-  bell: Type.Optional(Type.String({ description: 'Made by this bell.' })),
-  since: time('Whose start is not before it.'),
-  until: time('Whose start is before it.'),
+  bell: Type.Optional(Type.String({ description: 'Only broadcasts of this bell.' })),
+  since: time('Only broadcasts that start at this time or later.'),
+  until: time('Only broadcasts that start before this time.'),
 };
 
 const attemptsQuery = {
   outcome: Type.Optional(Type.Unsafe<AttemptOutcome>({ type: 'string', enum: attemptOutcomes })),
-  subscription: Type.Optional(Type.Integer({ ...idKeywords, description: 'Of this subscription only.' })),
+  subscription: Type.Optional(Type.Integer({ ...idKeywords, description: 'Only for this subscription.' })),
 };
 
 const idempotencyKey = idempotencyKeyOf(
-  'A text of your own, at most 200 characters. A repeated request with the same key, message and audience makes no second ' +
-    'broadcast: it is answered with the first one.',
+  'A text of your own, at most 200 characters. A repeated request with the same key, message and audience creates no second ' +
+    'broadcast; the answer is the first one.',
 );
 
 const eventsOperation: Operation = {
@@ -82,10 +82,13 @@ const eventsOperation: Operation = {
   summary: 'The events of a broadcast as they happen',
   description:
     'Server-sent events: `progress` when something has changed, `alarm` for each alarm, and `done` with the final counts, after ' +
-    'which the stream ends. A client that reconnects with `Last-Event-ID` gets the alarms that it has missed and the current ' +
-    'state; after `done` the answer is a 204.',
+    'which the stream ends. A client that reconnects with `Last-Event-ID` gets the alarms that it missed, and the current ' +
+    'state. After `done`, the answer is a 204.',
   headers: {
-    'Last-Event-ID': { description: 'Of the last event that the client has.', schema: { type: 'string' } },
+    'Last-Event-ID': {
+      description: 'Id of the last event that the client has received.',
+      schema: { type: 'string' },
+    },
   },
   responses: {
     200: contentResponse(
@@ -94,7 +97,7 @@ const eventsOperation: Operation = {
       Type.String(),
       `event: done\nid: 1-done\ndata: ${JSON.stringify(broadcastView.example)}\n\n`,
     ),
-    204: emptyResponse('The client has the event done already.'),
+    204: emptyResponse('The client has already received the event done.'),
   },
   errors: ['ERR_BROADCAST_NOT_FOUND'],
   security: [{ token: [] }],
@@ -107,10 +110,10 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
 
   operations.add('POST /v1/broadcasts', {
     operationId: 'createBroadcast',
-    summary: 'Makes a broadcast',
+    summary: 'Creates a broadcast',
     description:
-      'It is stored, and delivered by `deskbell serve --deliver` or `deskbell worker`. Where finding a large audience by user and ' +
-      'tags takes more than two seconds, the answer has the state `preparing`, and the audience goes on growing.',
+      'It is stored, and `deskbell serve --deliver` or `deskbell worker` delivers it. If selecting a large audience by user and ' +
+      'tags takes more than two seconds, the state in the answer is `preparing`, and the selection continues.',
     headers: idempotencyKey,
     body: createBody,
     bodyLimit,
@@ -153,7 +156,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
   operations.addList('/v1/broadcasts', {
     operationId: 'listBroadcasts',
     summary: 'Broadcasts, newest first',
-    description: 'A page of a search may have fewer items than asked for, and yet a next one.',
+    description: 'A page of a search may have fewer items than `limit` and still have a next page.',
     query: listQuery,
     view: broadcastView,
     roles: watchers,
@@ -190,8 +193,8 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     operationId: 'listBroadcastAttempts',
     summary: 'The attempts of a broadcast, newest first',
     description:
-      'All of them, for every stored subscription, as long as `keepAttemptsDays` says. Rows that were settled without ' +
-      'being sent are listed too; they have no status.',
+      'All attempts for every stored subscription, kept for `keepAttemptsDays`. Messages that ended without ' +
+      'being sent are listed too, without a status.',
     params: idParams,
     query: attemptsQuery,
     view: attemptView,

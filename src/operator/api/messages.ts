@@ -50,9 +50,9 @@ const textQuery = {
 const answerSchema = Type.Model(
   'SentMessages',
   Type.Object({
-    items: Type.Array(sentMessageSchema, { description: 'One for each subscription.' }),
+    items: Type.Array(sentMessageSchema, { description: 'One result for each subscription.' }),
     reachedNobody: Type.Boolean({
-      description: 'No push service accepted it, and none will: use another way, such as an e-mail.',
+      description: 'No push service accepted the message, and none will. Use another way, such as an e-mail.',
     }),
   }),
 );
@@ -64,13 +64,13 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
     operationId: 'sendMessage',
     summary: 'Sends one message and returns the push service’s answer',
     description:
-      'The message is not stored or retried: where no push service accepts it and one may accept it later, the answer is a 503, and ' +
-      'the request is to be repeated. Messages that were all rejected, or whose subscriptions have all ended, are a 200 with these outcomes. For many subscriptions, create a broadcast. If the answer is lost and the request ' +
-      'repeated without an Idempotency-Key, the message is sent twice; it replaces itself on the screen unless its tag is null. ' +
-      'Of a message with texts or placeholders, each stored subscription gets what is for its reader.',
+      'The message is not stored or retried. If no push service accepts it but one may accept it later, the answer is a 503, and ' +
+      'you should repeat the request. If all messages were rejected, or all subscriptions have ended, the answer is a 200 with these outcomes. For many subscriptions, create a broadcast. If the answer is lost and you repeat the request ' +
+      'without an Idempotency-Key, the message is sent twice. The second replaces the first on the screen, unless its tag is null. ' +
+      'If the message has texts or placeholders, each stored subscription gets the text for its reader.',
     headers: idempotencyKeyOf(
-      'A text of your own, at most 200 characters, that holds for a day. A repeated request with the same key and body sends ' +
-        'nothing and gets the first answer; while there is none, or where the process ended before there was one, a 409.',
+      'A text of your own, at most 200 characters, which is valid for a day. A repeated request with the same key and body sends ' +
+        'nothing and gets the first answer. If there is no answer yet, or the process ended before there was one, it gets a 409.',
     ),
     query: textQuery,
     body,

@@ -29,14 +29,14 @@ const pageQuery = {
       minimum: 1,
       maximum: maxLimit,
       default: defaultLimit,
-      description: 'How many items a page has at most.',
+      description: 'The maximum number of items on a page.',
     }),
   ),
   cursor: Type.Optional(
     Type.Integer({
       ...idKeywords,
       minimum: 0,
-      description: '`next` of the page before; absent for the first page.',
+      description: 'The `next` of the previous page; absent for the first page.',
     }),
   ),
 };
@@ -63,7 +63,7 @@ const pageOf = (
 const namedPageQuery = {
   limit: pageQuery.limit,
   cursor: Type.Optional(
-    Type.String({ description: '`next` of the page before; absent for the first page.' }),
+    Type.String({ description: 'The `next` of the previous page; absent for the first page.' }),
   ),
 };
 

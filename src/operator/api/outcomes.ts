@@ -21,9 +21,9 @@ const idsAtOnce = 1000;
 const csvOperation: Operation = {
   operationId: 'exportOutcomes',
   tag: 'Sending',
-  summary: 'What came of each subscription in a broadcast, as CSV',
+  summary: 'The outcome of each subscription in a broadcast, as CSV',
   description:
-    'One line for each subscription of the audience that the store knows of, with its last attempt. Subscriptions that were removed ' +
+    'One line for each known subscription of the audience, with its last attempt. Subscriptions that were removed ' +
     'from the store before their turn are missing in a broadcast to all, as are those of a list that need not be stored. Text that ' +
     'begins with one of = + - @ is preceded by an apostrophe, so that spreadsheets do not run it.',
   responses: {
@@ -34,15 +34,15 @@ const csvOperation: Operation = {
 };
 
 const query = {
-  subscription: Type.Optional(Type.Integer({ ...idKeywords, description: 'Of this subscription only.' })),
+  subscription: Type.Optional(Type.Integer({ ...idKeywords, description: 'Only for this subscription.' })),
   user: Type.Optional(
-    Type.String({ ...userKeywords, description: 'Of the devices of this person, at most 20.' }),
+    Type.String({ ...userKeywords, description: 'Only for the devices of this person, at most 20.' }),
   ),
 };
 
 const ofBroadcasts =
-  'Broadcasts whose audience the subscription was in. A page has all outcomes of at most `limit` broadcasts, of which it looks ' +
-  'through a hundred at most; it may be empty, and yet have a next one. Messages to single subscriptions are not kept.';
+  'Broadcasts whose audience included the subscription. A page has all outcomes of at most `limit` broadcasts. Each request searches ' +
+  'at most a hundred broadcasts, so a page may be empty and still have a next page. Messages to single subscriptions are not kept.';
 
 export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): void {
   const { attempts } = store;
@@ -51,10 +51,10 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
 
   sending.addList('/v1/broadcasts/:id/outcomes', {
     operationId: 'listBroadcastOutcomes',
-    summary: 'What came of subscriptions in a broadcast',
+    summary: 'The outcomes of subscriptions in a broadcast',
     description:
-      'By subscription or by user: the answer for these, whatever it is. Otherwise all that the store knows of, in the order of ids; ' +
-      'a page may have fewer items than asked for, and yet a next one.',
+      'With a subscription or a user: the answer for these, whatever it is. Otherwise all known outcomes, in the order of ids; ' +
+      'a page may have fewer items than `limit` and still have a next page.',
     params: idParams,
     query,
     view: rowOutcomeView,
@@ -91,7 +91,7 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
 
   subscriptions.addList('/v1/subscriptions/:id/outcomes', {
     operationId: 'listSubscriptionOutcomes',
-    summary: 'What came of the newest broadcasts to a subscription',
+    summary: 'The outcomes of the newest broadcasts to a subscription',
     description: ofBroadcasts,
     params: idParams,
     view: rowOutcomeView,
@@ -101,8 +101,8 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
 
   subscriptions.addList('/v1/people/:user/outcomes', {
     operationId: 'listPersonOutcomes',
-    summary: 'What came of the newest broadcasts to a person',
-    description: `${ofBroadcasts} Of devices, 20 at most that are stored, and 20 that have ended and are still remembered.`,
+    summary: 'The outcomes of the newest broadcasts to a person',
+    description: `${ofBroadcasts} Includes at most 20 stored devices, and 20 that have ended and are still remembered.`,
     params: userParams,
     view: rowOutcomeView,
     errors: ['ERR_FIELD_VALUE'],

@@ -14,19 +14,23 @@ const pushServiceView: View<PushServiceView> = {
     'PushService',
     Type.Object({
       origin: Type.String(),
-      senders: count('Senders that use it now; the figures are totals over all of them.'),
+      senders: count('Senders that use the push service now. The figures are totals over all of them.'),
       connections: count('Open connections.'),
       inFlight: count('Messages without an answer yet.'),
       queued: count('Messages that wait for their turn.'),
       maxInFlight: count('Maximum number of messages in flight now.'),
       latencyMs: Type.Optional(
-        Type.Unsafe<number>({ type: 'number', description: 'Of recent answers, to the slowest sender.' }),
+        Type.Unsafe<number>({
+          type: 'number',
+          description: 'Latency of recent answers to the slowest sender.',
+        }),
       ),
-      answers: count('Since the senders began.'),
-      throttled: count('Of the answers, those that asked for fewer messages (429, 503).'),
+      answers: count('Answers since the senders started.'),
+      throttled: count('Answers that asked for fewer messages (429, 503).'),
       breaker: Type.String({
         enum: ['closed', 'half-open', 'open'],
-        description: 'open: it has failed and is sent nothing for a while. half-open: one message tests it.',
+        description:
+          'open: the push service has failed, and nothing is sent to it for a while. half-open: one message tests it.',
       }),
       breakerReason: Type.Optional(Type.String()),
       unreachableMs: Type.Optional(
@@ -98,7 +102,7 @@ export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorContext
     operationId: 'listPushServices',
     summary: 'The current state of sending to each push service',
     description:
-      'Over all senders on this store, in all processes, as reported in the last seconds. Push services that nobody sends to ' +
+      'The figures cover all senders on this store, in all processes, as they reported in the last few seconds. Push services that nobody sends to ' +
       'are left out, unless they refuse a key or have held deletions.',
     view: pushServiceView,
     nameOf: ({ origin }) => origin,
@@ -107,7 +111,7 @@ export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorContext
 
   operations.addNamedList('/v1/senders', {
     operationId: 'listSenders',
-    summary: 'Who sends now',
+    summary: 'The active senders',
     view: senderView,
     nameOf: ({ id }) => id,
     read: () => store.senders.list(),

@@ -22,7 +22,7 @@ const body = Type.Model(
   Type.Object(
     {
       cron: Type.String({
-        description: 'When: five fields, as `deskbell send --cron` takes them.',
+        description: 'The times: five fields, in the format of `deskbell send --cron`.',
         format: 'cron',
       }),
       timezone: Type.Optional(
@@ -46,7 +46,7 @@ export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void
 
   operations.add('POST /v1/schedules', {
     operationId: 'createSchedule',
-    summary: 'Has a broadcast recur',
+    summary: 'Creates a schedule, which repeats a broadcast',
     body,
     answer: scheduleView,
     statuses: [201],

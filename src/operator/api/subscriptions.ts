@@ -21,12 +21,12 @@ const tagList = (description: string) =>
 const listQuery = {
   user: Type.Optional(Type.String({ ...userKeywords, description: 'Of this person.' })),
   tag: tagList('With all of these tags.'),
-  anyTag: tagList('With one of these tags at least.'),
+  anyTag: tagList('With at least one of these tags.'),
   notTag: tagList('With none of these tags.'),
   pushService: Type.Optional(
     Type.String({
       description:
-        'Of this push service: an origin, such as https://fcm.googleapis.com, or https://notify.windows.com for all hosts of Windows’.',
+        'Only for this push service: an origin, such as https://fcm.googleapis.com, or https://notify.windows.com for all hosts of the Windows push service.',
     }),
   ),
 };
@@ -40,7 +40,8 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
   operations.addList('/v1/subscriptions', {
     operationId: 'listSubscriptions',
     summary: 'Subscriptions, oldest first',
-    description: 'A page by push service and tags may have fewer items than asked for, and yet a next one.',
+    description:
+      'With a push service and tags, a page may have fewer items than `limit` and still have a next page.',
     query: listQuery,
     view: subscriptionView,
     read: ({ query: { user, tag, anyTag, notTag, pushService } }, { limit, cursor }) => {
@@ -63,8 +64,8 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
 
   operations.addList('/v1/subscriptions/:id/attempts', {
     operationId: 'listSubscriptionAttempts',
-    summary: 'What broadcasts sent to a subscription, newest first',
-    description: 'Looks through up to a hundred broadcasts; those before them are asked for by broadcast.',
+    summary: 'The attempts of broadcasts to a subscription, newest first',
+    description: 'Searches up to a hundred broadcasts. For earlier ones, ask for each broadcast.',
     params: idParams,
     view: attemptView,
     read: ({ params: { id } }, { limit, cursor }) =>
@@ -74,11 +75,11 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
   operations.addList('/v1/losses', {
     operationId: 'listLosses',
     summary: 'Subscriptions that were lost, newest first',
-    description: 'Why, and who removed them. Of the last 90 days.',
+    description: 'The subscriptions lost in the last 90 days, with the reason and who removed them.',
     query: {
       reason: Type.Optional(lossReasonSchema),
       pushService: Type.Optional(
-        Type.String({ format: 'plain-text', description: 'Of this one: an origin.' }),
+        Type.String({ format: 'plain-text', description: 'Only for this push service: an origin.' }),
       ),
     },
     view: lossView,

@@ -27,11 +27,11 @@ const body = Type.Model(
   Type.Object(
     {
       endpoint: Type.Optional(Type.String()),
-      auth: Type.Optional(Type.String({ description: 'Of the subscription, as base64.' })),
+      auth: Type.Optional(Type.String({ description: 'The secret of the subscription, as base64.' })),
       choices: Type.Optional(
         Type.Unsafe<Choices>({
           type: 'object',
-          description: 'Channels to switch on (`true`) or off, by their names. Others stay as they are.',
+          description: 'Channels to switch on (`true`) or off, by name. Other channels do not change.',
           additionalProperties: { type: 'boolean' },
           maxProperties: maxChannels,
         }),
@@ -46,8 +46,8 @@ const answer = Type.Array(
     'ReaderChannel',
     Type.Object({
       name: Type.String(),
-      title: Type.String({ description: 'In the first language of Accept-Language, where there is one.' }),
-      language: Type.Optional(Type.String({ description: 'Of the title, where it is known.' })),
+      title: Type.String({ description: 'Title in the first language of Accept-Language, if there is one.' }),
+      language: Type.Optional(Type.String({ description: 'Language of the title, if it is known.' })),
       isOn: Type.Boolean({ description: 'For this reader.' }),
     }),
   ),
@@ -56,11 +56,11 @@ const answer = Type.Array(
 const operation: Operation = {
   operationId: 'chooseChannels',
   tag: 'Web Push',
-  summary: 'Says which channels a reader has on, and changes it',
+  summary: 'Reads and changes the channels that a reader has on',
   description:
-    'The reader is the person of a subscriber token, if the request has one, else whoever reads the subscription: its user, if it ' +
-    'has one. Choices are stored durably before the response, which has all channels as they are then. A wrong `auth` changes ' +
-    'nothing and is answered as for a reader who has chosen nothing.',
+    'The reader is the person in the subscriber token, if the request has one. Otherwise it is the reader of the subscription: its user, if it ' +
+    'has one. Choices are stored durably before the response, which contains all channels with the change applied. A wrong `auth` changes ' +
+    'nothing and gets the same answer as a reader who has chosen nothing.',
   responses: {
     200: contentResponse('application/json', 'The channels, in the order of their names.', answer, [
       { name: 'news', title: 'Nachrichten', language: 'de', isOn: false },

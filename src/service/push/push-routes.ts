@@ -16,7 +16,8 @@ export const pushSecuritySchemes = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'Says whose the subscription is: `sub`, `tags`, `aud`, and `exp` within an hour.',
+    description:
+      'Says who owns the subscription. Its claims are `sub`, `tags`, `aud`, and `exp` within an hour.',
   },
 } as const;
 
@@ -45,7 +46,7 @@ const clientFiles = [
     '/client/subscribe/languages.js',
     'subscribe/languages.js',
     'getSubscribeElementLanguages',
-    'What that element says in languages other than English',
+    'The texts of that element in languages other than English',
   ],
   ['/service-worker.js', 'service-worker.js', 'getServiceWorker', 'The service worker'],
 ] as const;

@@ -13,11 +13,11 @@ const pruneIntervalMs = 60 * 60 * 1000;
 const operation: Operation = {
   operationId: 'reportReceipts',
   tag: 'Web Push',
-  summary: 'Takes what browsers report of notifications',
+  summary: 'Accepts browsers’ reports on notifications',
   description:
-    'Each report counts once. One whose token is not valid, that came before, or whose message or subscription is no longer ' +
-    'counted changes nothing; the response does not tell.',
-  responses: { 204: emptyResponse('Whatever counts is stored durably.') },
+    'Each report counts once. A report changes nothing if its token is not valid, if it came before, or if its message or subscription is no longer ' +
+    'counted. The response does not reveal whether it counted.',
+  responses: { 204: emptyResponse('All reports that count are stored durably.') },
   errors: ['ERR_RATE_LIMITED', 'ERR_STORE_UNAVAILABLE'],
 };
 
@@ -36,7 +36,9 @@ const body = Type.Model(
             }),
             event: Type.Unsafe<ReceiptEvent>({ type: 'string', enum: receiptEvents }),
             action: Type.Optional(
-              Type.String({ description: 'With `clicked`: the name of the action, if on one.' }),
+              Type.String({
+                description: 'With `clicked`: the name of the action that was clicked, if any.',
+              }),
             ),
           }),
         ),

@@ -17,7 +17,7 @@ export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, 
     operationId: 'getVapidKey',
     tag: 'Web Push',
     summary: 'The key that browsers subscribe with',
-    description: 'Ask again before each use: a stale key loses subscribers.',
+    description: 'Fetch the key again before each use, since a stale key loses subscribers.',
     responses: {
       200: contentResponse(
         'application/json',

@@ -43,13 +43,13 @@ const keySchemas = {
 const readerFacts = {
   language: Type.Optional(
     Type.Unsafe<unknown>({
-      description: 'Of the browser: a BCP 47 language tag such as `de-AT`. Another value counts as absent.',
+      description: 'The browser’s language: a BCP 47 tag such as `de-AT`. Any other value counts as absent.',
     }),
   ),
   timeZone: Type.Optional(
     Type.Unsafe<unknown>({
       description:
-        'Of the browser: an IANA time zone such as `Europe/Vienna`. Another value counts as absent.',
+        'The browser’s time zone: an IANA name such as `Europe/Vienna`. Any other value counts as absent.',
     }),
   ),
 };
@@ -83,7 +83,7 @@ function createSubscriptionBody(originPattern: string) {
       ],
       {
         description:
-          'The three values, or what PushSubscription.toJSON() gives. Absent, language and time zone stay as they are. ' +
+          'The three values, or the result of PushSubscription.toJSON(). If language and time zone are absent, they do not change. ' +
           'Further members are ignored.',
         examples: [{ ...exampleSubscription, language: 'de-AT', timeZone: 'Europe/Vienna' }],
       },
@@ -96,7 +96,10 @@ export const exampleProof = { endpoint: exampleSubscription.endpoint, auth: exam
 const removalBody = Type.Model(
   'SubscriptionProof',
   Type.Object(
-    { endpoint: Type.String(), auth: Type.String({ description: 'Of the subscription, as base64.' }) },
+    {
+      endpoint: Type.String(),
+      auth: Type.String({ description: 'The secret of the subscription, as base64.' }),
+    },
     { examples: [exampleProof] },
   ),
 );
@@ -112,19 +115,19 @@ const postOperation: Operation = {
   tag: 'Web Push',
   summary: 'Stores a subscription',
   description:
-    'The subscription is stored durably before the response. Other keys for an endpoint that is stored are a 409, unless the ' +
-    'request has its stored `auth` or a subscriber token of its user. A subscriber token replaces user and tags; without one ' +
-    'they stay as they are.',
+    'The subscription is stored durably before the response. A request with different keys for a stored endpoint gets a 409, unless the ' +
+    'request has the stored `auth` or a subscriber token of its user. A subscriber token replaces user and tags; without a token, ' +
+    'they do not change.',
   headers: {
     [vapidKeyHeader]: {
       description:
-        'The public key that the browser subscribed with. Absent, it is the current one; one that the service does not have is a 409.',
+        'The public key that the browser subscribed with. Default: the current key. A key that the service does not have gets a 409.',
       schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{87}$' },
     },
     [formerSubscriptionHeader]: {
       description:
-        'JSON with `endpoint` and `auth` of the subscription that this one takes the place of: its user and tags move here. ' +
-        'With the same endpoint it permits to change the keys.',
+        'JSON with `endpoint` and `auth` of the subscription that this one replaces. Its user and tags move to the new subscription. ' +
+        'With the same endpoint, this permits changing the keys.',
       schema: {
         type: 'string',
         pattern: String.raw`^\{"endpoint":"https:[\w.:/?&=%+-]+",(?:"p256dh":"[\w+/=-]+",)?"auth":"(?:[A-Za-z0-9+/]{22}|[A-Za-z0-9_-]{22})(?:==)?"\}$`,
@@ -132,8 +135,8 @@ const postOperation: Operation = {
     },
     [invitationHeader]: {
       description:
-        'The token of an invitation, which this request consumes: the subscription is of the user whom it invites. Where only ' +
-        'invited browsers are registered, a new one needs it, or a subscriber token.',
+        'The token of an invitation, which this request consumes. The subscription then belongs to the invited user. If only ' +
+        'invited browsers may register, a new subscription needs this header or a subscriber token.',
       schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{22}$' },
     },
   },
@@ -154,7 +157,7 @@ const removal = (operationId: string, summary: string, what: string, done: strin
   operationId,
   tag: 'Web Push',
   summary,
-  description: `A wrong \`auth\` ${what} nothing; the response does not tell.`,
+  description: `A wrong \`auth\` ${what} nothing; the response does not reveal this.`,
   responses: { 204: emptyResponse(`There is no such subscription, or none with this \`auth\`, ${done}.`) },
   errors: ['ERR_STORE_UNAVAILABLE'],
 });
