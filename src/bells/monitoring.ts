@@ -1,10 +1,10 @@
-// What monitoring systems send: alerts of one group, and states of one monitor.
+// Reads requests of monitoring systems: alerts of one group, and states of one monitor.
 import { lookUp } from '../errors/check-options.ts';
 import type { JsonObject } from '../protocol/json-object.ts';
 import type { Urgency } from '../protocol/request.ts';
 import { listOf, objectOf, type Posted, type Shown, textOf } from './posted.ts';
 
-/** Alerts that are named in one notification. */
+/** The maximum number of alerts to name in one notification. */
 const namedAlerts = 5;
 
 const urgencies: Readonly<Record<string, Urgency>> = {
@@ -15,7 +15,7 @@ const urgencies: Readonly<Record<string, Urgency>> = {
   none: 'low',
 };
 
-/** Alertmanager, and Grafana, which has the same members and some of its own. */
+/** Reads alerts of Alertmanager, and of Grafana, which has the same members and some more. */
 export function readAlerts({ fields }: Posted, isGrafana: boolean): Shown | undefined {
   if (!Array.isArray(fields?.['alerts']) || (fields['orgId'] != null) !== isGrafana) return undefined;
   if (!isGrafana && textOf(fields['version']) !== '4') return undefined;

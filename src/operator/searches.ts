@@ -42,20 +42,20 @@ export async function readPage<Item extends { readonly id: number }>(
 }
 
 export interface BroadcastFilter extends OfOperator {
-  /** Anywhere in title or message, ignoring case. */
+  /** Text to find anywhere in title or message, ignoring case. */
   readonly text?: string | undefined;
   /** `scheduled`: running, but its start is in the future; then `running` does not find it. */
   readonly state?: BroadcastState | 'scheduled' | undefined;
   /** The start in milliseconds since 1970: `sinceMs ≤ start < untilMs`. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
-  /** Made by this bell. */
+  /** Only broadcasts of this bell. */
   readonly bell?: string | undefined;
 }
 
 /** A page of broadcasts. */
 export interface FoundBroadcasts extends ListPage<Broadcast> {
-  /** By the id of a broadcast on the page: how many older ones of the same bell come before the next page. */
+  /** For the id of a broadcast on the page: the number of older broadcasts of the same bell before the next page. */
   readonly folded: ReadonlyMap<number, number>;
 }
 
@@ -63,7 +63,7 @@ export interface FoundBroadcasts extends ListPage<Broadcast> {
 export const searchBatchSize = 5000;
 const readBatchSize = 500;
 
-/** @param range `limit`: how many to find at most; `foldsBells`: the newest of each bell stands for the others @returns `next`: the next `beforeId` */
+/** @param range `limit`: the maximum number to find; `foldsBells`: of each bell, only the newest broadcast is returned @returns `next`: the next `beforeId` */
 export async function searchBroadcasts(
   store: Pick<BroadcastStore, 'findAll' | 'summaries'>,
   filter: BroadcastFilter,
@@ -124,7 +124,7 @@ function compile({
 export interface SubscriptionFilter {
   /** A result of `checkExpression`. */
   readonly matching?: AudienceExpression | undefined;
-  /** Its origin, in any spelling, or one of the name that all its hosts are shown by. */
+  /** The push service: its origin, in any spelling, or an origin of the name that all its hosts share. */
   readonly pushService?: string | undefined;
 }
 
@@ -165,7 +165,7 @@ export async function findSubscriptions(
   return joinPages(pages, limit);
 }
 
-/** Pages of different rows in the order of ids, as one: as far as all of them reach. */
+/** Merges pages of different rows in the order of ids, up to the id that all of them cover. */
 function joinPages(pages: readonly Found[], limit: number): Found {
   const throughId = Math.min(...pages.map(({ next = Infinity }) => next));
   const found = pages
@@ -177,7 +177,7 @@ function joinPages(pages: readonly Found[], limit: number): Found {
   return { items, ...(throughId < Infinity && { next: throughId }) };
 }
 
-/** Searches by the rarer of both conditions: the one whose first batch reaches further. */
+/** Searches by the rarer of the two conditions, which is the one whose first batch reaches further. */
 async function searchBoth(
   store: Pages,
   filter: Required<SubscriptionFilter>,
@@ -215,7 +215,7 @@ async function searchBoth(
 const reachOf = ({ rows, throughId }: SearchedSubscriptions, batchSize: number): number =>
   rows < batchSize ? Number.POSITIVE_INFINITY : throughId;
 
-/** Maximum of each kind. */
+/** The maximum number of stored devices, and of ended devices. */
 export const maxShownDevices = 20;
 
 export interface PersonDevices {

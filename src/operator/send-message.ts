@@ -1,4 +1,4 @@
-// Sends one message to one subscription or to a person's devices, once per idempotency key, and answers what became of it.
+// Sends one message to one subscription or to a person's devices, once per idempotency key, and returns the outcomes.
 import { createHash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
@@ -35,13 +35,13 @@ export class UndeliveredError extends ProblemError {
   }
 }
 
-/** @throws {UndeliveredError} if none was accepted and one may be later */
+/** @throws {UndeliveredError} if no message was accepted but one may be accepted later */
 export function assertNoRetry(sent: SentMessages): void {
   const outcomes = new Set(sent.items.map(({ outcome }) => outcome));
   if (outcomes.has('retry') && !outcomes.has('accepted')) throw new UndeliveredError(sent);
 }
 
-/** @param show turns a row into what is shown */
+/** @param show returns the parts of a row that may be shown */
 export function sendOutcomes(
   reply: FastifyReply,
   attempts: Pick<AttemptStore, 'outcomesAfter'>,
@@ -58,7 +58,7 @@ export function sendOutcomes(
     .send(Readable.from(lines(), { highWaterMark: 1 }));
 }
 
-/** What became of the message at each recipient. */
+/** The result for each recipient. */
 interface SentMessages {
   readonly items: readonly ReturnType<typeof sentMessageToJson>[];
   /** An attempt without an answer may have reached its push service. */
@@ -118,7 +118,7 @@ async function startSending(
 const isInDoubt = ({ outcome }: SendResult): boolean =>
   outcome.kind === 'retry' && outcome.isInDoubt === true;
 
-/** The result for one of several recipients that could not be sent to. */
+/** The result for a recipient to whom the message could not be sent. */
 function describeFault(id: number, endpoint: string, fault: unknown): SentMessages['items'][number] {
   if (!(fault instanceof DeskbellError)) throw fault;
   return {
@@ -137,7 +137,7 @@ function describeFault(id: number, endpoint: string, fault: unknown): SentMessag
  * process ends in between, the key has no answer and the message is not sent twice.
  *
  * @param operator owner of the key
- * @param content what the request asks for
+ * @param content the content of the request
  * @param send throws if nothing was delivered, or an `UndeliveredError` if that is in doubt, which keeps the key
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_IDEMPOTENCY_KEY, ERR_MESSAGE_IN_DOUBT, and what `send` throws
  */

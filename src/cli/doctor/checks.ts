@@ -41,7 +41,7 @@ import { describeError } from '../output/failure.ts';
 import { formatBytes } from '../output/output.ts';
 
 export interface Finding {
-  /** What was checked: `keys`, `fcm.googleapis.com`. */
+  /** The thing that was checked, such as `keys` or `fcm.googleapis.com`. */
   readonly subject: string;
   /** `warning`: it works, but may fail later. `fault`: something does not work. */
   readonly status: 'ok' | 'warning' | 'fault';
@@ -56,7 +56,7 @@ export type Outcome = Omit<Finding, 'subject'>;
 export const ok = (detail: string): Outcome => ({ status: 'ok', detail });
 export const warning = (detail: string, cure: string): Outcome => ({ status: 'warning', detail, cure });
 
-/** The finding of `look`; what it throws becomes a fault. */
+/** Runs a check; an error that it throws becomes a fault. */
 async function findingOf(subject: string, look: () => Promise<Outcome> | Outcome): Promise<Finding> {
   try {
     return { subject, ...(await look()) };
@@ -74,7 +74,7 @@ export function checkNode(): Outcome {
   return ok(`Deskbell ${packageVersion()}, Node ${node}, OpenSSL ${openssl}, SQLite ${sqlite ?? 'unknown'}`);
 }
 
-/** Node raises its own limit at start as far as it can, so the limit that is read is final. */
+/** Reads the limit of this process, which Node has already raised as far as it can. */
 export async function checkOpenFiles(limitsFile = '/proc/self/limits'): Promise<Outcome> {
   const limits = await readFile(limitsFile, 'utf8').catch(() => '');
   const limit = /^Max open files +(\S+)/m.exec(limits)?.[1];
@@ -98,7 +98,7 @@ const toleratedMs = 60 * secondMs;
 /** The time of a push service that answered. */
 export interface ServerTime {
   readonly host: string;
-  /** Its clock minus ours. */
+  /** The server's clock minus ours. */
   readonly differenceMs: number;
 }
 
@@ -146,9 +146,9 @@ export interface NetworkOptions extends Pick<
 interface Contact {
   readonly origin: string;
   readonly finding: Finding;
-  /** The address guard refuses its address. */
+  /** Whether the address guard refuses the host's address. */
   readonly isBlocked?: boolean;
-  /** Their clock minus ours; absent if they did not answer. */
+  /** The push service's clock minus ours; absent if it did not answer. */
   readonly clockDifferenceMs?: number | undefined;
 }
 
@@ -168,7 +168,7 @@ export async function checkNetwork(options: NetworkOptions): Promise<readonly Fi
   ];
 }
 
-/** Reports a machine without a network once. */
+/** If the machine has no network, reports that once instead of for each host. */
 function summarize(contacts: readonly Contact[]): readonly Finding[] {
   const reached = contacts.filter(({ finding }) => finding.status === 'ok');
   const vendors = contacts.filter(({ origin }) => vendorOrigins.includes(origin));
@@ -207,7 +207,7 @@ async function contactOf(origin: string, options: NetworkOptions): Promise<Conta
   return { origin, finding, clockDifferenceMs: await readServerTime(url, options).catch(() => undefined) };
 }
 
-/** Connects as the sender does: same guard, proxy, authorities and protocols. */
+/** Connects as the sender does, with the same guard, proxy, authorities and protocols. */
 async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
   const { pushServices = [], ca, proxy, noProxy, resolve, connectOverride } = options;
   const { connectTimeoutMs = defaultTimeouts.connectTimeoutMs } = options;
@@ -232,7 +232,7 @@ async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
   return ok(`${tls}${protocol}, connected in ${tookMs} ms`);
 }
 
-/** @returns their clock minus ours, in milliseconds; `undefined` if the answer has no date */
+/** @returns the server's clock minus ours, in milliseconds; `undefined` if the answer has no date */
 async function readServerTime(url: URL, options: NetworkOptions): Promise<number | undefined> {
   const { now = Date.now, connectTimeoutMs = defaultTimeouts.connectTimeoutMs } = options;
   const signal = AbortSignal.timeout(connectTimeoutMs);
@@ -260,7 +260,7 @@ async function wayTo(url: URL, { ca, proxy, noProxy, connectOverride }: NetworkO
 const lowDiskSpaceBytes = 1e9;
 const minDiskSpaceBytes = 50e6;
 
-/** @param hasOnlyKeys true if the database is elsewhere */
+/** @param hasOnlyKeys true if the database is not in this directory */
 async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<Outcome> {
   if (isOnReadOnlyDisk(directory)) {
     return {

@@ -71,7 +71,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
   );
 }
 
-/** Shows errors as pages, unknown paths included; with the navigation if somebody is signed in. */
+/** Shows errors and unknown paths as pages, with the navigation if somebody is signed in. */
 function showErrors(app: FastifyInstance, sessions: ConsoleSessions, { log }: OperatorContext): void {
   const findSession = async (request: FastifyRequest): Promise<ConsoleSession | undefined> => {
     try {
@@ -85,12 +85,12 @@ function showErrors(app: FastifyInstance, sessions: ConsoleSessions, { log }: Op
     const fault = toFault(error, request);
     const { status, title, detail: words } = toProblem(fault, operatorErrors);
     const isOurs = status >= 500;
-    // who is signed in is told the cause
+    // somebody who is signed in may see the cause
     const isTold = isOurs && fault.code !== 'ERR_INTERNAL' && request.operator !== null;
     const detail = isTold ? `${fault.message} ${words}` : words;
     if (isOurs) log.error({ event: 'fault', method: request.method, url: request.url.split('?')[0], error });
     reply.code(status).headers(pageHeaders);
-    // do not ask a store that has a fault
+    // do not query a store that has just failed
     const session = isOurs ? undefined : await findSession(request);
     request.consoleSession = session ?? null;
     const wayBack = html`<p class="buttons">

@@ -1,4 +1,4 @@
-// The inputs of forms: each with its hint, a note on its value, and its fault.
+// Inputs of forms, each with its hint, a note on its value, and its fault.
 import { lookUp } from '../../errors/check-options.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { select } from './components.ts';
@@ -25,9 +25,9 @@ type Input = (attributes: Html) => Html;
 const fieldId = (name: string): string => `field-${name}`;
 
 /**
- * Above a refused form: links to each faulty field, and takes the focus.
+ * Shown above a refused form: links to each faulty field. Takes the focus.
  *
- * @param message a fault of no single field, or empty
+ * @param message a fault that belongs to no single field, or ''
  */
 export function renderFaults(faults: Fields, message: string): Html {
   const entries = Object.entries(faults);
@@ -102,7 +102,7 @@ export const actionFieldNames: readonly string[] = Object.values(actionFields).f
   actionIndexes.map((index) => `${name}${index}`),
 );
 
-/** The indexes of buttons that are filled in; only these are sent. */
+/** The indexes of buttons that are filled in, since only these are sent. */
 export const filledActions = (fields: Fields): readonly number[] =>
   actionIndexes.filter((index) =>
     Object.values(actionFields).some((name) => lookUp(fields, `${name}${index}`)),

@@ -1,6 +1,6 @@
-// Posts events of the outbox to the operator's webhook as `{type, timestamp, data}`, and repeats them until they are accepted. Nothing
-// waits for it, and what was not posted stays in the store. An event is due, then leased; a 2xx answer removes it, otherwise it is due
-// again after the next of `delaysMs`, and dropped after the last.
+// Posts events from the outbox to the operator's webhook as `{type, timestamp, data}`, and repeats them until they are accepted. Nothing
+// waits for the webhook, and events that were not posted stay in the store. An event that is due is leased. After a 2xx answer, it is
+// removed; otherwise it is due again after the next of `delaysMs`, and dropped after the last.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/untrusted-text.ts';
@@ -44,7 +44,7 @@ async function dataOf(event: WebhookEvent, broadcasts: Pick<BroadcastStore, 'fin
 export interface WebhookOptions {
   readonly store: Pick<Store, 'webhooks' | 'broadcasts' | 'now'>;
   readonly target: WebhookTarget;
-  /** Signs what is posted. */
+  /** The key that signs the posts. */
   readonly secret: Uint8Array;
   readonly log: Log;
   readonly transport?: TransportOptions | undefined;
@@ -67,12 +67,12 @@ export const delaysMs = [
   10 * hour,
 ] as const;
 const timeoutMs = 15 * second;
-/** Longer than an attempt takes. */
+/** Longer than an attempt can take. */
 const leaseMs = minute;
 const postBatchSize = 10;
 const watchEveryMs = hour;
 
-/** @returns a way to end it; an event that is being posted then may be posted again */
+/** @returns `close`, which stops posting; an event that is being posted at that time may be posted again */
 export function startWebhook(options: WebhookOptions): { close(): Promise<void> } {
   const { store, target, secret, log, everyMs = second } = options;
   const { webhooks, broadcasts } = store;
