@@ -13,11 +13,11 @@ export interface Channel {
   readonly title: string;
   /** Titles by language. */
   readonly titles: Readonly<Record<string, string>>;
-  /** Whether readers who have not chosen get its messages. */
+  /** Whether readers who have made no choice get its messages. */
   readonly isOnByDefault: boolean;
 }
 
-/** The choices of a reader, by channel. */
+/** A reader's choices, by channel. */
 export type Choices = Readonly<Record<string, boolean>>;
 
 /** The maximum number of channels in a store and in one set of choices. */
@@ -104,7 +104,7 @@ export function checkKnown(name: string, channels: readonly Channel[], pointer: 
   throw fieldError('ERR_CHANNEL_NOT_FOUND', pointer, `There is no channel "${name}"; ${known}.`);
 }
 
-/** @throws {DeskbellError} as `checkKnown` does, for each channel that is chosen */
+/** @throws {DeskbellError} as `checkKnown` does, for each chosen channel */
 export function checkKnownChoices(choices: object, channels: readonly Channel[], pointer: string): void {
   for (const name of Object.keys(choices)) checkKnown(name, channels, `${pointer}/${name}`);
 }

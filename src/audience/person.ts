@@ -1,4 +1,4 @@
-// The data that the store keeps about a person, in addition to subscriptions: data, language, time zone and choices.
+// What the store keeps about a person besides subscriptions: data, language, time zone and choices.
 import { checkChoiceChange, type Choices } from './channels.ts';
 import { checkData, checkLanguage, checkTimeZone, type PersonData } from './reader-facts.ts';
 
@@ -14,7 +14,7 @@ export interface Person {
 
 type Change<Members> = { readonly [Name in keyof Members]: Members[Name] | null };
 
-/** A change. Absent members stay, and `null` clears a member, or one entry of `data` or `channels`. */
+/** A change: absent members are left as they are; `null` clears a member, or one entry of `data` or `channels`. */
 export interface PersonChange {
   readonly data?: Change<PersonData> | null | undefined;
   readonly language?: string | null | undefined;

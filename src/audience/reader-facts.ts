@@ -8,11 +8,11 @@ import { formatOf } from './zone-time.ts';
 /** The application's data about a person. These values replace placeholders in texts. */
 export type PersonData = Readonly<Record<string, string | number>>;
 
-/** No time zone has a longer name. */
+/** No time zone's name is longer. */
 const maxTimeZoneCharacters = 64;
 const maxDataBytes = 1024;
 const maxTextCharacters = 200;
-/** The names that values in the data of a person may have. */
+/** The valid names of values in a person's data. */
 export const dataName = new RegExp(`^${valueName}$`);
 
 /** @returns the time zone in its usual form, undefined if it is not a time zone */
@@ -47,7 +47,7 @@ function require(
 }
 
 /**
- * Checks data, or a change of data, in which `null` removes a value.
+ * Checks data, or a change to data, in which `null` removes a value.
  *
  * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` points into the value
  */
@@ -69,7 +69,7 @@ export function checkData<Value extends string | number | null>(
   return data;
 }
 
-/** Checks a value in the data of a person. @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
+/** Checks a value in a person's data. @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
 export function checkValue(value: unknown, pointer: string): void {
   const isText = typeof value === 'string';
   if (!isText && typeof value !== 'number' && value !== null)
@@ -82,7 +82,7 @@ export function checkValue(value: unknown, pointer: string): void {
     throw fieldError('ERR_FIELD_VALUE', pointer, 'A number must be finite.');
 }
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE if the data of a person would be too large */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if a person's data would be too large */
 export function checkDataSize(data: object, pointer: string): void {
   const bytes = Buffer.byteLength(JSON.stringify(data));
   if (bytes <= maxDataBytes) return;

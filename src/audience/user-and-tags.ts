@@ -10,7 +10,7 @@ export interface UserAndTags {
   readonly tags?: readonly string[] | undefined;
 }
 
-/** Selects the subscriptions that match every part. At least one part is given. */
+/** Selects the subscriptions that match every given member. At least one is required. */
 export interface AudienceExpression {
   /** All devices of this person. */
   readonly user?: string | undefined;
@@ -28,14 +28,14 @@ export interface TagExpression {
 }
 
 export const maxUserBytes = 128;
-/** The maximum number of tags of a subscription, and of each part of an expression. */
+/** The maximum number of tags in a subscription, and in each member of an expression. */
 export const maxTags = 32;
 const maxTagBytes = 64;
-/** A tag that is not normalised may be longer, but a tag of this length never fits into `maxTagBytes`. */
+/** Before normalisation a tag may exceed `maxTagBytes`, but a tag of this length never fits. */
 const maxSpelledCharacters = 4 * maxTagBytes;
 /** Larger than `maxTags`, since a tag may be given more than once. */
 const maxGivenTags = 4 * maxTags;
-/** Tags contain no comma, so that they can be listed, and none looks like a flag. */
+/** Tags contain no comma, so that lists can be separated by commas, and never look like a flag. */
 const tagPattern = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._:-]*$/u;
 const partNames = ['all', 'any', 'none'] as const satisfies readonly (keyof TagExpression)[];
 
@@ -96,12 +96,12 @@ const checkTag = (tag: unknown, pointer: string): string => checkName(tag, point
 /**
  * Checks a tag, or a name with the same rules. Returns it in NFC, since some characters can be encoded in two ways.
  *
- * @param what the subject of the error's sentence
+ * @param what the subject of the error message
  * @throws {DeskbellError} as `checkUserAndTags` does
  */
 export function checkName(name: unknown, pointer: string, what: string): string {
   if (typeof name !== 'string') throw fieldError('ERR_FIELD_TYPE', pointer, `${what} must be a string.`);
-  // Check the length first, since sorting combining marks takes time in proportion to its square.
+  // Check the length first, since sorting combining marks takes quadratic time.
   const normalized = name.length > maxSpelledCharacters ? '' : name.normalize('NFC');
   if (tagPattern.test(normalized) && Buffer.byteLength(normalized) <= maxTagBytes) return normalized;
   throw fieldError(
@@ -143,7 +143,7 @@ export function checkExpression({ user, tags = {} }: AudienceExpression): Audien
 
 /**
  * @param count the number of tags that the stored subscription would have
- * @throws {DeskbellError} ERR_FIELD_VALUE if they are too many
+ * @throws {DeskbellError} ERR_FIELD_VALUE if there are too many
  */
 export function checkTagCount(subscriptionId: number, count: number): void {
   if (count <= maxTags) return;

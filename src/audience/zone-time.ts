@@ -1,7 +1,7 @@
 // Converts between instants and wall times, which are what the clocks of a time zone show. A wall time is represented as the
 // milliseconds of the instant at which UTC clocks show it.
 //
-// When clocks go forward, an hour is skipped; when they go back, an hour comes twice.
+// When clocks go forward, an hour is skipped; when they go back, an hour occurs twice.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 const minuteMs = 60 * 1000;
@@ -39,7 +39,7 @@ export const toWallTime = (atMs: number, timeZone: string): number =>
 
 /** The instants at which clocks show a time: none if they skip it, two if they go back. The earlier one comes first. */
 export function instantsOf(wallMs: number, timeZone: string): readonly number[] {
-  // before a change of the clocks and after it
+  // before and after a clock change
   const found = [wallMs - dayMs, wallMs + dayMs].map(
     (nearMs) => wallMs - (toWallTime(nearMs, timeZone) - nearMs),
   );
@@ -134,7 +134,7 @@ export function endOfQuietHours(
   const isQuiet = isOverMidnight ? timeMs >= fromMs || timeMs < toMs : timeMs >= fromMs && timeMs < toMs;
   if (!isQuiet) return undefined;
   const endMs = midnightMs + toMs + (timeMs >= toMs ? dayMs : 0);
-  // if the hour comes twice, its first end may already have passed
+  // if the hour occurs twice, its first end may already have passed
   return toInstant(endMs, timeZone, atMs);
 }
 

@@ -10,12 +10,12 @@ import { type BellParts, createBells } from './ring.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Annotation of a route that answers for any host, because it needs a secret. */
+    /** Annotation of a route that accepts requests for any host, because it requires a secret. */
     anyHost?: boolean | undefined;
   }
 }
 
-/** The path segments with which a GET publishes. A link preview requests none of these. */
+/** Path segments with which a GET publishes. Link previews never request them. */
 const publishing = /^(?:publish|send|trigger)$/;
 const messages = ['message', 'm', 'msg', 'payload'];
 
@@ -24,7 +24,7 @@ const unauthorized = (): BellError =>
 
 const minuteMs = 60_000;
 
-/** Logs refused requests, at most once a minute: enough to see that an address has a typing error. */
+/** Logs refused requests, at most once a minute: enough to show that an address is mistyped. */
 function createRefusalLog({ store, log }: Pick<BellParts, 'store'> & { readonly log: Log }) {
   let requests = 0;
   let loggedAtMs = -Infinity;
@@ -94,7 +94,7 @@ export function addBells(
     return ntfyEvent(event, store.now(), first, { sequence_id: second });
   };
 
-  // the body is read above, as far as the secret permits
+  // the body was read above, up to the limit that its secret permits
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   const config = { isOpen: true, audit: 'none', anyHost: true } as const;
@@ -107,7 +107,7 @@ export function addBells(
         handler: async (request, reply) => {
           const { method, headers } = request;
           const [, address = '', query] = /^([^?]*)\??(.*)$/.exec(request.url)!;
-          // some clients put a second slash after the address of the server
+          // some clients put a second slash after the server's address
           const segments = address.slice(mount.length).split('/').filter(Boolean);
           const path = segments.map((segment) => decodePercent(segment) ?? segment);
           const head = { method, path, headers, query: new URLSearchParams(query) };
@@ -119,7 +119,7 @@ export function addBells(
               new BellError(503, 50301, 'the message was not stored: try again later'),
             );
           });
-          // the body was not read to its end
+          // the body was not read completely
           if (!request.raw.complete) reply.header('connection', 'close');
           return reply.code(status).header('content-type', `${type}; charset=utf-8`).send(body);
         },

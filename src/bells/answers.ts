@@ -1,4 +1,4 @@
-// The answers to tools. Some tools fail if the status is not 200, if the body is not JSON, or if it has unknown members.
+// The responses to tools. Some tools fail unless the status is 200 and the body is JSON without unknown members.
 import { randomBytes } from 'node:crypto';
 import { type BellError, type Posted, type RequestHead, textOf } from './posted.ts';
 

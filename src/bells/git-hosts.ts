@@ -20,10 +20,10 @@ export const wrong = (what: string): BellError => {
   return new BellError(401, 40101, `unauthorized: the ${what} does not fit; ${remedy}`);
 };
 
-/** The members that name the subject of an event; the first one present counts. */
+/** The members that name the subject of an event; the first one present is used. */
 const subjects =
   'pull_request issue discussion release workflow_run workflow_job check_run check_suite deployment_status alert milestone package';
-/** Events of builds and similar work, of which only the end is shown. */
+/** Events of builds and similar work. Only their completion is shown. */
 const works =
   /^(?:workflow_run|workflow_job|check_run|check_suite|deployment_status|status|pipeline|job|deployment)$/;
 const failures = /^(?:fail\w*|error|timed_out|startup_failure|action_required)$/;
@@ -96,7 +96,7 @@ export function readGitEvent(
 /** GitLab's names for kinds of events that GitHub also has. */
 const gitLabKinds = { tag_push: 'push', build: 'job', work_item: 'issue' };
 
-/** GitLab says the same in members of its own. @param event the value of the event's header */
+/** GitLab gives the same facts in members of its own. @param event the value of the event's header */
 export function readGitLabEvent({ fields = {} }: Posted, event: string): Shown | Nothing {
   const given = textOf(fields['object_kind'] ?? fields['event_name']) ?? event;
   const kind = lookUp(gitLabKinds, given) ?? given;

@@ -21,7 +21,7 @@ export function readGotify({ path, fields = {} }: Posted): Shown | undefined {
   const urgency = urgencyOf(fields['priority']);
   return {
     title: textOf(fields['title']),
-    // Proxmox fences its text
+    // Proxmox puts its text into a code fence
     text: text.replaceAll(/^[ \t]*```\w*[ \t]*$/gm, '').trim(),
     url: objectOf(click)['url'],
     urgency,
@@ -90,7 +90,7 @@ export function readDiscord({ fields = {} }: Posted): Shown | undefined {
   };
 }
 
-/** Members with usual names, in this order. */
+/** Common names of members, in order of preference. */
 export const usualNames = {
   text: ['message', 'text', 'body', 'description', 'summary', 'msg', 'content'],
   title: ['title', 'subject', 'name'],

@@ -47,7 +47,7 @@ export function readAlerts({ fields }: Posted, isGrafana: boolean): Shown | unde
   };
 }
 
-/** `db1: Disk is full`; what is not annotated is told by its labels. */
+/** `db1: Disk is full`; without annotations, it is described by its labels. */
 function describeAlert({ labels: given, annotations: notes }: JsonObject, count: number): string {
   const { alertname: _name, ...labels } = objectOf(given);
   const { summary, description, message } = objectOf(notes);
@@ -63,7 +63,7 @@ function describeAlert({ labels: given, annotations: notes }: JsonObject, count:
 
 const monitorStates = ['is down', 'is up', 'is pending', 'is in maintenance'];
 
-/** Uptime Kuma. Without a heartbeat it warns of a certificate or a domain; without a monitor too, it is a test. */
+/** Uptime Kuma. Without a heartbeat, it warns about a certificate or a domain. If it has no monitor either, it is a test. */
 export function readMonitor({ fields = {} }: Posted): Shown | undefined {
   const message = textOf(fields['msg']);
   if (message === undefined || !('monitor' in fields)) return undefined;

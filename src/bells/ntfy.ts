@@ -1,11 +1,11 @@
-// The parameters of ntfy: in header fields, the query or JSON. What a notification of Deskbell cannot have is named as left out.
+// Reads ntfy's parameters from header fields, the query or JSON. Those that Deskbell's notifications cannot have are listed as left out.
 import { countOf } from '../errors/format-count.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
 import { lookUp } from '../errors/check-options.ts';
 import { isJsonObject } from '../protocol/json-object.ts';
 import { BellError, parse, type Posted, type RequestHead, type Shown, textOf } from './posted.ts';
 
-/** By the name in JSON: what it is called in header fields and the query. The first that is not empty counts. */
+/** Names in header fields and the query, by the name in JSON. The first one that is not empty is used. */
 const aliases = {
   message: 'x-message message m',
   title: 'x-title title t',
@@ -56,11 +56,11 @@ function decodeHeader(text: string): string {
     });
 }
 
-/** ntfy numbers them from 1. Words of other tools, such as Cloudflare’s, are ignored. */
+/** ntfy numbers them from 1. Other tools' words, such as Cloudflare’s, are ignored. */
 const priorities = ['min', 'low', 'default', 'high', 'max'];
 const urgencies = ['very-low', 'low', 'normal', 'high', 'high'] as const;
 
-/** Parameters that no notification has. */
+/** Parameters that notifications cannot have. */
 const notShown = { attach: 'an attachment', icon: 'an icon', email: 'an e-mail', call: 'a call' } as const;
 
 /** @param text of the body */
@@ -83,7 +83,7 @@ async function toShown(
   const prefix = emojis.map((emoji) => `${emoji} `).join('');
   const words = names.filter((name) => lookUp(nameToEmoji, name) === undefined);
   const message = textOf(parameters.message);
-  // a body counts before the parameter
+  // a body takes precedence over the parameter
   const body = (isFile ? message : text || message) ?? (isFile ? (filename ?? 'A file') : 'triggered');
   const withWords = words.length === 0 ? body : `${body}\n(${words.join(', ')})`;
   const title = textOf(parameters.title);
@@ -121,7 +121,7 @@ interface Action {
 
 const maxActionCharacters = 4000;
 
-/** JSON, or ntfy's short form: `view, Label, https://…, clear=true; http, …`, in which quoted values may have commas. */
+/** JSON, or ntfy's short form: `view, Label, https://…, clear=true; http, …`, in which quoted values may contain commas. */
 function readActions(given: unknown): readonly Action[] {
   const text = textOf(given)?.slice(0, maxActionCharacters) ?? '';
   const list = Array.isArray(given) ? given : parse(text);
@@ -154,7 +154,7 @@ function readDelay(text: string | undefined, nowMs: number): number | BellError 
   );
 }
 
-/** JSON at the root: its topic is the bell. */
+/** JSON posted to the root: its topic is the bell. */
 export const readNtfyJson = (posted: Posted, nowMs: number) =>
   posted.path.length === 0 && textOf(posted.fields?.['topic']) !== undefined
     ? toShown(posted.fields!, posted, nowMs)

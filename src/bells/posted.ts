@@ -1,4 +1,4 @@
-// Reads a request to a bell: the places where a secret may be, the body as text, and its fields in any format.
+// Reads a request to a bell: the secret, wherever it may be, the body as text, and its fields in any format.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
@@ -10,7 +10,7 @@ import { bellSecretPattern } from '../store/bells.ts';
 
 /** The error for a request that does not ring a bell. */
 export class BellError extends Error {
-  /** HTTP. */
+  /** The HTTP status. */
   readonly status: number;
   /** ntfy's number for the error. */
   readonly code: number;
@@ -52,7 +52,7 @@ export interface Shown {
   readonly urgency?: Urgency | undefined;
   /** Notifications of one bell with the same key replace each other. */
   readonly key?: string | undefined;
-  /** The key is a sequence id of ntfy: one that waits is cancelled. */
+  /** The key is a sequence id of ntfy: a waiting notification with it is cancelled. */
   readonly isSequence?: boolean;
   /** The notification replaces the earlier one without an alert. */
   readonly isQuiet?: boolean;
@@ -71,7 +71,7 @@ export interface Nothing {
   readonly whyNothing: string;
 }
 
-/** Text of a member, a number too; undefined if it is absent, blank or of another type. */
+/** A member's text, or its number as text; undefined if it is absent, blank or of another type. */
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return (typeof value === 'string' && value.trim()) || undefined;
@@ -113,13 +113,13 @@ export function secretsIn({ path: [first], headers, query }: RequestHead): reado
   );
 }
 
-/** The member `topic` of ntfy, in the beginning of a body. */
+/** ntfy's member `topic`, at the beginning of a body. */
 export const topicsIn = (start: Buffer): readonly string[] =>
   Array.from(start.toString().matchAll(/"topic"\s*:\s*"([\w-]+)"/g), ([, topic]) => topic!)
     .filter((topic) => bellSecretPattern.test(topic))
     .slice(0, 1);
 
-/** Limits for a body before and after the secret was found to be right. */
+/** Limits for a body before and after its secret has been verified. */
 export const maxBytes = { unknown: 4096, known: 1024 * 1024 };
 
 const tooLarge = (most: number): BellError =>
@@ -129,7 +129,7 @@ const tooLarge = (most: number): BellError =>
  * Reads a body.
  *
  * @param find looks for the bell in the bytes received so far, if the bell is not known yet
- * @throws {BellError} for a body that is too large for what is known, or that cannot be decoded
+ * @throws {BellError} for a body that exceeds the limit that applies so far, or cannot be decoded
  */
 export async function readBody<Found>(
   request: IncomingMessage,
@@ -138,7 +138,7 @@ export async function readBody<Found>(
   let found = await find(Buffer.alloc(0));
   const chunks: Buffer[] = [];
   let size = 0;
-  // otherwise leaving the loop would end the connection before there is an answer
+  // otherwise leaving the loop would close the connection before a response is sent
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     size += chunk.length;
@@ -170,9 +170,9 @@ async function decode(bytes: Buffer, encoding = 'identity'): Promise<Buffer> {
 
 /** The maximum number of fields to read from a form. */
 const maxFields = 1000;
-/** Members of forms that hold JSON: of git hosts and Slack, and of Uptime Kuma. */
+/** Form members that hold JSON, as git hosts, Slack and Uptime Kuma send them. */
 const jsonMembers = ['payload', 'data'];
-/** A body that claims to be a form counts as text if it has none of these members, since `curl -d` always claims this. */
+/** A body declared as a form is treated as text if it has none of these members, since `curl -d` always declares one. */
 const formMembers = ['message', 'text', 'msg', 'body', 'description', 'summary', 'content'];
 
 /** @returns `undefined` for text that is neither a JSON object nor an array */
@@ -185,7 +185,7 @@ export function parse(text: string): object | undefined {
   }
 }
 
-/** Reads the value of a body; without one, a query can be a form: of Gitea and Uptime Kuma. */
+/** Reads the value of a body. Without a body, the query can be a form, as from Gitea and Uptime Kuma. */
 export async function readPosted(head: RequestHead, secret: string, bytes: Buffer): Promise<Posted> {
   const type = head.headers['content-type'] ?? '';
   const text = bytes.toString().trim();

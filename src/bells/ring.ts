@@ -1,5 +1,5 @@
-// Rings a bell: turns a recognised request into a message that fits, and stores it as a broadcast before the answer. Requests over the
-// limit of a minute are counted in one broadcast.
+// Rings a bell: turns a recognised request into a message that fits, and stores it as a broadcast before responding. Requests over the
+// limit per minute are counted in one broadcast.
 import { hash } from 'node:crypto';
 import type { MatchingAudience } from '../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../delivery/broadcast/create-broadcast.ts';
@@ -28,7 +28,7 @@ export interface BellParts {
 const maxTitleBytes = 400;
 const maxLabelBytes = 60;
 const maxUrlBytes = 1000;
-/** The text keeps at least these bytes, however long title, link and buttons are. */
+/** The text gets at least this many bytes, however long title, link and buttons are. */
 const minTextBytes = 1500;
 
 /** Bytes that are left for the text. */
@@ -115,7 +115,7 @@ function textAt(whole: object | undefined, pointer: string | undefined): string 
   return typeof value === 'object' && value ? toJson(value) : textOf(value);
 }
 
-/** Header fields by which hosts name a delivery; a repeated one is the same request. */
+/** Header fields in which hosts identify a delivery. A repeated value means the same request. */
 const deliveryHeaders = ['x-github-delivery', 'x-gitea-delivery', 'x-forgejo-delivery', 'idempotency-key'];
 
 export interface Bells {

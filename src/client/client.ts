@@ -125,7 +125,7 @@ export interface Client extends EventTarget {
   /** Every push message from now on; ends when the loop is left, or with `return()`. */
   messages(): AsyncIterableIterator<PushMessage>;
   addEventListener(type: 'message', listener: (event: MessageEvent<PushMessage>) => void): void;
-  /** Comes after anything that may have changed `state()`, even if it failed: a call, the re-sync, the permission. */
+  /** Fired after anything that may have changed `state()`, even if it failed: a call, the re-sync, the permission. */
   addEventListener(type: 'change', listener: (event: Event) => void): void;
   addEventListener(...parameters: Parameters<EventTarget['addEventListener']>): void;
   removeEventListener(type: 'message', listener: (event: MessageEvent<PushMessage>) => void): void;
@@ -285,7 +285,7 @@ class DeskbellClient extends EventTarget {
       // Choices that could not be sent before must not undo this one later.
       if (registration && body) await sendChoices(registration.scope, body, this.#service);
       const channels = body ? await this.#service.choose(body, choices) : undefined;
-      // For a subscription that it does not know, the service answers as if nothing was chosen.
+      // For a subscription that it does not know, the service responds as if nothing had been chosen.
       if (channels?.every(({ name, isOn }) => choices[name] !== !isOn)) return channels;
       throw new ClientError('not-subscribed', 'The service has no subscription of this browser.');
     });

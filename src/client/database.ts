@@ -53,12 +53,12 @@ export interface StoredState {
   readonly pageUrl?: string;
   /**
    * The request body with which the subscription was last stored, undefined if this browser is not subscribed. If the
-   * push service drops the subscription, it says that the browser wants one, and which row of the service to replace.
+   * push service drops the subscription, this shows that the browser still wants one, and which row it replaces.
    */
   readonly storedBody?: string | undefined;
   /** The body that it replaced. */
   readonly formerBody?: string | undefined;
-  /** Choices of channels that the service has not taken yet. */
+  /** Channel choices that the service has not stored yet. */
   readonly choices?: Choices | undefined;
   readonly historyLimit?: number;
   /** Path of the last activated script that contains Deskbell. */
@@ -89,7 +89,7 @@ export const defaultHistoryLimit = 100;
 
 /** A notification that this browser showed. `url` is absolute, or undefined if it is no http or https address. */
 export interface HistoryEntry extends PushMessage {
-  /** It was clicked, or `markRead()` was called since. */
+  /** It was clicked, or `markRead()` has been called since. */
   readonly isRead: boolean;
 }
 

@@ -28,13 +28,13 @@ export interface Push {
   subscribe(options?: SubscribeOptions): Promise<boolean>;
   /** As in the client, but never rejects: see `reason`. @returns whether it succeeded */
   unsubscribe(): Promise<boolean>;
-  /** Whether one of these calls is under way, or `setChannels`. */
+  /** Whether one of these calls, or `setChannels`, is in progress. */
   readonly isBusy: boolean;
-  /** Undefined unless requested, and until they are known. */
+  /** Undefined if not requested or not known yet. */
   readonly channels: readonly Channel[] | undefined;
   /** As in the client, but never rejects: see `reason`. @returns whether it succeeded */
   setChannels(choices: Choices): Promise<boolean>;
-  /** The last 100 that arrived while a component of this page used the client, newest last. */
+  /** The last 100 messages that arrived while a component of this page used the client, newest last. */
   readonly messages: readonly PushMessage[];
 }
 
@@ -128,7 +128,7 @@ function createStore(client: Client): PushStore {
       if (listeners.size === 0) {
         client.addEventListener('change', lookAgain);
         client.addEventListener('message', receive);
-        // what happened before anybody listened
+        // what happened before there were listeners
         client.synced.then(lookAgain, lookAgain);
       }
       listeners.add(listener);

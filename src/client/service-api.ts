@@ -111,7 +111,7 @@ export class ServiceApi {
     });
   }
 
-  /** @param isAnswer checks the answer's JSON (undefined for an empty body): a login page may answer 200 */
+  /** @param isAnswer checks the response's JSON (undefined for an empty body): a login page may return 200 */
   async #ask(...[method, path, isAnswer, headers, body]: Question): Promise<unknown> {
     const url = new URL(path, this.url);
     const name = `${method} ${url.origin}${url.pathname}`;

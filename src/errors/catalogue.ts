@@ -45,7 +45,7 @@ const mapValues = <Code extends string, Value, Result>(
   >;
 
 /**
- * Faults of one field of an input. The service lists them in "errors" of a problem; the library may throw one itself.
+ * Faults of one field of an input. The service lists them in "errors" of a problem; the library may also throw one.
  */
 export const fieldErrors = entries(false, {
   ERR_FIELD_MISSING: 'A required field is missing. Add the field.',
@@ -132,7 +132,7 @@ export type ServiceErrorCode = keyof typeof serviceErrors;
 
 /**
  * Errors that the library throws and the command prints. They have no HTTP status: if one reaches the public service,
- * its client gets ERR_INTERNAL and the log the details.
+ * its client gets ERR_INTERNAL, and the log gets the details.
  */
 export const libraryErrors = {
   ...entries(false, {
@@ -230,7 +230,7 @@ export const libraryErrors = {
   }),
 };
 
-/** The errors of the operator's listener with their HTTP status, those of the service and the library included. */
+/** The errors of the operator's listener with their HTTP status, including those of the service and the library. */
 const ownOperatorErrors = {
   ...answers(401, {
     ERR_TOKEN_INVALID:

@@ -6,7 +6,7 @@
  */
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const plainAscii = /^[\x20-\x7e]*$/;
-/** Without joiners and direction marks, which Persian and emoji need. */
+/** Excludes joiners and direction marks, which Persian and emoji need. */
 const unsafeInProse = /[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
 
 /** Uses JSON's escapes, such as `\u009b`, so JSON text keeps its meaning. */
@@ -14,7 +14,7 @@ export function escapeControls(text: string): string {
   return plainAscii.test(text) ? text : text.replaceAll(unsafe, toEscapes);
 }
 
-/** Escapes controls and overrides of direction in text for people; show it in an element such as `<bdi>`. */
+/** Escapes controls and direction overrides in text for people; show it in an element such as `<bdi>`. */
 export const escapeProse = (text: string): string => text.replaceAll(unsafeInProse, toEscapes);
 
 function toEscapes(character: string): string {
@@ -76,5 +76,5 @@ export const bellSecretForm = String.raw`A[\w-]{14}`;
 /** Also matches mistyped secrets, one character longer or shorter, and any value that ntfy's clients send as `auth`. */
 const bellSecretInUrl = /(?<=[/=])A[\w-]{13,15}(?![\w-])|(?<=[?&](?:auth|authorization|token)=)[^&\s"]+/g;
 
-/** Replaces secrets of bells in URLs, wherever in a text these are. */
+/** Replaces bells' secrets in URLs, anywhere in a text. */
 export const hideBellSecrets = (text: string): string => text.replaceAll(bellSecretInUrl, hidden);

@@ -1,4 +1,4 @@
-// The address of a client, behind the proxies that are trusted.
+// Finds the address of a client behind trusted proxies.
 import { isIP } from 'node:net';
 import proxyAddress from '@fastify/proxy-addr';
 import type { FastifyInstance } from 'fastify';

@@ -113,7 +113,7 @@ function endConnection(socket: Duplex, { status, headers, body }: RenderedRespon
 
 const lingerMs = 500;
 
-/** Reads what the client is still sending for a moment, since a reset could destroy the answer. */
+/** For a moment, reads what the client is still sending, since a reset could destroy the response. */
 function linger(socket: Duplex): void {
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();

@@ -1,5 +1,5 @@
 // Counts each client's requests. If the database counts for all processes, its number applies. Each process counts too,
-// so that clients over the limit cost the database nothing, and in case it does not answer.
+// so that clients over the limit cost the database nothing, and in case it does not respond.
 //
 //   SHARED  the database is asked. If it fails or is slow → ALONE
 //   ALONE   this process's own numbers apply; after a while → SHARED
@@ -10,14 +10,14 @@ import { mustBe } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 /**
- * Of a process, for each limit. A client's place follows from its name and a secret, and clients in one place are
+ * Of a process, for each limit. A client's place is derived from its name and a secret; clients in the same place are
  * counted together. So memory is bounded, and no number of other names resets a client's count.
  */
 const places = 16_384;
 const answerWithinMs = 1000;
 const aloneForMs = 5000;
 
-/** As a store counts for all processes together. */
+/** What a store also counts, for all processes together. */
 interface ClientWindow {
   readonly requests: number;
   readonly endsInMs: number;
@@ -57,7 +57,7 @@ export function createClientLimits(
       const window = await Promise.race([shared.count(client, windowMs), late]);
       if (window !== 'late') return window;
     } catch {
-      // whatever the fault is, the request itself will meet it
+      // whatever the fault is, the request itself will run into it
     } finally {
       isLate.abort();
     }

@@ -51,7 +51,7 @@ export function requestStartMs(socket: Duplex): number {
 /** The bytes since the packet in which the newest request began, while its header is incomplete. */
 export const openingBytes = (socket: Duplex): Buffer | undefined => (socket as TrackedSocket)[opening]?.bytes;
 
-/** Parsers are reused for other connections, so the callback must keep nothing of this one. */
+/** Parsers are reused for other connections, so the callback must retain nothing of this connection. */
 function noteStart(this: Parser): void {
   if (!this.socket) return;
   this.socket[startMs] = performance.now();
@@ -98,7 +98,7 @@ export const newestResponse = (socket: AnsweredSocket): ServerResponse | undefin
   socket[openResponses]?.at(-1);
 
 /**
- * Closes connections with waiting output of which nothing was sent between two checks. Node's own time-out is reset for
+ * Closes connections if none of their waiting output was sent between two checks. Node's own time-out is reset for
  * every request, which takes a tenth of the time of a small response.
  */
 export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number): void {

@@ -46,8 +46,8 @@ export interface ListenerSettings {
 }
 
 /**
- * Each scope sets its compilers itself; by default Fastify would load a validator and a serializer that nobody uses. A listener with a scope
- * that has set none does not start.
+ * Each scope sets its compilers itself; by default Fastify would load a validator and a serializer that nothing uses. A listener with a
+ * scope that has set none does not start.
  */
 export const schemaController = {
   compilersFactory: {

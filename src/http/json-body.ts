@@ -17,7 +17,7 @@ export function readJsonBodies(app: FastifyInstance, bodyLimit: number): void {
   addParser(app, jsonType, parseJson);
 }
 
-/** Also takes plain text on the routes of this scope, without a line break at its end. */
+/** Also accepts plain text on the routes of this scope, and drops a line break at its end. */
 export function readTextBodies(app: FastifyInstance): void {
   addParser(app, 'text/plain', (body) => decode(body).replace(/\r?\n$/, ''));
 }
@@ -96,7 +96,7 @@ function toBytes(body: unknown): Buffer | undefined {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** JSON answers with every digit of an int64, and with characters escaped that a terminal would obey. */
+/** Writes JSON responses with every digit of an int64, and escapes characters that a terminal would interpret. */
 export const jsonContentType = 'application/json; charset=utf-8';
 
 // In Node since 21, but not in TypeScript's library yet.

@@ -97,7 +97,7 @@ function createTimestamp(): () => string {
 function linesTo(writer: BatchWriter, isReadable: boolean): DestinationStream {
   return {
     write(record) {
-      // a request for a bell may reach a listener that has none
+      // a request for a bell may reach a listener without bells
       const line = hideBellSecrets(record);
       writer.write(isReadable ? formatRecord(line) : `${escapeControls(line.slice(0, -1))}\n`);
       if (isReadable) writer.flush();
@@ -147,7 +147,7 @@ export type BatchWriter = ReturnType<typeof createBatchWriter>;
 
 const batchCharacters = 16_384;
 const flushIntervalMs = 200;
-/** Beyond this, output that a slow reader has not taken is dropped. */
+/** Beyond this, output that a slow reader has not read is dropped. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 /** One exit listener for all open writers: Node warns of more than ten. */

@@ -1,4 +1,4 @@
-// Errors as RFC 9457 problems: in answers of routes, and in answers that no route gives.
+// Errors as RFC 9457 problems, in responses of routes and in responses to requests without a route.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import {
@@ -24,7 +24,7 @@ export interface Problem {
   readonly errors?: readonly FieldError[];
   /** With ERR_VAPID_KEY_UNKNOWN: the current key. */
   readonly vapidPublicKey?: string;
-  /** With ERR_MESSAGE_RETRY: each push service's answer. */
+  /** With ERR_MESSAGE_RETRY: each push service's response. */
   readonly items?: readonly object[];
 }
 
@@ -86,7 +86,7 @@ export function sendProblems(app: FastifyInstance, { rules, log }: ErrorSettings
     const fault = toFault(error, request);
     const problem = toProblem(fault, rules.errors);
     const { method, originalUrl: url } = request;
-    // strangers can reach a limit, which is no fault of ours and has no stack
+    // anybody can reach a limit; that is no fault of ours and has no stack
     if (problem.code.endsWith('_LIMIT'))
       log.info({ event: 'limit', method, url, code: problem.code, detail: problem.detail });
     else if (problem.status >= 500) log.error({ event: 'fault', method, url, error });
@@ -107,7 +107,7 @@ function boundErrors(app: FastifyInstance): void {
   });
 }
 
-/** The errors that a listener answers with, and their statuses. Others are answered as ERR_INTERNAL. */
+/** The errors that a listener returns, and their statuses. Other errors become ERR_INTERNAL. */
 export type AnsweredErrors = Readonly<Partial<Record<ErrorCode, ServiceErrorEntry>>> & {
   readonly ERR_INTERNAL: ServiceErrorEntry;
 };
@@ -126,7 +126,7 @@ const invalid: ReadonlyMap<unknown, string> = new Map([
   ['ECONNRESET', 'The request ended before its body was complete.'],
 ]);
 
-/** Statuses with which applications refuse, as in `http-errors` and Fastify's plug-ins. */
+/** Statuses with which applications refuse requests, as in `http-errors` and Fastify's plug-ins. */
 const refusals: ReadonlyMap<number, ServiceErrorCode> = new Map([
   [401, 'ERR_UNAUTHENTICATED'],
   [403, 'ERR_FORBIDDEN'],
@@ -187,7 +187,7 @@ export function renderError(
   return render(head, problem.status, headers, Buffer.from(JSON.stringify(problem)), rules);
 }
 
-/** Renders a response that no route answers, with the enabled filters and the header fields of every response. */
+/** Renders a response to a request that no route handles, with the enabled filters and the header fields of every response. */
 export function render(
   head: RequestHead,
   status: number,

@@ -1,5 +1,5 @@
-// JSON Schemas with the TypeScript type of their values: one schema validates, types handlers, and is in the
-// description.
+// JSON Schemas with the TypeScript type of their values: one schema validates, types handlers, and appears in
+// the description.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify';
 import { lookUp } from '../errors/check-options.ts';
@@ -89,7 +89,7 @@ export const Type = {
     ...keywords,
   }),
 
-  /** Names a schema; the description document has it once, under this name. */
+  /** Names a schema; the description document contains it once, under this name. */
   Model: <Described extends Schema>(name: string, schema: Described): Described => ({
     ...schema,
     [model]: name,

@@ -39,7 +39,7 @@ export function handleUnknownPaths(app: FastifyInstance): void {
   });
 }
 
-/** Bells are there on the operator's listener. */
+/** On the operator's listener, bells are at this path. */
 export const bellsPath = '/ring';
 
 /** The error for a request that matches no route, with the `allow` header if the path is known (RFC 9110 §15.5.6). */
@@ -68,7 +68,7 @@ export function allowedMethods(app: FastifyInstance, url: string): string[] {
 export function hasRoute(app: FastifyInstance, method: string, url: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
   const route = app.findRoute({ method, url: path });
-  // For a target that it cannot read, such as CONNECT's, the router returns an answer of its own, without searchParams.
+  // For a target that it cannot read, such as CONNECT's, the router returns a result of its own, without searchParams.
   if (route?.searchParams === undefined) return false;
   const wildcard = route.params['*'];
   return wildcard === undefined || isOneSegment(path, wildcard);

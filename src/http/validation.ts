@@ -1,6 +1,6 @@
 // Validates requests with the routes' schemas. Bodies are not coerced. Wrong fields are named by JSON Pointers (RFC
 // 6901): all of them in short values, such as people write, otherwise only the first, so that a wrong value takes no
-// longer than a right one.
+// longer to check than a right one.
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { lookUp, typeOf } from '../errors/check-options.ts';
@@ -16,7 +16,7 @@ import { countOf } from '../errors/format-count.ts';
 import { cut, maxFields } from './problem.ts';
 import type { Schema } from './schema.ts';
 
-/** Most members and items of a value of which every wrong one is named. */
+/** In a value with at most this many members and items, every wrong one is named. */
 const maxThoroughValues = 100;
 
 const parts: Readonly<Record<string, RequestPart>> = {
@@ -53,7 +53,7 @@ export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler
     let compiled: ValidateFunction | undefined;
     const findAll = (): ValidateFunction => all.compile(schema);
     return (value) => {
-      // at the first request: most routes have none for long
+      // at the first request: most routes get none for a long time
       const check = (compiled ??= first.compile(schema));
       if (check(value)) return { value };
       const { errors } = isShort(value) ? failed(findAll(), value) : check;

@@ -1,4 +1,4 @@
-// Schemas of audiences, in request bodies and in schedules that are shown.
+// Schemas of audiences, as used in request bodies and in schedule responses.
 import { maxTags, maxUserBytes } from '../audience/user-and-tags.ts';
 import type { Audience, MatchingAudience } from '../delivery/broadcast/audience.ts';
 import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts';
@@ -121,7 +121,7 @@ const pushSubscriptionSchema = Type.Model(
 const one = (model: string, name: string, schema: Schema): Schema =>
   Type.Model(model, Type.Object({ [name]: schema }, { additionalProperties: false }));
 
-/** Each id is a row written before the answer. For more recipients, use tags or the library. */
+/** Each id is a row written before the response. For more recipients, use tags or the library. */
 const maxIds = 10_000;
 
 export const audienceSchema = Type.Model(

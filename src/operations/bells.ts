@@ -24,7 +24,7 @@ import { type NamedList, operation, type View } from './operation.ts';
 /** RFC 6901 §3, but not the whole document. */
 export const jsonPointer = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
-/** Names are written as tags are. */
+/** Names follow the rules for tags. */
 const nameSchema = Type.String({ minLength: 1, format: 'bell-name' });
 const moment = Type.String({ format: 'date-time' });
 

@@ -278,7 +278,7 @@ export const broadcastView: View<Broadcast> = {
   }),
 };
 
-/** One broadcast, with figures that are read only for it. */
+/** One broadcast, with figures that lists leave out. */
 export const broadcastWithTimesToJson = (
   broadcast: Broadcast,
   intervals: readonly OutcomeInterval[],

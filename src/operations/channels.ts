@@ -21,7 +21,7 @@ const members = {
   isOnByDefault: Type.Boolean({ description: 'Whether the channel is on for readers who have not chosen.' }),
 };
 
-/** Names are written as tags are. */
+/** Names follow the rules for tags. */
 export const channelNameSchema = Type.String({ minLength: 1, format: 'channel-name' });
 
 const example = {

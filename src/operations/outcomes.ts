@@ -165,7 +165,7 @@ export const textOf = (parts: readonly WordPart[]): string =>
     })
     .join('');
 
-/** A sentence each: the outcome, what it waits for, what the browser reported, and whether its deletion is held. */
+/** One sentence each about the outcome, what it waits for, what the browser reported, and whether its deletion is held. */
 export function wordsOf(outcome: RowOutcome): readonly WordPart[] {
   return [...stateWords(outcome), ...receiptWords(outcome), ...heldWords(outcome)];
 }

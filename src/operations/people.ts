@@ -140,10 +140,10 @@ export async function removeWithReceipt(
 
 /** The result of checking a removal receipt. */
 export interface CheckedRemoval {
-  /** Absent: the receipt is not of this person, or the audit of that time is no longer kept. */
+  /** Absent if the receipt is for another person, or the audit of that time is no longer kept. */
   readonly removedAtMs?: number | undefined;
   readonly by?: string | undefined;
-  /** How many they have now: they may have subscribed again. */
+  /** How many subscriptions the person has now, since a removed person may subscribe again. */
   readonly subscriptions: number;
 }
 

@@ -1,5 +1,5 @@
 // Audits changes: each route with an unsafe method declares what it changes, and each of its requests leaves a record, written before the
-// change and completed with the status of the answer. A route without a declaration cannot be added.
+// change and completed with the status of the response. A route without a declaration cannot be added.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { AuditStore } from '../store/operators.ts';
@@ -47,7 +47,7 @@ export function auditChanges(app: FastifyInstance, audit: AuditStore): void {
   app.addHook('onSend', async (request, reply) => {
     const { auditId: id, auditTarget: target } = request;
     if (id === undefined) return;
-    // If an answer cannot be sent, it is replaced by an error, for which this hook runs again.
+    // If a response cannot be sent, it is replaced by an error, for which this hook runs again.
     request.auditId = undefined;
     await audit.finish(id, { status: reply.statusCode, target });
   });

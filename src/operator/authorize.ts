@@ -70,7 +70,7 @@ type Asking = Operator | null;
 export const ownerIdOf = (operator: Asking): number | undefined =>
   operator?.role === 'send' ? operator.id : undefined;
 
-/** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, also if it is not visible */
+/** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND if it does not exist or is not visible */
 export async function getOwnBroadcast(
   { broadcasts, operators }: Pick<Store, 'broadcasts' | 'operators'>,
   id: number,

@@ -23,7 +23,7 @@ const usualHeartbeatMs = 15_000;
 const retryMs = 2000;
 
 /**
- * Answers with events until they end or the client disconnects.
+ * Sends events until they end or the client disconnects.
  *
  * @param open called when the client begins to read; `gone` is aborted when it stops
  * @param isPermitted called before each event and heartbeat; false ends the stream. Default: always true
@@ -90,7 +90,7 @@ interface SharedFeeds<Key, State> {
    * Yields the current state and each newer one. Ends when there are no more, or when `close` is called.
    *
    * @param gone aborted when the follower leaves, because `return` cannot interrupt a generator that waits
-   * @param read starts reading if nobody follows yet; must end when `stopped` resolves
+   * @param read starts reading if it has no followers yet; must end when `stopped` resolves
    */
   follow(
     key: Key,

@@ -23,7 +23,7 @@ import type { OperatorContext } from './context.ts';
 import { addMetricsRoute } from './metrics/metrics.ts';
 import { compileValidator } from './validator.ts';
 
-/** Keeps answers from caches, frames and other origins. */
+/** Keeps responses out of caches, frames and other origins. */
 const responseHeaders = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',

@@ -44,7 +44,7 @@ export async function readPage<Item extends { readonly id: number }>(
 export interface BroadcastFilter extends OfOperator {
   /** Text to find anywhere in title or message, ignoring case. */
   readonly text?: string | undefined;
-  /** `scheduled`: running, but its start is in the future; then `running` does not find it. */
+  /** `scheduled`: running, but with its start in the future. `running` does not find these. */
   readonly state?: BroadcastState | 'scheduled' | undefined;
   /** The start in milliseconds since 1970: `sinceMs ≤ start < untilMs`. */
   readonly sinceMs?: number | undefined;

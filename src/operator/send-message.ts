@@ -61,7 +61,7 @@ export function sendOutcomes(
 /** The result for each recipient. */
 interface SentMessages {
   readonly items: readonly ReturnType<typeof sentMessageToJson>[];
-  /** An attempt without an answer may have reached its push service. */
+  /** An attempt without a response may have reached its push service. */
   readonly isInDoubt: boolean;
   /** The user that the devices belong to, if known. */
   readonly user?: string | undefined;
@@ -133,8 +133,8 @@ function describeFault(id: number, endpoint: string, fault: unknown): SentMessag
 }
 
 /**
- * Sends once for each idempotency key; a repeated request gets the first answer. The key is stored before anything is sent, so that if the
- * process ends in between, the key has no answer and the message is not sent twice.
+ * Sends once for each idempotency key; a repeated request gets the first response. The key is stored before anything is sent, so that if
+ * the process ends in between, the key has no response and the message is not sent twice.
  *
  * @param operator owner of the key
  * @param content the content of the request

@@ -20,7 +20,7 @@ import {
 } from './options.ts';
 
 /**
- * Answers every path under the prefix, and 404 everywhere else.
+ * Handles every path under the prefix, and returns 404 everywhere else.
  *
  * @typeParam HostRequest what the framework passes
  */
@@ -32,7 +32,7 @@ export interface ServiceHandler<HostRequest = Request> {
 }
 
 /**
- * Makes a function of the service that answers a `Request` with a `Response`.
+ * Creates the service as a function that takes a `Request` and returns a `Response`.
  *
  * @example
  * const handler = createHandler({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, prefix: '/push', pushOnly: true });
@@ -153,7 +153,7 @@ function toResponse({ statusCode, headers, rawPayload }: Answer): Response {
   return new Response(body, { status: statusCode, headers: fields });
 }
 
-/** Answers every path under a mount path. Without a mount path, it passes unknown paths to `next`, if there is one. */
+/** Handles every path under a mount path. Without a mount path, it passes unknown paths to `next`, if there is one. */
 export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMessage> {
   (request: Request, response: ServerResponse, next?: (error?: unknown) => void): void;
   /** Waits for requests in progress. */
@@ -161,7 +161,7 @@ export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMes
 }
 
 /**
- * Makes a request handler of the service. It may come after middleware that reads bodies if that leaves them in
+ * Creates the service as a request handler. It may come after middleware that reads bodies if that leaves them in
  * `request.body`.
  *
  * @example

@@ -37,7 +37,7 @@ import {
 import { addPushRoutes, pushSecuritySchemes } from './push/push-routes.ts';
 
 /**
- * Makes a Fastify plugin of the service. With a prefix it answers every path under it; without one it leaves unknown
+ * Creates the service as a Fastify plugin. With a prefix it handles every path under it; without one it leaves unknown
  * paths to the application.
  *
  * @example

@@ -82,12 +82,12 @@ export interface ServiceOptions<Request = FastifyRequest> {
    */
   readonly registrations?: 'open' | 'invited' | undefined;
   /**
-   * `POST /webPush` requests that one client address may make in a minute, and as many for its channels, counted
-   * together by all services on one PostgreSQL database. Default: 60.
+   * `POST /webPush` requests that one client address may make in a minute, and as many for its channels. All services
+   * on one PostgreSQL database count them together. Default: 60.
    */
   readonly registrationsPerMinute?: number | 'off' | undefined;
   /**
-   * The data directory's receipt key: takes browsers' reports on broadcasts with `receipts`, at `POST
+   * The data directory's receipt key: accepts browsers' reports on broadcasts with `receipts`, at `POST
    * /webPush/receipts`. Default: there is no such path.
    */
   readonly receiptKey?: Uint8Array | undefined;
@@ -101,7 +101,7 @@ export interface ServiceOptions<Request = FastifyRequest> {
   /** Where records go. Default: standard output, as JSON lines, or readable lines on a terminal. */
   readonly log?: Log | undefined;
   /**
-   * Takes subscriber tokens, which say who owns a subscription. Default: none, and the header `Authorization` is
+   * Accepts subscriber tokens, which say who owns a subscription. Default: none, and the header `Authorization` is
    * ignored.
    */
   readonly subscriberTokens?: SubscriberTokens | undefined;

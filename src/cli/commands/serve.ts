@@ -38,7 +38,7 @@ import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { logDelivery, messageEvent, withReport } from '../serve/report-delivery.ts';
 import { readSubscriberTokens } from './tokens.ts';
 
-/** Counts answers to POST /webPush for metrics. Call it before the service listens. */
+/** Counts responses to POST /webPush for metrics. Call it before the service listens. */
 export function countRegistrations(
   service: FastifyInstance,
   prefix: string,
@@ -80,7 +80,7 @@ export async function underSystemd(
   };
   await notify('--ready', `MAINPID=${process.pid}`);
   const watchdogMs = Number(environment['WATCHDOG_USEC'] ?? 0) / 1000;
-  // a third of the time, so that a late message causes no restart
+  // a third of the interval, so that a late message causes no restart
   const alive = watchdogMs > 0 ? setInterval(() => void notify('WATCHDOG=1'), watchdogMs / 3) : undefined;
   let stopping: Promise<void> | undefined;
   stop.addEventListener('abort', () => (stopping = notify('STOPPING=1')), { once: true });

@@ -35,7 +35,7 @@ export interface ImportCounts {
   leftOut: number;
 }
 
-/** The maximum number of different causes to print; the file of --refused gets all rows. */
+/** The maximum number of different causes to print; the --refused file gets all rows. */
 const maxCauses = 20;
 const maxShown = 10;
 
@@ -62,7 +62,7 @@ class ImportReport {
     return isNew && this.#causes.size <= maxCauses ? `line ${line}: ${text}` : undefined;
   }
 
-  /** @param name the kind of the value: not a row of subscriptions, or an excluded one */
+  /** @param name the kind of a value that is not a row of subscriptions, or is excluded */
   leaveOut(name: string, line: number): void {
     this.counts.leftOut += 1;
     note(this.#named, `${name}, left out`, String(line));
@@ -202,7 +202,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         const report = new ImportReport();
         const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
         const batches = new Batches(store.subscriptions, report);
-        /** Admits an unlisted push service; asked once for each. */
+        /** Admits an unlisted push service; called once for each. */
         const admitted = new Set<string>();
         const admit = async ({ subscription }: NewSubscription): Promise<void> => {
           const { origin } = new URL(subscription.endpoint);
@@ -298,7 +298,7 @@ const formatCounts = ({ imported, updated, refused, leftOut }: ImportReport['cou
     ...(leftOut > 0 ? [`left out ${leftOut}`] : []),
   ].join(', ') + '.';
 
-/** Stores rows, many in a transaction. */
+/** Stores rows, many per transaction. */
 class Batches {
   readonly #subscriptions: SubscriptionStore;
   readonly #report: ImportReport;

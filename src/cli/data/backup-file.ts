@@ -73,7 +73,7 @@ export interface Restored {
 }
 
 /**
- * Makes a data directory from a backup. The database appears only when everything is there and was opened once. Sending is paused: the
+ * Makes a data directory from a backup. The database appears only after everything is in place and was opened once. Sending is paused: the
  * original may still run, and what it sent since the backup would be sent again.
  *
  * @param directory may hold keys; required if the backup has none

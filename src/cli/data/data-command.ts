@@ -1,5 +1,5 @@
-// Commands that use the configured data. Some are made from operations, so they do, check and audit the
-// same as API and console. Flags for the members of an operation's body are made from its schema.
+// Commands that use the configured data. Commands made from operations do, check and audit the
+// same things as the API and console. Flags for the members of an operation's body are made from its schema.
 import { createHmac, hkdfSync } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -19,7 +19,7 @@ import type { JsonFlag, Table } from '../output/output.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { withExistingData } from './open-data.ts';
 
-/** The flag for each member, such as `--title <text>`, and its help text. Without one, the help is the description in the schema. */
+/** The flag for each member, such as `--title <text>`, and its help text. By default, the help is the schema's description. */
 type MemberFlags = Readonly<Record<string, readonly [flag: string, description?: string]>>;
 
 interface Body extends Schema {
@@ -135,7 +135,7 @@ export const createDataCommand = (
 ): DataCommand =>
   describeCommand(new DataCommand(description.name, environment), { ...description, settings: dataSettings });
 
-/** Creates a command that lists all items of a kind that has only few. @param rowsOf reads them */
+/** Creates a command that lists all items of a kind with only a few items. @param rowsOf reads them */
 export const createListCommand = <Row>(
   { environment, output }: Pick<Context, 'environment' | 'output'>,
   {
@@ -174,11 +174,11 @@ export const createNamedListCommand = <Row>(
 interface ChangeCommand<Input, Result> extends Pick<CommandDescription, 'name' | 'examples'> {
   /** Default: the operation's description in the API. */
   readonly description?: string;
-  /** The argument's description, and its parser if the schema does not decide that. */
+  /** The argument's description, and a parser if none can be derived from the schema. */
   readonly argument: string | readonly [description: string, parse: (text: string) => unknown];
   /** Flags for members of the body. */
   readonly flags?: { readonly [Member in keyof Input]?: MemberFlags[string] };
-  /** Default: the answer of the API, or what was removed. */
+  /** Default: the API's response, or what was removed. */
   toJson?(result: Result): object;
   toText(result: Result, input: Input, store: Store): string | Promise<string>;
   /** The operator who makes the change. Default: the user of this process. */
@@ -261,7 +261,7 @@ export function perform<Input, Result>(
   );
 }
 
-/** Writes an audit record before the change, and completes it with the status that the API would answer. */
+/** Writes an audit record before the change, and completes it with the status that the API would return. */
 export async function audited<Result>(
   { audit }: Pick<Store, 'audit'>,
   change: Parameters<Store['audit']['begin']>[0],

@@ -1,5 +1,5 @@
-// The folder of an installation: the VAPID pair, the session and receipt keys, and the database, unless that is PostgreSQL; only this file
-// decides that.
+// The folder of an installation: the VAPID pair, the session and receipt keys, and the database, unless PostgreSQL is used. Only this file
+// decides which.
 import { existsSync } from 'node:fs';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -20,7 +20,7 @@ import { isSubscriptionLimit } from '../../store/subscriptions.ts';
 
 /** An open data directory: its store and keys. */
 export interface DataDirectory {
-  /** The database file, for your own connection; `undefined` with PostgreSQL. */
+  /** The database file, for your own connection; `undefined` if PostgreSQL is used. */
   readonly databasePath: string | undefined;
   readonly store: Store;
   readonly vapidKeys: DataDirectoryKeys;
@@ -121,7 +121,7 @@ export async function openStore(
   return openPostgresStore({ url: database, subscriptionLimit, onWarning });
 }
 
-/** Creates a pair only if no subscription can be lost by it. */
+/** Creates a pair only if this cannot lose a subscription. */
 function readPair(directory: string, isFirstRun: boolean): Promise<VapidKeys> {
   return isFirstRun ? loadOrCreateKeyFile(directory) : readKeyFile(directory);
 }

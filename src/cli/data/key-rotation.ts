@@ -83,7 +83,7 @@ export async function rotateKeys(
   return next.publicKey;
 }
 
-/** @returns the next pair, stored in the data directory and the database; two rotations at once get the same one */
+/** @returns the next pair, stored in the data directory and the database; concurrent rotations get the same pair */
 async function prepareNext(directory: string, vapidKeys: VapidKeyStore): Promise<VapidKeys> {
   const known = (await vapidKeys.list()).find(({ state }) => state === 'next');
   const begun = known && (await findPair(directory, known.publicKey));
@@ -110,7 +110,7 @@ async function findPair(directory: string, wanted: string): Promise<VapidKeys | 
 /**
  * Retires a pair that is not current: services accept no more subscriptions for it, and its private key is removed.
  *
- * @param options `force`: also if subscriptions were made with it, which cannot be sent to any more
+ * @param options `force`: even if subscriptions were made with it, which then can no longer be sent to
  * @returns how many subscriptions there are
  * @throws {DeskbellError} ERR_KEY_IN_USE for the current pair, and for one that subscriptions were made with
  */

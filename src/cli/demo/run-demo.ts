@@ -1,5 +1,5 @@
 // The demo: one notification from end to end on loopback, with a push service, the service and its own database, a user agent that
-// subscribes with the service's key, and the sender. The user agent decrypts with another implementation than the sender encrypts with.
+// subscribes with the service's key, and the sender. The user agent's decryption and the sender's encryption are separate implementations.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

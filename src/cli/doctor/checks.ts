@@ -1,4 +1,4 @@
-// The checks of `deskbell doctor`: the machine, the way to push services, and the data directory.
+// The checks of `deskbell doctor`: the machine, the connection to push services, and the data directory.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, statfs } from 'node:fs/promises';
@@ -95,7 +95,7 @@ export function checkEncryption(fastest: EncryptionMethod, file?: string): Outco
 const secondMs = 1000;
 const toleratedMs = 60 * secondMs;
 
-/** The time of a push service that answered. */
+/** The time of a push service that responded. */
 export interface ServerTime {
   readonly host: string;
   /** The server's clock minus ours. */
@@ -118,7 +118,7 @@ export function checkClock(times: readonly ServerTime[]): Outcome {
 
 const formatHosts = (times: readonly ServerTime[]): string => times.map(({ host }) => host).join(', ');
 
-// Checks the way to push services: proxy, names, connection, TLS and clock. The only request sent is `HEAD /`.
+// Checks connectivity to the push services: proxy, DNS, connection, TLS and clock. The only request sent is `HEAD /`.
 
 /** One host for each vendor. */
 export const vendorOrigins = [
@@ -148,7 +148,7 @@ interface Contact {
   readonly finding: Finding;
   /** Whether the address guard refuses the host's address. */
   readonly isBlocked?: boolean;
-  /** The push service's clock minus ours; absent if it did not answer. */
+  /** The push service's clock minus ours; absent if it did not respond. */
   readonly clockDifferenceMs?: number | undefined;
 }
 
@@ -232,7 +232,7 @@ async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
   return ok(`${tls}${protocol}, connected in ${tookMs} ms`);
 }
 
-/** @returns the server's clock minus ours, in milliseconds; `undefined` if the answer has no date */
+/** @returns the server's clock minus ours, in milliseconds; `undefined` if the response has no date */
 async function readServerTime(url: URL, options: NetworkOptions): Promise<number | undefined> {
   const { now = Date.now, connectTimeoutMs = defaultTimeouts.connectTimeoutMs } = options;
   const signal = AbortSignal.timeout(connectTimeoutMs);

@@ -1,4 +1,4 @@
-// The flags of `deskbell send` for delivery, one for each option that has a flag, and for the message: one for each member, or a whole
+// The flags of `deskbell send`: one for each delivery option that has a flag, and one for each member of the message, or a whole
 // message as JSON.
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -146,7 +146,7 @@ async function readJsonMessage(file: string, context: Context): Promise<Message>
   try {
     return JSON.parse(json) as Message;
   } catch {
-    // The parser's error would show a part of the message.
+    // The parser's error would show part of the message.
     const name = file === '-' ? 'Standard input' : file;
     throw new DeskbellError('ERR_MESSAGE_INVALID', `${name} does not hold a message as JSON`);
   }

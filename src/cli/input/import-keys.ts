@@ -28,8 +28,8 @@ export const isDer = (bytes: Uint8Array): boolean =>
 
 /**
  * @param given a text, or DER. A private key in PEM, DER or JWK is enough; public keys beside it must belong to it, other
- *   blocks (EC PARAMETERS, certificates) are ignored. If the keys are bare bytes, both are needed, and exactly one pair must belong together.
- * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, which says what there is; the message never quotes the text
+ *   blocks (EC PARAMETERS, certificates) are ignored. Keys as bare bytes must both be present, and form exactly one matching pair.
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, which says what was found; the message never quotes the text
  */
 export function parseKeyPair(given: string | Uint8Array): FoundKeys {
   const candidates = unique(typeof given === 'string' ? readText(given) : readDer(given, 'DER'));

@@ -96,7 +96,7 @@ const ifText = (inner: unknown): unknown => (typeof inner === 'string' ? inner :
 const ifObject = (inner: unknown): unknown => (isJsonObject(inner) ? inner : undefined);
 const ifArray = (inner: unknown): unknown => (Array.isArray(inner) ? inner : undefined);
 
-/** If an object has only one of these members, it stands for the result of the function, unless that is `undefined`. */
+/** An object whose only member is one of these stands for the function's result, unless that is `undefined`. */
 const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   // MongoDB Extended JSON
   $oid: itself,

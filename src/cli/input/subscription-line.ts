@@ -1,5 +1,5 @@
-// Reads and writes a subscription as one row of a file. Exports have the form of `PushSubscription.toJSON()`, which other web push tools accept, plus what
-// else the store knows; imports may have any form in which applications store subscriptions.
+// Reads and writes a subscription as one row of a file. Exports have the form of `PushSubscription.toJSON()`, which other web push tools
+// accept, plus whatever else the store knows; imports may have any form in which applications store subscriptions.
 import { findIana } from 'windows-iana';
 import { checkChoices, type Choices } from '../../audience/channels.ts';
 import { readTimeZone } from '../../audience/reader-facts.ts';
@@ -38,7 +38,7 @@ const pattern =
 const firstMilliseconds = 100_000_000_000;
 
 /**
- * @param value a date with or without a time, in UTC where it names no zone; or seconds or milliseconds since 1970
+ * @param value a date with or without a time, in UTC if it names no zone; or seconds or milliseconds since 1970
  * @returns milliseconds since 1970; undefined for anything else
  */
 function parseDate(value: unknown): number | undefined {
@@ -58,7 +58,7 @@ function parseDate(value: unknown): number | undefined {
 const inRange = (timeMs: number): number | undefined =>
   timeMs >= 946_684_800_000 && timeMs <= 8.64e15 ? timeMs : undefined;
 
-/** Maximum characters of a line with a recipient: an endpoint has at most 4096, the rest is short. */
+/** Maximum length, in characters, of a line with a recipient: an endpoint has at most 4096, the rest is short. */
 export const maxLineCharacters = 65_536;
 
 /** Optional facts of a subscription, in the plural. */
@@ -187,7 +187,7 @@ function readUserAndTags(members: GivenMembers, leaveOut: (tag: unknown) => void
   return { user: user && readUser(user), tags: tags ? readTags(tags, leaveOut) : [] };
 }
 
-/** Reads a user, which may be a number. A number that has lost digits may mean several people, so it is refused. */
+/** Reads a user, which may be a number. A number that has lost digits could match several people, so it is refused. */
 function readUser({ value, pointer }: GivenMember): string {
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value)) return String(value);

@@ -91,7 +91,7 @@ export async function printDryRun(
   }
 }
 
-/** Lines with the numbers of readers for each text, left out, or waiting, if there are any differences. */
+/** How many readers get each text, are excluded, or have to wait; no lines if readers do not differ. */
 function readerLines(readers: ReaderCounts): readonly string[] {
   const { byText, lookedAt, isEstimate } = readers;
   const texts = [...byText].map(

@@ -13,8 +13,8 @@ import { printMessages } from '../serve/report-delivery.ts';
 
 /**
  * Tunes V8 for a process that only delivers. Its optimising compiler takes about 2 ms for a function in each thread. With its default of
- * 3000 calls it compiles much that a broadcast to 100,000 calls too rarely to pay off. `serve --deliver` and applications have other code
- * to run.
+ * 3000 calls it compiles functions that a broadcast to 100,000 calls too rarely to repay the time. `serve --deliver` and applications are
+ * not tuned, because they run other code too.
  */
 export function compileForDelivery(): void {
   setFlagsFromString('--invocation-count-for-turbofan=100000');

@@ -52,7 +52,7 @@ export interface OpenOperator {
   close(): Promise<void>;
 }
 
-/** The parts that a listener needs to answer requests. */
+/** What a listener needs to handle requests. */
 export type ListenerParts = Pick<
   OperatorOptions,
   'sender' | 'metrics' | 'log' | 'readWarnings' | 'defaultTitle' | 'bellsPerMinute' | 'bellsUrl'

@@ -53,7 +53,7 @@ function formatMessage(record: MessageRecord): string {
   return `${broadcastId === undefined ? 'Message' : `Broadcast ${broadcastId}`}, ${to}: ${what.join(', ')} (attempt ${attempt})`;
 }
 
-/** Logs events. If an operator must act on one, it is logged as an error. @param isUnlisted whether a push service is unlisted; these may be unreachable in any number, so they are no errors */
+/** Logs events, as errors if an operator must act. @param isUnlisted tells unlisted push services, whose outages are not errors */
 export const logDelivery = (
   log: Log,
   isUnlisted: (origin: string) => boolean = () => false,

@@ -1,4 +1,4 @@
-// Announces sentences about the page that have become true to screen readers, even after a reload.
+// Announces to screen readers each sentence about the page that has become true, even after a reload.
 
 const key = `status of ${location.pathname}`;
 const maxSentences = 3;
@@ -17,7 +17,7 @@ export function announceStatus(sentences: readonly string[]): void {
     announce([...fresh.slice(0, maxSentences), ...(more > 0 ? [`And ${more} more.`] : [])].join('. '));
 }
 
-/** Adds a line: replaced text could be skipped by a screen reader. */
+/** Adds a line, since a screen reader could skip replaced text. */
 export function announce(text: string): void {
   place ??= document.querySelector('[data-announcements]') ?? undefined;
   if (place === undefined) return;
@@ -27,7 +27,7 @@ export function announce(text: string): void {
   if (place.childElementCount > maxLines) place.firstElementChild!.remove();
 }
 
-// Shows on its button that a submitted form is waiting for the answer, and announces it.
+// Shows on its button that a submitted form is waiting for the response, and announces it.
 
 const patienceMs = 500;
 

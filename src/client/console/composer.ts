@@ -4,7 +4,7 @@ import { subscribe } from '../subscription.ts';
 import { defaultTimeoutMs } from '../time-limit.ts';
 import { announce } from './announcements.ts';
 
-/** Waits until typing pauses, so that screen readers are not interrupted at each key. */
+/** Waits until typing pauses, so that screen readers are not interrupted at every keystroke. */
 const pauseMs = 400;
 
 export function startComposer(form: HTMLFormElement): void {
@@ -26,7 +26,7 @@ export function startComposer(form: HTMLFormElement): void {
     timer = setTimeout(() => void ask(), pauseMs);
   });
   update();
-  // the server's refusals stay beside their fields until something is typed
+  // the server's errors stay beside their fields until something is typed
   void ask(shownFaults(form));
   const button = form.querySelector<HTMLButtonElement>('[data-send-to-me]')!;
   if (!('serviceWorker' in navigator && 'PushManager' in window && button.dataset['vapidKey'])) return;
@@ -43,7 +43,7 @@ interface Draft {
 
 type Asker = (refused?: Draft['faults']) => Promise<void>;
 
-/** @returns a function that asks the server; only the last answer is shown */
+/** @returns a function that asks the server; only the last response is shown */
 function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): Asker {
   let asking = new AbortController();
   let announced = '';
@@ -68,7 +68,7 @@ const unknown = (why: string): Draft => ({
   faults: {},
 });
 
-/** Without an answer, size and recipients are unknown; the next key asks again. */
+/** Without a response, size and recipients are unknown; the next keystroke asks again. */
 async function readDraft(form: HTMLFormElement, signal: AbortSignal): Promise<Draft> {
   try {
     const response = await fetch('/console/send/draft', { method: 'POST', body: bodyOf(form), signal });

@@ -1,4 +1,4 @@
-// A route's description for the OpenAPI document: what it is, and what it answers.
+// A route's description for the OpenAPI document: what it does, and its responses.
 import type { RouteOptions } from 'fastify';
 import type { ErrorCode, ServiceErrorEntry } from '../../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
@@ -44,7 +44,7 @@ export function amendOperation(
   route.config = { ...route.config, operation: amended };
 }
 
-// Describes a route's answers: one entry per status, each with an example; errors come from the catalogue.
+// Describes a route's responses: one entry per status, each with an example; errors come from the catalogue.
 
 export interface ResponseDescription {
   readonly description: string;
@@ -139,7 +139,7 @@ export function describeProblems(codes: readonly ErrorCode[], errors: AnsweredEr
   );
 }
 
-/** Errors whose answers may have the header Retry-After. */
+/** Errors whose responses may have the header Retry-After. */
 const withRetryAfter = new Set<ErrorCode>(['ERR_RATE_LIMITED', 'ERR_MESSAGE_RETRY']);
 
 function describeProblem(

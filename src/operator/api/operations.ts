@@ -1,5 +1,5 @@
 // Adds described operations to the API: the route, its checks, its audit record and its part of the description document. Lists come in
-// pages: `?limit=` and `?cursor=`, with `items` and `next`, the cursor of the next page, in the answer.
+// pages: `?limit=` and `?cursor=`, with `items` and `next`, the cursor of the next page, in the response.
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
 import { maxKeyCharacters } from '../../delivery/broadcast/create-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -41,7 +41,7 @@ const pageQuery = {
   ),
 };
 
-/** The schema of a page of items of a view. */
+/** The schema for one page of a view's items. */
 const pageOf = (
   { schema, example }: Pick<View<never>, 'schema' | 'example'>,
   cursorType: 'integer' | 'string' = 'integer',
@@ -100,7 +100,7 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
   /** Accepts plain text too, in a scope with `readTextBodies`; the body is then a string. */
   readonly textBody?: Schema<string>;
   readonly bodyLimit?: number;
-  /** The JSON answer. Default: none, with status 204. */
+  /** The JSON response. Default: none, with status 204. */
   readonly answer?: Pick<View<never>, 'schema' | 'example'>;
   /** Statuses of success, the usual one first. Default: 200. */
   readonly statuses?: readonly number[];
@@ -109,7 +109,7 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
     readonly action: string;
     target?(request: Request<Params, Query, Body>): string;
   };
-  /** Returns the answer. */
+  /** Returns the response. */
   handle(request: Request<Params, Query, Body>, reply: FastifyReply): Promise<unknown>;
 }
 

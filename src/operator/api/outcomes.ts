@@ -1,4 +1,4 @@
-// Outcomes of subscriptions: in a broadcast, all of them, one, or a person's, as JSON and CSV; and the broadcasts of a subscription or a
+// Outcomes of a broadcast as JSON and CSV: all of them, one subscription's, or a person's. Also the broadcasts to a subscription or a
 // person.
 import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { idKeywords, type ServiceApp, Type } from '../../http/schema.ts';

@@ -162,7 +162,7 @@ async function addSignIn(
     },
   );
 
-  /** Also with a full disk: what is wrong can be seen then. */
+  /** Works even if the disk is full, so that operators can see what is wrong. */
   const startSession = async (request: FastifyRequest, operator: Operator): Promise<string> => {
     try {
       await sessions.end(sessionNameOf(request) ?? '');

@@ -28,7 +28,7 @@ export const renderAlarms = (alarms: readonly Html[]): Html =>
     </section>`
   }`;
 
-/** The number of an alarm's newest broadcasts to name; the others are only counted. */
+/** How many of an alarm's most recent broadcasts to name; the others are only counted. */
 const namedBroadcasts = 10;
 
 /** An alarm with links to its remedy and, if permitted, to acknowledge it. */

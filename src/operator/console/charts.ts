@@ -1,4 +1,4 @@
-// Bar charts as SVG, with a scale, a time axis, a place for the values of the bar under the pointer, and all figures as a table, from
+// Bar charts as SVG, with a scale, a time axis, an area for the values of the bar under the pointer, and all figures as a table, from
 // which the page's script reads them. A page needs neither script nor inline style for a chart.
 import { formatReached, reachedShare } from '../../delivery/broadcast/format-broadcast.ts';
 import { lookUp } from '../../errors/check-options.ts';
@@ -237,7 +237,7 @@ function outcomeBars({ bars }: ServiceBars, scale: Scale): Html {
 export const sumOf = (bar: Readonly<Record<Settlement, number>>): number =>
   settlements.reduce((sum, outcome) => sum + bar[outcome], 0);
 
-/** Outcomes by push service, in charts below each other with a common scale. @param scope the time or the broadcast */
+/** Outcomes by push service, in charts one below the other with a common scale. @param scope the time or the broadcast */
 export function serviceCharts(services: readonly ServiceBars[], axis: TimeAxis, scope: string): Html {
   const shown = settlements.filter((outcome) => services.some(({ sums }) => sums[outcome] > 0));
   const scale = { top: roundUp(Math.max(1, ...services.flatMap(({ bars }) => bars.map(sumOf)))), bottom: 0 };

@@ -1,6 +1,6 @@
-// Live parts of pages as server-sent events: `message` has the changed parts as HTML by the id of their place; `read` says when the page's
-// figures were read; `unread` that they could not be read. All viewers of a page share one reading of the store, which depends only on the
-// page's address. Parts that depend on the viewer are created separately.
+// Live parts of pages as server-sent events: `message` has the HTML of changed parts by element id; `read` says when the page's figures
+// were read; `unread` says that they could not be read. All viewers of a page share one read of the store, which depends only on the page's
+// address. Parts that depend on the viewer are created separately.
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
@@ -32,7 +32,7 @@ export interface LiveAddress {
 /** Adds a route; `read` is called about once a second for all viewers together. */
 export type AddLive = (path: string, read: (address: LiveAddress) => Promise<LivePage>) => void;
 
-/** The parts of a page as text, by the id of their place. */
+/** The parts of a page as text, by element id. */
 type PartTexts = readonly (readonly [id: string, text: string])[];
 
 /** Shared parts as text; undefined if they could not be read. */

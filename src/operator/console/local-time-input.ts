@@ -66,7 +66,7 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
 }
 
 /**
- * The fields of a list filtered by days, including the last one; the zone goes into its address too. Invalid days are dropped, because
+ * The fields that filter a list by days, the last one included. The list's address includes the zone. Invalid days are dropped, because
  * links of the list repeat these fields.
  */
 export function readDays(query: unknown): Fields {

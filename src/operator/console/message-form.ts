@@ -48,7 +48,7 @@ export function readFields(body: unknown): Fields {
   return { ...fields, ...textFields(body, textNames(fields)) };
 }
 
-/** The fields of a new form: those in the address, and an idempotency key, so that it creates only one broadcast, however often it is sent. */
+/** The fields of a new form: those in the address, and an idempotency key, so that it creates one broadcast even if sent twice. */
 export const initialFields = (query: unknown): Fields => ({
   ...readFields(query),
   testTag: optionalField(query, 'testTag') ?? defaultTestTag,

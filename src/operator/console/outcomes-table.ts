@@ -1,5 +1,5 @@
-// Tables of outcomes: answers by push service and reason, attempts, outcomes of subscriptions, and the newest broadcasts to a subscription
-// or person. A broadcast is named by its title, otherwise its text, otherwise its number.
+// Tables of outcomes: responses by push service and reason, attempts, outcomes of subscriptions, and the newest broadcasts to a
+// subscription or person. A broadcast is named by its title, otherwise its text, otherwise its number.
 import { countMeanings, meaningOf } from '../../delivery/broadcast/meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { formatChange, readChanges } from '../../operations/audit.ts';
@@ -59,7 +59,7 @@ function firstCharacters(text: string): string {
 
 const shownAnswers = 50;
 
-/** @param none shown if there are no answers @param scope the broadcasts that the answers belong to */
+/** @param none shown if there are no responses @param scope the broadcasts that the responses belong to */
 export function answersTable(answers: readonly AnswerCount[], none: string, scope: string): Html {
   const kinds = Map.groupBy(answers, ({ origin, outcome, reason, status, detail }) =>
     JSON.stringify([pushServiceName(origin), outcome, reason, status, detail]),
@@ -110,7 +110,7 @@ function renderRest(rest: readonly AnswerCount[]): Html | false {
   );
 }
 
-/** Explains an answer, and what can be done. */
+/** Explains a response, and what can be done. */
 function explain({ outcome, reason, detail }: AnswerCount): Html {
   if (reason === undefined && detail === undefined)
     return html`${outcome !== 'retry' && `${capitalize(countMeanings[outcome])}.`}`;

@@ -1,5 +1,5 @@
-// Previews of a message: in a language and with a person's data, about as four browsers show it at first. docs/notifications.md has the
-// source of each figure. Pictures of other hosts are not loaded; data URLs are. The page's style cuts lines.
+// Previews a message in a given language with a person's data, approximating its initial appearance in four browsers. The source of each
+// figure is in docs/notifications.md. Images from other hosts are not loaded; data URLs are. The page's style cuts lines.
 import { checkUser } from '../../audience/user-and-tags.ts';
 import { nonZeroCounts } from '../../delivery/broadcast/format-broadcast.ts';
 import type { GivenReader } from '../../delivery/single/reader.ts';

@@ -1,5 +1,5 @@
 // Sessions of the console. The cookie contains a random name and the store has a hash of it, so every process on the store knows the
-// session. A session ends when its operator is removed or signs out, and after its time.
+// session. A session ends when it expires, or when its operator is removed or signs out.
 import { createHmac, hash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

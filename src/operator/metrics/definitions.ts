@@ -14,7 +14,7 @@ import { knownDomains, knownHosts, pushServiceName } from '../../protocol/known-
 import { settlements } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Figures of the machine that answers the request; unknown figures are absent. */
+/** Figures of the machine that handles the request; unknown figures are absent. */
 export interface MachineFigures {
   /** The disk of the data directory. */
   readonly disk?: { readonly freeBytes: number; readonly sizeBytes: number } | undefined;

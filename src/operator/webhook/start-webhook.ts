@@ -1,5 +1,5 @@
 // Posts events from the outbox to the operator's webhook as `{type, timestamp, data}`, and repeats them until they are accepted. Nothing
-// waits for the webhook, and events that were not posted stay in the store. An event that is due is leased. After a 2xx answer, it is
+// waits for the webhook, and events that were not posted stay in the store. An event that is due is leased. After a 2xx response, it is
 // removed; otherwise it is due again after the next of `delaysMs`, and dropped after the last.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
@@ -148,7 +148,7 @@ function retryAfterMs(result: TransportResult, nowMs: number): number {
   return readRetryAfterMs(result.response.headers['retry-after'], nowMs) ?? 0;
 }
 
-/** Describes a failure without quoting the answer. */
+/** Describes a failure without quoting the response. */
 function describe(result: TransportResult): string {
   if (result.kind === 'response') return `status ${result.response.status}`;
   return result.kind === 'failure' ? result.error.message : result.reason;

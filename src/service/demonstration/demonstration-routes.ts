@@ -51,7 +51,7 @@ function sessionReader(sessions: RequestSessions): ReadSession {
   };
 }
 
-// The demonstration actions under /api. Each answers a fixed JSON string; they show the four logging mechanisms.
+// The demonstration actions under /api. Each returns a fixed JSON string; they show the four logging mechanisms.
 
 export type DemoActions = Readonly<Record<DemoActionName, Action>>;
 

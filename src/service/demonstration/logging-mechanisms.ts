@@ -55,7 +55,7 @@ export class ActionRequest {
 
 // Logging by a call in each action's body, which sees everything, including the result.
 
-/** Takes a request, returns the value to answer as JSON. */
+/** Takes a request, returns the value to send as JSON. */
 export type Action = (request: ActionRequest) => unknown;
 
 /** Runs the work of an action. */
@@ -89,7 +89,7 @@ export function createLoggingFilter(log: RecordLog): Filter {
   };
 }
 
-// The action creator wraps every action of a scope; the action's result is opaque to it.
+// The action creator wraps every action of a scope but cannot look into the action's result.
 
 /** An action's result; its body is opaque. */
 export interface ActionResult {
@@ -104,7 +104,7 @@ export type ActionCreator = (
   action: () => Promise<ActionResult>,
 ) => Promise<ActionResult>;
 
-/** Wraps every route that is added to the scope afterwards. Their handlers return what they answer. */
+/** Wraps every route that is added to the scope afterwards. Their handlers return the value to send. */
 export function useActionCreator(
   app: FastifyInstance,
   creator: ActionCreator,

@@ -1,5 +1,5 @@
 // The example user API, and its users in their own SQLite file. Ids are int64: always `bigint`, a decimal in the path,
-// and a JSON number with every digit in an answer.
+// and a JSON number with every digit in a response.
 import { closeSync, constants, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';

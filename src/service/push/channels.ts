@@ -1,5 +1,5 @@
 // POST /webPush/channels says which channels a reader has on, and changes that, for the holder of a subscription's
-// `auth` or a subscriber token. A request with a wrong `auth` is answered as for a reader who has chosen nothing.
+// `auth` or a subscriber token. A wrong `auth` gets the same response as a reader who has chosen nothing.
 import type { FastifyReply } from 'fastify';
 import {
   checkChoices,

@@ -39,7 +39,7 @@ const keySchemas = {
   }),
 };
 
-/** A value that is no language or time zone counts as absent: no subscription is lost for it. */
+/** A value that is not a language or time zone is treated as absent, so that no subscription is lost because of it. */
 const readerFacts = {
   language: Type.Optional(
     Type.Unsafe<unknown>({

@@ -39,7 +39,7 @@ const target = ({ body }: { readonly body: unknown }) => `bell ${textField(body,
 export function addBellPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store, bellsUrl: address, isSecure } = parts;
 
-  /** Shows the address in the answer to the form, so that it is gone when the page is loaded again. */
+  /** Shows the address in the response to the form, so that it is gone when the page is loaded again. */
   const sendAddress = async (reply: FastifyReply, { name, secret }: NewSecret) => {
     const base = address ?? `http${isSecure ? 's' : ''}://${reply.request.headers.host}${bellsPath}`;
     const url = `${base.replace(/\/+$/, '')}/${secret}`;

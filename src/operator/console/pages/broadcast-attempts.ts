@@ -1,5 +1,5 @@
-// Outcomes of a broadcast: for one subscription or person, in words; how often push services gave each answer; and all attempts by
-// outcome.
+// Outcomes of a broadcast: in words for one subscription or person; how many times push services gave each response; and all
+// attempts by outcome.
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { attemptOutcomes } from '../../../store/attempts.ts';

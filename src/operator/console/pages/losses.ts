@@ -119,7 +119,7 @@ const sumOf = (counts: readonly LossCount[], reason?: LossReason): number =>
     0,
   );
 
-/** @param of the push service and the day that they are of, if it is one */
+/** @param of their push service and day, where all have the same one */
 const renderCounts = (counts: readonly LossCount[], of: string): readonly string[] =>
   lossReasons.map((reason) => figure(`losses.${reason}`, sumOf(counts, reason), of.trim()));
 

@@ -105,7 +105,7 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
     )}`;
 }
 
-/** Names the host, for which the operator decides, if the push service has several. */
+/** Names the host that the operator decides about, if the push service has several. */
 const renderHeldBy = (origin: string): Html => {
   const { host } = new URL(origin);
   return html`${nameOf(origin)}
@@ -206,7 +206,7 @@ const breakerBadges = {
   open: badge('gets nothing for a while', 'bad'),
 } as const;
 
-/** @param alarm the alarm about its answers, if nearly all are the same */
+/** @param alarm the alarm about its responses, if nearly all are the same */
 function renderState(service: PushServiceView, alarm: FoundAlarm | undefined): Html {
   const { origin, breaker, breakerReason, refusedKeys, throttled, unreachableMs } = service;
   const shown = figuresOf('service', origin);

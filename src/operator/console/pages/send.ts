@@ -38,7 +38,7 @@ import { findShownReader, showMessage } from '../preview.ts';
 
 /** In bytes. A text has at most 4 kB, which is three times as much in a form, and there may be several texts and a list of ids. */
 const bodyLimit = 256 * 1024;
-/** If a form is longer, the answer does not repeat it with its faults; the browser still has it. */
+/** If a form is longer, the response does not repeat it with its faults; the browser still has it. */
 const maxRepeatedCharacters = 32 * 1024;
 const maxSuggestions = 200;
 /** Counting this many takes a fraction of a second. Larger audiences are estimated unless the exact number is requested. */
