@@ -22,7 +22,7 @@ const busyShare = 0.1;
 
 export async function bench({ quick }: { readonly quick: boolean }): Promise<void> {
   const size: Size = quick ? sizes.quick : sizes.full;
-  console.log(`Sending, ${size.rounds} rounds: takes about ${quick ? '2' : '10'} minutes.\n`);
+  console.log(`Sending, ${size.rounds} rounds: takes about ${quick ? '2' : '15'} minutes.\n`);
   await warnOfOthers();
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-bench-'));
   const subscribers = makeSubscribers(size.broadcast);

@@ -20,7 +20,7 @@ export interface Size {
 
 /** Runs of about ten seconds, the other senders' half of that: so no one has longer to warm up than `web-push`. */
 const full: Size = {
-  rounds: 5,
+  rounds: 3,
   webPush: 20_000,
   webPushFar: 10_000,
   otherSenders: 5000,
