@@ -139,7 +139,7 @@ export function loadAddon(file: string): Addon {
   return module.exports as Addon;
 }
 
-/** Looks for musl's loader among the mapped files. Node's report has the answer too, but takes 20 ms. */
+/** Looks for musl's loader among the mapped files. Node's report also says which libc is used, but takes 20 ms. */
 function usesMusl(): boolean {
   try {
     return /\/ld-musl-|-linux-musl\/libc\.so$/m.test(readFileSync('/proc/self/maps', 'utf8'));

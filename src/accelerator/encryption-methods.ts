@@ -1,4 +1,4 @@
-// The ways to encrypt, fastest first.
+// The encryption methods, fastest first.
 
 /**
  * `multi-buffer` is native and runs eight key agreements at a time (AVX-512 IFMA); `openssl` is native and runs them

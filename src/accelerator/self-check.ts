@@ -1,4 +1,4 @@
-// Tests an addon before it may encrypt. It must reproduce the example of RFC 8291 at each place of a batch, encrypt random
+// Tests an addon before it may encrypt. It must reproduce the example of RFC 8291 at each position in a batch, encrypt random
 // messages in batches of every size so that they can be decrypted, use fresh keys and salts, and refuse what the builtin method
 // refuses without affecting other messages. `multi-buffer` must also give the same bytes as OpenSSL.
 import { randomBytes } from 'node:crypto';
@@ -74,7 +74,7 @@ function findDifference(addon: Addon): string | undefined {
   return isEqual ? undefined : 'it gives other public keys or secrets than OpenSSL';
 }
 
-/** Encrypts the example of RFC 8291 at each place of a batch. Takes a millisecond. */
+/** Encrypts the example of RFC 8291 at each position in a batch. Takes a millisecond. */
 export function reproducesVector(method: AddonMethod): boolean {
   const fixed = Buffer.concat([decode(vector.salt), decode(vector.privateKey)]);
   const message = {
@@ -107,7 +107,7 @@ function isReadable(encryptBatch: EncryptBatch, receivers: readonly UserAgentKey
     plaintext: randomBytes(plaintextLengths[(index + receivers.length) % plaintextLengths.length]!),
     subscription,
   }));
-  // decryption is slow: check the first and last message of each batch; the others get their turn once in eight batches
+  // decryption is slow: check the first and last message of each batch, and the others once in eight batches
   return encryptBatch(messages).every((body, index) => {
     const isRead = index === 0 || index === receivers.length - 1 || (index + receivers.length) % 8 === 0;
     return !isRead || messages[index]!.plaintext.equals(decryptPushMessage(orThrow(body), receivers[index]!));
@@ -125,7 +125,7 @@ function isFresh(encryptBatch: EncryptBatch, receivers: readonly UserAgentKeys[]
 }
 
 /**
- * Puts bad points at each place of a batch. The addon must refuse each one as the builtin method does, and still
+ * Puts bad points at each position in a batch. The addon must refuse each one as the builtin method does, and still
  * encrypt the others.
  */
 function findAdmittedPoint(

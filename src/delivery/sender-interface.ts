@@ -14,7 +14,7 @@ import type { SubscriptionInput } from './message-path/subscription-input.ts';
 /** Sends messages to one subscription or to many, and controls broadcasts. Made by `createSender`. */
 export interface Sender {
   /**
-   * Sends one message, once, within `sendTimeoutMs`. The outcome says what the push service or the network did; it is
+   * Sends one message once, within `sendTimeoutMs`. The outcome says what the push service or the network did, and is
    * never thrown. A message with `texts` or `placeholders` is adapted to the subscription's reader.
    *
    * @throws {DeskbellError} before anything is sent: ERR_SUBSCRIPTION_INVALID, ERR_MESSAGE_INVALID,
@@ -24,7 +24,7 @@ export interface Sender {
   /**
    * Like `send`, but with your own payload, for a service worker that can read it.
    *
-   * @param payload at most 3993 bytes, encrypted as they are; do not change it until the call has resolved
+   * @param payload at most 3993 bytes, encrypted unchanged; do not modify it until the call has resolved
    * @throws {DeskbellError} the same errors as `send`
    */
   sendPayload(
@@ -39,7 +39,7 @@ export interface Sender {
    *   ERR_FIELD_TYPE, ERR_IDEMPOTENCY_KEY, ERR_CONFIGURATION (no store), ERR_CLOSED
    */
   broadcast(audience: Audience, message: Message, options?: BroadcastOptions): Promise<BroadcastRun>;
-  /** Like `broadcast`, but does not deliver it. Any sender on the store can, with `resume` or `work`. */
+  /** Like `broadcast`, but does not deliver it. Any sender on the same store can deliver it with `resume` or `work`. */
   createBroadcast(
     audience: Audience,
     message: Message,

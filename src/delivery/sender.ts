@@ -39,7 +39,7 @@ export type { SenderVapid } from './settings/settings.ts';
 export type { SubscriptionInput } from './message-path/subscription-input.ts';
 
 /**
- * Makes a sender. It opens connections when there is something to send and keeps them. One is enough for a process.
+ * Makes a sender. It opens connections when there is something to send and keeps them open. One sender per process is enough.
  *
  * @example
  * const { store, vapidKeys } = await openDataDirectory('deskbell-data');
@@ -100,7 +100,7 @@ interface Lazy<Part> {
   opened(): Promise<Part | undefined> | undefined;
 }
 
-/** Finds faults that would otherwise show later. */
+/** Finds errors that would otherwise only appear later. */
 function assertUsable(options: SenderOptions): void {
   checkSenderOptions(options);
   readAddressSettings(options);
@@ -112,7 +112,7 @@ function assertUsable(options: SenderOptions): void {
   if (store !== undefined) resolveThreadCount(threads, forThreads);
 }
 
-// Checks the options of a sender, so that a wrong one fails when the sender is made. The transport checks its own options.
+// Checks a sender's options, so that a wrong one is reported when the sender is made. The transport checks its own options.
 
 const vapidChecks: OptionChecks<SenderVapid> = {
   // `createVapidAuthorizer` reports what is wrong with these
@@ -126,10 +126,10 @@ const vapidChecks: OptionChecks<SenderVapid> = {
 
 const isPositive = isNumber(1, Number.MAX_SAFE_INTEGER);
 
-/** Checks for an object that has some of the numbers of `defaults`. */
+/** Checks that a value is an object whose members are numbers named in `defaults`. */
 function isPartOf(defaults: object): OptionCheck {
   const checks = Object.fromEntries(Object.keys(defaults).map((name) => [name, isPositive]));
-  // a given member must have a value
+  // a member that is present must have a value
   return (value, name) => checkOptions(value, checks, { name, required: Object.keys(Object(value)) });
 }
 

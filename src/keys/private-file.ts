@@ -131,7 +131,7 @@ export async function linkUnlessThere(temporary: string, path: string): Promise<
   }
 }
 
-/** Without this sync, a power failure can lose the new name. */
+/** Without this sync, a power failure can lose the new file name. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const directory = await open(path, 'r');

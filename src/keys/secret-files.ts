@@ -72,7 +72,7 @@ export async function writeSecretFiles(directory: string, files: readonly Secret
 }
 
 /**
- * Reads a secret of 32 bytes, or creates it if there is none. `secretLosses` says what a new one invalidates.
+ * Reads a secret of 32 bytes, or creates it if there is none. `secretLosses` says what a new secret invalidates.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
@@ -106,7 +106,7 @@ export async function checkSecrets(directory: string): Promise<void> {
 
 // Operators' tokens are 32 random bytes; only the SHA-256 is stored. Slow hashes are only needed for guessable secrets.
 
-/** Lets people and scanners for leaked secrets recognise a token. */
+/** Lets people, and scanners for leaked secrets, recognise a token. */
 const prefix = 'deskbell_op_';
 
 /** @returns the token, shown once, and the hash to store */

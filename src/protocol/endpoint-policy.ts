@@ -32,7 +32,7 @@ export interface EndpointPolicy {
   isNamedOrigin(origin: string): boolean;
   /** True if any public host is allowed. */
   readonly admitsPublic: boolean;
-  /** True if an origin is only allowed because any public host is: it is neither known nor listed. */
+  /** True if an origin is allowed only because any public host is: it is neither known nor listed. */
   isUnlisted(origin: string): boolean;
 }
 
@@ -194,7 +194,7 @@ function readDomain(domain: string, entry: string): string {
 
 const shorten = (text: string): string => cutText(text, 80);
 
-// Unlisted push services: if any public host is allowed, these are the ones that are neither known nor named by the
+// Unlisted push services: if any public host is allowed, these are neither known nor named by the
 // operator, such as ntfy, NextPush and self-hosted autopush (UnifiedPush). Strangers choose them, so each has low
 // limits, and nobody can use us to flood a third party.
 
@@ -223,7 +223,7 @@ const publicName = new RegExp(
 const isPublicHost = (host: string): boolean => publicName.test(host);
 
 const labelInPattern = `(?!xn--)${label}`;
-/** Mail servers and the like use lower ports, which nobody should reach through us. */
+/** Mail servers and the like use lower ports, which nobody should be able to reach through us. */
 const firstPort = 1024;
 const port = String.raw`(?:102[4-9]|10[3-9]\d|1[1-9]\d{2}|[2-9]\d{3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])`;
 

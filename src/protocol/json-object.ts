@@ -16,7 +16,7 @@ export function parseJsonObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Writes equal values as equal text, whatever the order of their members. */
+/** Serializes equal values to equal text, whatever the order of their members. */
 export function toSortedJson(value: object): string {
   return JSON.stringify(value, (_name, part: unknown) =>
     isJsonObject(part)

@@ -1,4 +1,4 @@
-// The browsers' own push services: their hosts, paths and names, and functions that tell which service an origin is.
+// The browsers' own push services: their hosts, paths and names, and functions that identify an origin's push service.
 
 /** Known paths at a vendor's hosts. */
 export interface KnownPaths {

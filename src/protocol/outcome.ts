@@ -1,15 +1,15 @@
 // Decides what happens to a message after an attempt. There are four cases:
 //
-//   the push service answered         its status decides; temporary refusals are retried, up to ten attempts in all
+//   the push service responded        its status decides; temporary refusals are retried, up to ten attempts in all
 //   a check refused the message or    final
 //   subscription before sending
-//   it was written, but no readable   in doubt: it may have arrived. It is repeated three times, then stays in doubt
-//   answer came
+//   it was written, but there was no  in doubt: it may have arrived. It is repeated three times, then stays in doubt
+//   readable response
 //   it could not be written           the fault is on this side, so the message waits, and no attempt is counted
 //
-// The TTL ends every message, the frequency cap holds some back, and a person may cancel; delivery/worker/ decides
-// these. Hosts that strangers name are an exception to the last case. If such a host has no address, has an internal
-// one, or refuses connections, that counts like a refusal, unless the cause is clearly on this machine.
+// The TTL ends every message, the frequency cap holds some back, and a person may cancel; delivery/worker/ handles
+// these cases. Hosts that strangers name are an exception to the last case. If such a host has no address, has an internal
+// one, or refuses connections, that counts as a refusal, unless the cause is clearly on this machine.
 //
 // refusal-reason.ts reads the reason that a push service gives for a refusal.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
@@ -27,13 +27,13 @@ export interface PushResponse {
 
 /** Why a message will be retried. */
 export type RetryReason =
-  /** 429, or the equivalent answer of Windows' push service. */
+  /** 429, or the equivalent response from Windows' push service. */
   | 'throttled'
   /** 5xx. Several in a row should open the origin's circuit breaker. */
   | 'server-error'
   /** 408, 421, 425: a temporary condition that affected only this request. */
   | 'not-handled'
-  /** No answer: network, TLS or time-out. Set by the sender, never by `readResponse`. */
+  /** No response: network, TLS or time-out. Set by the sender, never by `readResponse`. */
   | 'connection'
   /**
    * The listed push service resolves to an address that must not be connected to, because the resolver or a setting
@@ -42,7 +42,7 @@ export type RetryReason =
   | 'address-blocked'
   /** An unexpected failure on this side. Set by the sender, never by `readResponse`. */
   | 'sender-fault'
-  /** The answer violated HTTP. Set by the sender, never by `readResponse`. */
+  /** The response violated HTTP. Set by the sender, never by `readResponse`. */
   | 'protocol-error'
   /** Nothing was sent, because the push service must get no messages for a while. Set by the sender, never by `readResponse`. */
   | 'deferred';
@@ -75,7 +75,7 @@ export type Outcome =
       readonly isInDoubt?: boolean;
       /** Nothing was written, and the cause is on this side or in the network. The message is not at fault and waits. */
       readonly isUnsent?: boolean;
-      /** If the last attempt gets this answer, the subscription has ended. */
+      /** If the last attempt gets this response, the subscription has ended. */
       readonly isGoneAtLast?: boolean;
       readonly detail?: string;
     }
@@ -94,14 +94,14 @@ export type Outcome =
 export const isVapidRefusal = (outcome: Outcome): boolean =>
   outcome.kind === 'rejected' && outcome.reason === 'vapid-refused';
 
-/** Reasons for which there is no answer. */
+/** Reasons why there is no response. */
 export type FailureReason = Extract<
   RetryReason,
   'connection' | 'protocol-error' | 'address-blocked' | 'sender-fault'
 >;
 
 /**
- * Interprets a request that got no answer.
+ * Interprets a request that got no response.
  *
  * @param isInDoubt at least a part of it was written
  * @param isUnlisted a stranger named the push service
@@ -277,10 +277,10 @@ export function readRetryAfterMs(value: string | undefined, nowMs: number): numb
   return Number.isNaN(afterMs) ? undefined : Math.min(Math.max(afterMs, 0), maxRetryAfterMs);
 }
 
-// Special rules for ntfy, which anyone can host. It is recognized by its answers.
+// Special rules for ntfy, which anyone can host. It is recognized by its responses.
 
 /**
- * ntfy answers 507 with this code if nobody has subscribed to the topic in the last twelve hours. After a restart it
+ * ntfy responds 507 with this code if nobody has subscribed to the topic in the last twelve hours. After a restart it
  * does so for every topic until its subscriber returns. It chose a 5xx so that the subscription is not removed at
  * once (`handlePublishInternal` in server/server.go and `errHTTPInsufficientStorageUnifiedPush` in server/errors.go
  * of binwiederhier/ntfy, issue 664 there).

@@ -88,7 +88,7 @@ function readAnyRejection(headers: Headers, body: string): Rejection {
   return { text: clean(`errno ${errno}: ${words}`), reason: autopushErrnos.get(errno) };
 }
 
-/** The origin of a URL, and its rest, which is removed: an endpoint is secret, and so may be a part of one. */
+/** Matches the origin of a URL and its rest, which is removed: an endpoint is secret, and so may be a part of one. */
 const urls = /(https?:\/\/[^\s/"'<>]+)\/[^\s"'<>]*/gi;
 const paths = /(^|[\s"'(=:])\/(?!\/)[^\s"'<>)]*/g;
 /** Matches tokens, keys and signatures; ordinary words are shorter. */

@@ -7,7 +7,7 @@ export type PushServiceEvent =
   | { readonly type: 'disconnected'; readonly uaid: string }
   | { readonly type: 'registered'; readonly subscription: string }
   | { readonly type: 'unregistered'; readonly subscription: string }
-  /** A request for a push or message resource was processed. If a fault applies, the sender may not get this answer. */
+  /** A request for a push or message resource was processed. If a fault applies, the sender may not get this response. */
   | {
       readonly type: 'answered';
       readonly method: string;

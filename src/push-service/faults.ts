@@ -13,12 +13,12 @@ export type FaultKind =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  /** The correct answer, but late. */
+  /** The correct response, but late. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** No answer; the connection stays open. */
+  /** No response; the connection stays open. */
   | { readonly kind: 'hang' }
   /**
-   * Sends status, headers and half of the body of the correct answer, then breaks the stream (HTTP/2) or the
+   * Sends status, headers and half of the body of the correct response, then breaks the stream (HTTP/2) or the
    * connection (HTTP/1.1).
    */
   | { readonly kind: 'half' }
@@ -54,7 +54,7 @@ export type Fault = FaultKind & FaultScope;
 
 type EndingFault = Exclude<Fault, { kind: 'delay' | 'goaway' }>;
 
-/** An active fault, and how often it was applied. */
+/** An active fault, and how many times it was applied. */
 export interface InjectedFault {
   readonly id: number;
   readonly fault: Fault;
@@ -262,7 +262,7 @@ function checkFault(value: unknown): Fault {
   return value as Fault;
 }
 
-/** @param push processes the message normally and returns its answer */
+/** @param push processes the message normally and returns the response */
 export function applyFault(fault: EndingFault, exchange: Exchange, push: () => Answer): void {
   if (fault.afterAccepting === true) push();
   switch (fault.kind) {

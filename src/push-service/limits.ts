@@ -1,21 +1,21 @@
 // The push service's limits. It keeps everything in memory, so everything has a limit.
 
 const defaultLimits = {
-  /** Bytes in the body of one push message (RFC 8030 §7.2: at least 4096). Beyond it: 413, errno 104. */
+  /** Bytes in the body of one push message (RFC 8030 §7.2: at least 4096). Above the limit: 413, errno 104. */
   maxBodyBytes: 4096,
-  /** Undelivered messages per subscription. Beyond it: 429, errno 201. */
+  /** Undelivered messages per subscription. Above the limit: 429, errno 201. */
   maxMessagesPerSubscription: 100,
-  /** Bytes of all undelivered messages together. Beyond it: 503, errno 201. */
+  /** Bytes of all undelivered messages together. Above the limit: 503, errno 201. */
   maxStoredBytes: 64 * 1024 * 1024,
-  /** Subscriptions of user agents. Beyond it: `register` is answered with status 503. */
+  /** Subscriptions of user agents. Above the limit, `register` fails with status 503. */
   maxSubscriptions: 100_000,
-  /** Subscriptions without a user agent, in all batches together (4 bytes each). Beyond it: a RangeError. */
+  /** Subscriptions without a user agent, in all batches together (4 bytes each). Above the limit: a RangeError. */
   maxSinks: 10_000_000,
-  /** Open connections of senders and user agents together. Beyond it: the connection is dropped. */
+  /** Open connections of senders and user agents together. Connections above the limit are dropped. */
   maxConnections: 10_000,
   /** Open streams per HTTP/2 connection, announced in SETTINGS. */
   maxConcurrentStreams: 100,
-  /** Seconds. A longer TTL is reduced, and the answer's `ttl` says so (RFC 8030 §5.2). */
+  /** Seconds. A longer TTL is reduced, and the response's `ttl` says so (RFC 8030 §5.2). */
   maxTtlSeconds: 30 * 24 * 60 * 60,
 };
 

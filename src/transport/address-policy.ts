@@ -71,7 +71,7 @@ function embeddedIpv4(address: string, prefixes: readonly AddressRange[]): strin
 
 const ownRemedy = 'If this push service is yours, add its origin to "pushServices".';
 
-/** Says what to do. If a listed push service has such an address, the cause is the local network, in one of three ways. */
+/** Says what to do. If a listed push service has such an address, the local network is the cause, in one of three ways. */
 function remedyFor(address: string): string {
   const kind = isIP(address) === 0 ? 'invalid' : ipaddr.parse(address).range();
   const isOfMachine = ['loopback', 'linkLocal', 'unspecified', 'ipv4Mapped'].includes(kind);
@@ -88,7 +88,7 @@ function remedyFor(address: string): string {
 
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
-/** Returns every address that the system's resolver finds, including the hosts file. */
+/** Returns every address that the system's resolver finds, including those in the hosts file. */
 export const resolveWithSystem: Resolve = async (hostname) => {
   const addresses = await lookup(hostname, { all: true });
   return addresses.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
@@ -97,7 +97,7 @@ export const resolveWithSystem: Resolve = async (hostname) => {
 /**
  * Returns the addresses that DNS has for a public name, IPv4 first. The system's resolver blocks one of a few threads
  * until it has an answer, so hosts with silent DNS servers could stop every look-up. This resolver uses a socket,
- * which is closed when nobody waits any longer. It does not read the hosts file.
+ * which is closed when nothing waits for it any longer. It does not read the hosts file.
  *
  * @param signal ends the look-up
  * @throws {Error} with DNS's code, such as ENOTFOUND or ETIMEOUT, if there is neither an IPv4 nor an IPv6 address
@@ -124,7 +124,7 @@ const ofFamily =
 
 /**
  * Returns the addresses of a host that may be connected to. A single disallowed address rules out the whole host: a
- * name that sometimes leads into the private network is an attack or a mistake.
+ * name that sometimes resolves into the private network is an attack or a mistake.
  *
  * @param hostname as `URL.hostname` returns it (IPv6 in brackets)
  * @param check throws if an address may not be connected to; absent if all may
@@ -143,7 +143,7 @@ export async function resolveHost(
 
 /**
  * Makes a look-up function that returns the checked addresses, so that nothing is resolved a second time (DNS
- * rebinding). It must answer asynchronously: otherwise a connection that fails at once, for example without a route,
+ * rebinding). It must call back asynchronously: otherwise a connection that fails at once, for example without a route,
  * fails while `tls.connect` is still setting it up, which makes it throw a TypeError.
  */
 export const pinTo =

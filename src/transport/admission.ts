@@ -22,7 +22,7 @@ const maxHeadroom = 64;
 /** Callers that have more to send ask again within this time. */
 const askedEveryMs = 140;
 
-/** If all attempts fail for this long, it is not an accident. */
+/** If all attempts fail for this long, it is not a coincidence. */
 const unreachableAfterMs = 15_000;
 
 /** The average latency covers about this many answers. */
@@ -93,12 +93,12 @@ export class Admission {
     return this.#hold === undefined ? this.#pacing.waitMs : undefined;
   }
 
-  /** How long to wait for an answer that ends the hold; `undefined` if there is no hold. */
+  /** How long to wait for a response that ends the hold; `undefined` if there is no hold. */
   get holdMs(): number | undefined {
     return this.#hold && Math.max(minHoldMs, holdRoundTrips * this.#latencyMs);
   }
 
-  /** Call this if no answer has ended the hold. @returns true if sending must stop now */
+  /** Call this if no response has ended the hold. @returns true if sending must stop now */
   endHold(): boolean {
     const hold = this.#hold;
     this.#hold = undefined;
@@ -210,7 +210,7 @@ export class Admission {
   }
 
   /**
-   * Records that the push service refused a request without an answer, so that it may be sent again.
+   * Records that the push service refused a request without a response, so that it may be sent again.
    *
    * @returns true if sending must stop now
    */
@@ -225,7 +225,7 @@ export class Admission {
     return this.#breaker.recordFailure(exchange, error.message, nowMs, answersRunMs);
   }
 
-  /** Records that no answer came. @returns true if sending must stop now */
+  /** Records that there was no response. @returns true if sending must stop now */
   recordFailure(exchange: object, error: DeskbellError): boolean {
     // a lost connection ends up to a hundred requests with the same error
     if (error === this.#lastError) return false;
@@ -253,7 +253,7 @@ export class Admission {
     this.#connectFault = undefined;
   }
 
-  /** Returns an obstacle that operators should know. Failures to connect count only if they last, because they often pass. */
+  /** Returns an obstacle that operators should know about. Failures to connect count only if they last; they often pass. */
   #obstacle(nowMs: number): FailureReason | undefined {
     if (this.#httpFaults.areTooMany(nowMs)) return 'protocol-error';
     const reason = this.#connectFault && failureReason(this.#connectFault);
@@ -271,13 +271,13 @@ export class Admission {
   }
 }
 
-/** True if the result is a problem of the whole push service, and not of one message or subscription. */
+/** True if the problem concerns the whole push service, and not just one message or subscription. */
 function concernsOrigin(outcome: Outcome): outcome is Extract<Outcome, { kind: 'retry' }> {
   if (outcome.kind !== 'retry' || outcome.reason === 'not-handled' || outcome.isGoneAtLast) return false;
   return outcome.reason !== 'throttled' || outcome.slowsOrigin;
 }
 
-// Pauses sending to a push service that violates HTTP too often. Such a service may still answer many requests, so
+// Pauses sending to a push service that violates HTTP too often. Such a service may still respond to many requests, so
 // successes in between do not reset the count. From the third fault on, sending pauses, twice as long each time. The
 // count restarts after many answers or a long time without a fault.
 

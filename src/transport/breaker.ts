@@ -1,12 +1,12 @@
 // A circuit breaker per origin: a push service that is down or overloaded gets no requests for a while.
 //
 //   CLOSED     admits every request. Opens after ten failures in a row (answers count only if the run lasts half a second), after
-//              a failed connection attempt, or when an answer asks to wait
+//              a failed connection attempt, or when a response asks to wait
 //   OPEN       admits nothing until its time is over. Then → HALF_OPEN
 //   HALF_OPEN  admits one request, the probe. If it succeeds → CLOSED; if it fails → OPEN, for twice as long. If it ends before
 //              it was sent, the next request becomes the probe. Results of requests that were sent earlier change nothing
 //
-// A failure is a problem of the origin, not of one request: no answer in time, a lost connection, 429, 500, 502, 503,
+// A failure is a problem of the origin, not of one request: no response in time, a lost connection, 429, 500, 502, 503,
 // 504. OPEN lasts 1 s at first and doubles up to 60 s, or as long as `Retry-After` asks, at most an hour. If no
 // connection can be made, it lasts at most 5 s, so that sending continues soon after the network is back. The breaker
 // also opens if another sender was asked to wait.

@@ -36,12 +36,12 @@ interface Route {
   /** The origin's host, IPv6 without brackets, for the certificate and the proxy. */
   readonly host: string;
   readonly port: number;
-  /** The only addresses to connect to: those of the origin or of the proxy. */
+  /** The only addresses to connect to: the origin's or the proxy's. */
   readonly addresses: readonly ResolvedAddress[];
   /** The port to connect to at these addresses. */
   readonly addressPort: number;
   readonly proxy?: Proxy;
-  /** Throws if the connection's actual address is not allowed; absent if any is. */
+  /** Throws if the connection's actual address is not allowed; absent if every address is allowed. */
   readonly check?: ((address: string) => void) | undefined;
 }
 
@@ -221,7 +221,7 @@ function tlsOptions(host: string, secureContext: SecureContext, alpnProtocols: s
   };
 }
 
-/** Ignores errors while nothing waits for the socket. Its next user sees that it is destroyed. */
+/** Ignores errors while nothing uses the socket. Its next user sees that it is destroyed. */
 function guardErrors<Kind extends Socket>(socket: Kind): Kind {
   return socket.on('error', () => {});
 }
@@ -239,7 +239,7 @@ async function finishTcp(socket: Socket, { host, proxy, addressPort, check }: Ro
 
 async function finishTls(socket: Socket, host: string, signal: AbortSignal): Promise<void> {
   try {
-    // the error may have come before anybody waited for it
+    // the error may have occurred before anything waited for it
     if (socket.errored) throw socket.errored;
     await once(socket, 'secureConnect', { signal });
   } catch (cause) {
@@ -253,8 +253,8 @@ function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-// Reads a socket for one consumer. Push services answer in many small pieces, and Node's streams take more CPU for
-// each than parsing the answer does. So the socket reads into our own buffer (`onread`).
+// Reads a socket for one consumer. Push services answer in many small pieces, and for each piece
+// Node's streams take more CPU than parsing the response does. So the socket reads into our own buffer (`onread`).
 
 /** The size of one TLS record. */
 const bufferBytes = 16_384;

@@ -17,7 +17,7 @@ export function reasonOf(cause: unknown): string {
 }
 
 /**
- * Turns anything that was thrown into a fault of this side. A resolver, a hook or Node itself may throw, which says
+ * Turns anything that was thrown into a fault on this side. A resolver, a hook or Node itself may throw, which says
  * nothing about the message.
  */
 export function toFault(host: string, thrown: unknown): DeskbellError {

@@ -9,7 +9,7 @@ import type { PushRequest, TransportResult } from './transport.ts';
 export interface Exchange {
   readonly request: PushRequest;
   readonly done: (result: TransportResult) => void;
-  /** How often a push service has refused it. */
+  /** How many times a push service has refused it. */
   timesRefused: number;
   /** When it was written to a connection, by the monotonic clock; 0 if it was not written. */
   writtenAtMs: number;
@@ -30,7 +30,7 @@ export interface Session {
   add(exchange: Exchange): void;
   /** Writes all added requests and the protocol's own frames to the socket at once. */
   flush(): void;
-  /** Accepts no more requests, and closes when those in flight are answered. */
+  /** Accepts no more requests, and closes when the requests in flight have their responses. */
   drain(): void;
   /** Closes at once. Requests in flight fail with `error`, in doubt. */
   destroy(error: DeskbellError): void;
@@ -47,7 +47,7 @@ export interface SessionEvents {
    *   `undefined` if it can be sent again at once
    */
   handedBack(exchange: Exchange, refusal: string | undefined): void;
-  /** The session may have more or no capacity now, or something to flush. */
+  /** The session may now have more capacity, no capacity, or something to flush. */
   changed(session: Session): void;
   /** The connection has ended. This is the last call, made once. */
   closed(session: Session, reason: DeskbellError): void;
@@ -76,7 +76,7 @@ export function settle(exchange: Exchange, result: TransportResult): void {
   }
 }
 
-// Collects the beginning of an answer's body, in which push services say why they refuse. The buffer has a fixed
+// Collects the beginning of an answer's body, in which push services say why they refuse a message. The buffer has a fixed
 // size, so a body in thousands of pieces takes no more memory than a whole one.
 
 export const maxResponseBodyBytes = 4096;

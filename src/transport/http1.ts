@@ -2,10 +2,10 @@
 // request at a time; the connection is kept alive in between.
 //
 //   IDLE     takes one request → BUSY; ends after the idle time-out, or when the push service closes
-//   BUSY     the request was written; when its answer comes → IDLE, or CLOSED if the connection cannot be reused
+//   BUSY     the request was written; when its response arrives → IDLE, or CLOSED if the connection cannot be reused
 //   CLOSED   the exchange in flight, if any, has been reported
 //
-// If the status of an answer is known, the answer counts even if the rest is lost. A request whose connection ends
+// Once the status of a response is known, the response counts even if the rest is lost. A request whose connection ends
 // earlier is in doubt: it may have been processed.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -132,7 +132,7 @@ export class Http1Session implements Session {
   #read(chunk: Buffer): void {
     // copy it: the buffer is reused, and node:http may keep the chunk until the next turn
     if (this.#exchange !== undefined) this.#stream.push(Buffer.from(chunk));
-    // data without a request would be taken for the answer to the next one
+    // data without a request would be taken for the response to the next one
     else this.destroy(connectionError(this.#host, 'sent data without a request'));
   }
 
@@ -144,7 +144,7 @@ export class Http1Session implements Session {
     this.#response = response;
     response.on('data', (chunk: Buffer) => {
       if (this.#body.add(chunk)) return;
-      // The rest is not needed, but would have to be read before the next answer, so end the connection.
+      // The rest is not needed, but would have to be read before the next response, so end the connection.
       this.#answer(response);
       this.#stream.destroy();
     });
@@ -160,7 +160,7 @@ export class Http1Session implements Session {
     this.#exchange = this.#response = undefined;
     this.#sinceMs = nowMs;
     this.#socket.unref();
-    // if the answer came before the whole request was written, the connection's state is unknown
+    // if the response came before the whole request was written, the connection's state is unknown
     if (this.#isRetired || this.#request?.writableFinished !== true) this.#stream.destroy();
     const { statusCode: status = 0 } = response;
     this.#events.answered(
@@ -177,7 +177,7 @@ export class Http1Session implements Session {
     else this.#events.changed(this);
   }
 
-  /** The connection has ended or the answer is unreadable, so no more of it will come. */
+  /** The connection has ended or the response is unreadable, so no more of it will arrive. */
   #lose(cause?: Error): void {
     if (this.#response !== undefined) this.#answer(this.#response);
     const isMalformed = codeOf(cause).startsWith(' (HPE_');

@@ -2,17 +2,17 @@
 //
 // A request is
 //   QUEUED     while it waits for a connection with capacity and for pacing
-//   IN FLIGHT  once it was given to a session. Then it is answered or fails, or the push service hands it back unprocessed
+//   IN FLIGHT  once it was given to a session. Then it gets a response or fails, or the push service hands it back unprocessed
 //              → QUEUED again (after a pause if it was refused), or deferred
 //
 // and ends with exactly one result:
 //   response  any status
-//   failure   no connection could be made (nothing was sent), or no answer came (in doubt)
+//   failure   no connection could be made (nothing was sent), or there was no response (in doubt)
 //   deferred  the breaker is open or has opened while it was queued, or the queue is full: nothing was processed
 //
-// Only one connection is opened until ALPN has selected the protocol. After that, there are as many as the requests
-// that are wanted in flight need, up to a limit. HTTP/2 carries a hundred each, or fewer if the push service says so;
-// HTTP/1.1 carries one.
+// Only one connection is opened until ALPN has selected the protocol. After that, there are as many as needed for the
+// requests that should be in flight, up to a limit. An HTTP/2 connection carries a hundred requests, or fewer if the push service
+// says so; an HTTP/1.1 connection carries one.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isFaultOfMachine, type PushResponse, readResponse } from '../protocol/outcome.ts';
 import { Admission, type AdmissionSettings } from './admission.ts';
@@ -31,7 +31,7 @@ export const maxQueued = 4096;
 /**
  * Maximum per thread. In flight ≈ rate × round trip: at 100 ms, thirty connections with a hundred streams each carry
  * 30,000 requests a second, more than a thread makes. Connections are opened when pacing allows more requests than
- * they carry. The few push services without HTTP/2 get fewer requests in flight.
+ * they carry. The few push services without HTTP/2 have fewer requests in flight.
  */
 const maxHttp2Connections = maxLimit / maxStreams;
 /** Maximum until the SETTINGS of the first connection arrive: the push service may allow no streams at all. */
@@ -117,7 +117,7 @@ export class Origin implements SessionEvents {
     return this.#admission.deferral();
   }
 
-  /** Number of sessions that accept requests or soon will. */
+  /** Number of sessions that accept requests, or will soon. */
   get #openSessions(): number {
     let open = 0;
     for (const session of this.#sessions) open += session.isOpen ? 1 : 0;
@@ -148,7 +148,7 @@ export class Origin implements SessionEvents {
     };
   }
 
-  /** Ends a request whose time is over. If it was queued, it was not sent; in flight, it may have arrived. */
+  /** Ends a request whose time is over. If it was queued, it was not sent; if it was in flight, it may have arrived. */
   expire(exchange: Exchange, error: DeskbellError): void {
     const wasQueued = [this.#queue, this.#handedBack, this.#refused].some((queue) => queue.remove(exchange));
     if (wasQueued) this.#admission.recordUnsent(exchange);
@@ -227,13 +227,13 @@ export class Origin implements SessionEvents {
     this.#pumpSoon();
   }
 
-  /** Reuses the last accepted answer, because sessions return the same object for equal answers. */
+  /** Reuses the last accepted response, because sessions return the same object for equal responses. */
   #readAnswer(response: PushResponse): Answer {
     if (this.#lastAccepted?.response === response) return this.#lastAccepted;
     const context = { nowMs: this.#settings.now(), isUnlisted: this.#isUnlisted };
     const outcome = readResponse(this.#url.origin, response, context);
     const answer: Answer = { kind: 'response', response, outcome };
-    // the meaning of other answers may depend on the time
+    // the meaning of other responses may depend on the time
     if (outcome.kind === 'accepted') this.#lastAccepted = answer;
     return answer;
   }
@@ -318,7 +318,7 @@ export class Origin implements SessionEvents {
     }
   }
 
-  /** If only the pace holds back the queue, no answer will continue it. */
+  /** If only the pace holds back the queue, no response will restart it. */
   #pumpInPace(): void {
     const { paceMs } = this.#admission;
     if (paceMs === undefined) return;
@@ -330,7 +330,7 @@ export class Origin implements SessionEvents {
   }
 
   /**
-   * Ends a hold when nothing is in flight that could show it was meant for one subscription, or when its time is
+   * Ends a hold when nothing in flight could still show that it was meant for one subscription, or when its time is
    * over. All requests then wait as long as the push service asked.
    */
   #lookAtHold(): void {

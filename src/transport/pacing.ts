@@ -2,20 +2,20 @@
 // flight ≈ rate × round trip. Neither is known, so the window is adjusted in rounds. The clock is a parameter, and
 // nothing here waits.
 //
-// Inputs    each answer (accepted; refused: 503, 429 without a time, a stream's first refusal; or other) with the time since its
+// Inputs    each response (accepted; refused: 503, 429 without a time, a stream's first refusal; or other) with the time since its
 //           request was written; and whether requests waited because of the window
-// Round     answers to a part of the window that was written since the last decision; or, if few are in flight, three
+// Round     responses to a part of the window that was written since the last decision; or, if few are in flight, three
 //           round trips without a refusal
 // State     window; growth: the share by which a round may widen it; threshold: the last window that worked, up to which it
 //           doubles again; base: the round trip without a queue; whether writes are spread over the round trip, which they
 //           are after the first overload, because a push service with a rate limit refuses bursts
 //
 // At the end of a round
-//   OVERLOADED  more answers were refused than a healthy push service refuses by chance:
+//   OVERLOADED  more requests were refused than a healthy push service refuses by chance:
 //               window ← window × accepted share × 17/20 (the first time, after a burst: × accepted share, at least 1/2);
 //               threshold ← window; growth ← 1/32. If nothing was accepted, this is an outage and does not measure capacity:
 //               window ← window / 4, at least threshold / 64, and the threshold stays
-//   QUEUEING    most accepted answers took longer than three round trips of the base: window ← what two base round trips
+//   QUEUEING    most accepted requests took longer than three round trips of the base: window ← what two base round trips
 //               carry, at least half of it and at least `latencyFloor`; threshold ← window; growth ← 1/32. If that does not
 //               shorten the round trip, there is no queue, and the push service is farther away than before: base ← the
 //               round trip, window ← its previous value. If the window is too small to be lowered: base ← 2 × base
@@ -30,7 +30,7 @@
 export const latencyFloor = 100;
 /** How many requests a thread sends in a tenth of a second. A queue at the push service stops the growth much earlier. */
 export const maxLimit = 3000;
-/** Requests per millisecond until the round trip is known. */
+/** Requests per millisecond, until the round trip is known. */
 export const firstPerMs = latencyFloor / 500;
 
 /** The smallest window: some push services accept less than one request per round trip from each thread. */
@@ -47,7 +47,7 @@ const shorterBy = 0.85;
 const fartherBy = 2;
 /** A share of refusals that is normal for a push service at any rate. Chance may add to it. */
 const toleratedShare = 0.06;
-/** Standard deviations to add for chance. Leaving the initial doubling by mistake costs more than a small decrease. */
+/** Standard deviations to add for chance. Ending the initial doubling by mistake costs more than a small decrease. */
 const chanceAtFirst = 3;
 const chanceLater = 1;
 /** A round takes this share of the window, and at least this many answers. */
@@ -66,7 +66,7 @@ const outageFactor = 1 / 4;
 const outageFloor = 1 / 64;
 /** The window keeps at least this share the first time: refusals of a burst say little about spread writes. */
 const firstFactor = 1 / 2;
-/** Goes below the rate that was accepted, so that the next rounds are not refused again. */
+/** Goes slightly below the accepted rate, so that the next rounds are not refused again. */
 const marginFactor = 0.85;
 /** If writes are spread, this many times the window may be in flight, because latency varies. */
 const spreadRatio = 1.5;
@@ -83,7 +83,7 @@ export class Pacing {
   /** The window before a queue lowered it, and the round trip when it was lowered for the second time. */
   #trial: { readonly window: number; readonly latencyMs: number | undefined } | undefined;
   #isSpread = false;
-  /** All answers of the last round were refusals. */
+  /** All responses of the last round were refusals. */
   #isOutage = false;
   /** How many requests may be written now, if writes are spread. */
   #permits = 0;
@@ -100,7 +100,7 @@ export class Pacing {
     return Math.max(1, Math.floor(this.#window));
   }
 
-  /** The limit that may apply two rounds from now, when a connection that is opened now will be ready. */
+  /** The limit that may apply two rounds from now, when a connection opened now will be ready. */
   get limitAhead(): number {
     const growth = this.#window < this.#threshold ? 1 : this.#growth;
     return Math.min(maxLimit, Math.ceil(this.#window * (1 + growth) ** 2));
@@ -154,7 +154,7 @@ export class Pacing {
     this.#count(nowMs);
   }
 
-  /** Records an answer that says nothing about the rate. */
+  /** Records a response that says nothing about the rate. */
   recordOther(latencyMs: number, nowMs: number): void {
     if (nowMs - latencyMs >= this.#startedAtMs) this.#count(nowMs);
   }
@@ -175,7 +175,7 @@ export class Pacing {
   }
 
   /**
-   * True if the round may end early. If few requests are in flight, enough answers to judge refusals take long; if
+   * True if the round may end early. If few requests are in flight, enough responses to judge refusals take long; if
    * nothing was refused, they are not needed.
    */
   #isCalm(nowMs: number): boolean {

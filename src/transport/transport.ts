@@ -22,7 +22,7 @@ export interface PushRequest {
   readonly body: Uint8Array;
 }
 
-/** A push service's answer, and its meaning as `outcome`. */
+/** A push service's response, and its meaning as `outcome`. */
 export interface Answer {
   readonly kind: 'response';
   readonly response: PushResponse;
@@ -35,14 +35,14 @@ export type TransportResult =
   /** `inDoubt`: the request may have reached the push service, so a repeat may show the message twice. */
   | { readonly kind: 'failure'; readonly error: DeskbellError; readonly inDoubt: boolean }
   /**
-   * Nothing was sent: the origin must not be contacted now (breaker open, asked to wait, queue full), or the request
+   * Nothing was sent: the origin must not be contacted now (breaker open, told to wait, queue full), or the request
    * was withdrawn.
    */
   | {
       readonly kind: 'deferred';
       readonly retryAfterMs: number;
       readonly reason: string;
-      /** Set if waiting alone may not help: what prevents all sending to this origin. Operators should know it. */
+      /** Set if waiting alone may not help: what prevents all sending to this origin. Operators should know about it. */
       readonly obstacle: FailureReason | undefined;
     };
 
@@ -62,15 +62,15 @@ export interface OriginSnapshot {
   readonly queued: number;
   /** How many requests may be in flight now. */
   readonly maxInFlight: number;
-  /** Moving average; absent before the first answer. */
+  /** Moving average; absent before the first response. */
   readonly latencyMs: number | undefined;
   readonly answers: number;
-  /** Number of answers that asked for fewer requests. */
+  /** Number of responses that asked for fewer requests. */
   readonly throttled: number;
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why the breaker is not closed. */
   readonly breakerReason: string | undefined;
-  /** How long all attempts have failed without an answer, if that is too long to be an accident. */
+  /** How long all attempts have failed without a response, if that is too long to be a coincidence. */
   readonly unreachableMs: number | undefined;
   readonly obstacle: FailureReason | undefined;
 }
@@ -84,7 +84,7 @@ export interface Sending {
 export interface Pace {
   /** How many more requests can be handed over without a long wait in the transport. */
   readonly room: number;
-  /** Requests per millisecond, estimated from the answers. */
+  /** Requests per millisecond, estimated from the responses. */
   readonly perMs: number;
 }
 
@@ -92,7 +92,7 @@ export interface Transport {
   /**
    * Sends one request. `done` is called exactly once, never before `send` returns. Requests of one tick are written together.
    *
-   * @param timeoutMs total time for waiting, connecting and the answer. Default: only the single steps are limited.
+   * @param timeoutMs total time for waiting, connecting and the response. Default: only the individual steps are limited.
    */
   send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): Sending;
   /** @param origin as `URL.origin` returns it */
@@ -107,7 +107,7 @@ export interface Transport {
   isCutOff(): boolean;
   /** Returns the state of each push service in use. */
   snapshot(): readonly OriginSnapshot[];
-  /** Hands back requests that wait for their turn, as deferred. Requests in flight are still answered. */
+  /** Hands back waiting requests as deferred. Requests in flight still get their responses. */
   withdraw(): void;
   /** Waits at most `graceMs` (default 10 000) for requests in flight, then closes every connection. */
   close(graceMs?: number): Promise<void>;
@@ -130,7 +130,7 @@ export interface TransportOptions extends AddressSettings {
   readonly ca?: readonly string[];
   /** Proxy URL for https and http origins; `undefined` for none. The transport does not read the environment. */
   readonly proxy?: string | undefined;
-  /** Hosts, or domains with all their hosts, that are reached without the proxy; `*` for all. Loopback always is. */
+  /** Hosts, or domains with all their hosts, that are reached without the proxy; `*` for all. Loopback never uses it. */
   readonly noProxy?: readonly string[] | undefined;
   readonly connectTimeoutMs?: number;
   readonly responseTimeoutMs?: number;
@@ -144,6 +144,6 @@ export interface TransportOptions extends AddressSettings {
   readonly random?: () => number;
   /** Replaces the system's resolver. Tests use it to inject DNS answers. */
   readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
-  /** Connects to another address than the origin's own, without the address guard. Tests use it for fixed hosts. */
+  /** Connects to an address other than the origin's own, without the address guard. Tests use it for fixed hosts. */
   readonly connectOverride?: (origin: string) => { readonly host: string; readonly port: number } | undefined;
 }

@@ -105,7 +105,7 @@ export function generateRequestDetails(
  * @example
  * webPush.setVapidDetails('mailto:you@example.org', publicKey, privateKey);
  * await webPush.sendNotification(subscription, JSON.stringify({ title: 'Hello', message: 'Backups are done' }));
- * @throws {WebPushError} if the push service answers with a status outside 200 to 299
+ * @throws {WebPushError} if the push service responds with a status outside 200 to 299
  * @throws {Error} if the input is wrong (the message says what), or Node's error for a connection, TLS or a time-out
  */
 export async function sendNotification(

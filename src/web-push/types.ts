@@ -80,7 +80,7 @@ export interface RequestDetails {
   timeout?: number | undefined;
 }
 
-/** A push service's answer when it accepted a message. */
+/** A push service's response when it accepts a message. */
 export interface SendResult {
   statusCode: number;
   body: string;
@@ -127,7 +127,7 @@ export async function toResult(
   throw new WebPushError('Received unexpected response code', statusCode, headers, body, endpoint);
 }
 
-/** @throws {Error} the same errors as `toResult`, or an error with a `code` of Node if there is no answer */
+/** @throws {Error} the same errors as `toResult`, or an error with one of Node's codes if there is no response */
 export async function readResult(endpoint: string, result: TransportResult): Promise<SendResult> {
   if (result.kind === 'response') {
     const { status, headers, body } = result.response;

@@ -19,7 +19,7 @@ export const unreachableAlarms = (senders: readonly StoredSenderReport[]): reado
   findUnreachable(senders).map(toUnreachable);
 
 /**
- * Joins alarms of the same kind: those of the hosts of one push service, and those of all push services that
+ * Merges alarms of the same kind: those of the hosts of one push service, and those of all push services that
  * strangers named, because there may be any number of them.
  *
  * @param unlisted hosts that strangers named
@@ -117,20 +117,20 @@ export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<st
   return since;
 };
 
-/** Only answers of this period count. */
+/** Only responses from this period count. */
 export const judgedMs = 24 * 60 * 60 * 1000;
 
-/** This many answers are enough to judge. */
+/** This many responses are enough to judge. */
 const judgedAnswers = 100;
 
-/** At most one answer in this many may differ, which is 5 %. */
+/** At most one response in this many (5 %) may differ. */
 const share = deletionGuardPolicy.answersPerAcceptance;
 
 type Answers = Pick<OutcomeInterval, 'accepted' | 'gone' | 'rejected'>;
 
 const sum = ({ accepted, gone, rejected }: Answers): number => accepted + gone + rejected;
 
-/** What nearly all answers may say, the narrower kind first. */
+/** What nearly all responses may say, the narrower kind first. */
 const unanimous = {
   'all-gone': {
     isSaidBy: (answers: Answers) => (answers.accepted + answers.rejected) * share <= sum(answers),
@@ -148,7 +148,7 @@ const unanimous = {
 } as const satisfies Partial<Record<AlarmKind, object>>;
 
 /**
- * Finds push services whose latest answers nearly all say the same, and since when.
+ * Finds push services whose latest responses nearly all say the same, and since when.
  *
  * @param intervals in chronological order
  * @param isNamed true if another alarm already reports the push service
@@ -196,7 +196,7 @@ function judge(pushService: string, newestFirst: readonly OutcomeInterval[]): re
 }
 
 /**
- * Too many subscriptions have ended if at least one in `answersPerEnd` answers says so, and their share is at least
+ * Too many subscriptions have ended if at least one in `answersPerEnd` responses says so, and their share is at least
  * `timesElsewhere` times that of other push services.
  */
 const manyEnded = { answersPerEnd: 20, timesElsewhere: 3 } as const;
@@ -205,7 +205,7 @@ const apple = 'push.apple.com';
 
 /**
  * Finds out whether unusually many of Apple's subscriptions end. Apple silently ends a subscription whose messages
- * show no notification. Does not apply if all end, or if there are too few answers to judge.
+ * show no notification. Does not apply if all of them end, or if there are too few responses to judge.
  *
  * @param intervals of one day
  */

@@ -48,7 +48,7 @@ export type AlarmSources = Pick<
   'alarms' | 'heldDeletions' | 'senders' | 'sending' | 'statistics' | 'unlisted' | 'now'
 >;
 
-/** What the finders need, read once. */
+/** Data that the finders need, read once. */
 interface Facts {
   readonly warnings: readonly InstallationWarning[];
   readonly pause: SendingPause | undefined;
@@ -56,7 +56,7 @@ interface Facts {
   readonly senders: readonly StoredSenderReport[];
   readonly held: readonly HeldOrigin[];
   readonly raised: readonly RaisedAlarm[];
-  /** Since when each push service has refused our token for everything. */
+  /** When each push service began to refuse our token for everything. */
   readonly suspended: ReadonlyMap<string, number>;
   readonly intervals: readonly OutcomeInterval[];
   /** Push services that another alarm reports. */
@@ -93,7 +93,7 @@ const finders: Readonly<Record<AlarmKind, Finder>> = {
   'chrome-limit': raisedByBroadcasts,
 };
 
-/** Checks all conditions. Ends acknowledgements whose condition has ended or become worse. */
+/** Checks all conditions. Removes acknowledgements whose condition has ended or become worse. */
 export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings): Promise<Alarms> {
   const nowMs = store.now();
   const [warnings, due, senders, held, raised, tokenAnswers, intervals, acknowledgements] = await Promise.all(
@@ -149,7 +149,7 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
   };
 }
 
-/** If nothing can be written, they end later. */
+/** If nothing can be written, they are removed later. */
 async function endAcknowledgements(
   { alarms }: AlarmSources,
   ended: readonly Acknowledgement[],
@@ -232,7 +232,7 @@ const refusedTokens: Finder = ({ suspended, raised }) =>
     return fromRaised({ origin, reason: vapidRefusedReason, detail, sinceMs, rows, broadcastIds });
   });
 
-/** True if an alarm that broadcasts raised is still active: no condition covers it, and no answer shows that it is over. */
+/** True if an alarm raised by broadcasts is still active: no condition covers it, and no response shows that it is over. */
 function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly TokenAnswers[]): boolean {
   // these reasons have conditions of their own
   if (reason === heldDeletionsReason || reason === 'connection') return false;
@@ -283,7 +283,7 @@ export function findLateWork(
   nowMs: number,
 ): { readonly alarms: readonly FoundAlarm[]; readonly lateness: Lateness } {
   const hasWorker = senders.some(({ kind }) => kind === 'worker');
-  // a worker continues broadcasts that have begun; without one, nothing has been sent since the last message
+  // a running worker continues broadcasts that have begun; if there is none, nothing has been sent since the last message
   const waiting = broadcasts
     .filter(({ hasBegun }) => !hasWorker || !hasBegun)
     .map((due) => (hasWorker ? due : { ...due, sinceMs: Math.max(due.sinceMs, lastSentAtMs) }));

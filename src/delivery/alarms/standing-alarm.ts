@@ -5,8 +5,8 @@ import type { KnownReason } from '../broadcast/meanings.ts';
 import type { InstallationWarning } from './installation-warnings.ts';
 
 /**
- * `urgent`: something is not sent or stored until somebody acts; only these should page people. `soon`: somebody must
- * decide on the same day. `note`: affects messages that nobody can help now.
+ * `urgent`: something is not sent or stored until somebody acts; page people only for these. `soon`: somebody must
+ * decide on the same day. `note`: affects messages for which nothing more can be done.
  */
 export const alarmRanks = ['urgent', 'soon', 'note'] as const;
 
@@ -70,7 +70,7 @@ const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   deferred: 'note',
 };
 
-/** Returns the rank of an alarm's kind, or of the reason for which a broadcast raised it; `note` for a reason of another version. */
+/** Returns the rank of an alarm's kind, or of the reason for which a broadcast raised it; `note` for a reason from another version. */
 export const rankOf = (kind: string): AlarmRank =>
   Object.hasOwn(ranks, kind) ? ranks[kind as KnownReason] : 'note';
 
@@ -82,7 +82,7 @@ export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
   'no-worker',
 ]);
 
-/** `InstallationWarning` has kinds of these. */
+/** `InstallationWarning` uses these kinds. */
 export type WarningKind = InstallationWarning['code'] & AlarmKind;
 
 /** What an alarm counts. */

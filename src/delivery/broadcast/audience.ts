@@ -22,7 +22,7 @@ type Several<Member> = Iterable<Member> | AsyncIterable<Member>;
 
 /**
  * All subscriptions in the store, some of them by id, those of a user or with tags, those with an outcome in an earlier
- * broadcast, or subscriptions that need not be stored. Users, tags and outcomes are read once, when the broadcast is created.
+ * broadcast, or subscriptions that need not be stored. Users, tags and outcomes are evaluated once, when the broadcast is created.
  */
 export type Audience =
   | 'all'
@@ -99,7 +99,7 @@ const batchSize = 1000;
 /**
  * Writes an audience to the store.
  *
- * @param isSplit readers get different texts or times, so members must be listed even if they are all subscriptions
+ * @param isSplit readers get different texts or times, so members must be listed even if the audience is all subscriptions
  * @throws {DeskbellError} ERR_FIELD_VALUE if an id, user or tag is invalid or the outcomes are not known;
  *   ERR_FIELD_TYPE, ERR_SUBSCRIPTION_INVALID
  */
@@ -181,7 +181,7 @@ function checkId(id: number): number {
   );
 }
 
-/** Each member begins with its kind, and its length follows from its kind or text, so different lists have different hashes. */
+/** Each member starts with its kind, and its kind or text gives its length, so different lists have different hashes. */
 function updateHash(hash: Hash, member: number | Subscription): void {
   if (typeof member === 'number') hash.update(`id ${member}\n`);
   else hash.update(`to ${member.endpoint}\n`).update(member.p256dh).update(member.auth);

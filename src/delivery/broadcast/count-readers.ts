@@ -1,5 +1,5 @@
-// Predicts a broadcast that differs by reader: how many readers get each text, and how many are left out, wait until
-// their quiet hours end, or get nothing because these end too late.
+// Predicts a broadcast that differs by reader: how many readers get each text, are left out, wait until their quiet
+// hours end, or get nothing because their quiet hours end too late.
 import { formatCount, formatEstimate } from '../../errors/format-count.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
@@ -31,11 +31,11 @@ export interface ReaderCounts {
   readonly inactive?: number;
   /** How many are left out because the local time of the broadcast has passed in their time zone. */
   readonly timePassed: number;
-  /** How many of those reached get it on the next day, because the local time has passed in their time zone. */
+  /** How many of the recipients get it on the next day, because the local time has passed in their time zone. */
   readonly nextDay: number;
-  /** How many of those reached get it when the broadcast starts. The others get it later. */
+  /** How many of the recipients get it when the broadcast starts. The others get it later. */
   readonly atOnce: number;
-  /** How many of those reached get it later, when their quiet hours end. */
+  /** How many of the recipients get it later, when their quiet hours end. */
   readonly heldByQuietHours: number;
   /** How many get nothing because their quiet hours end after the TTL. */
   readonly expired: number;
@@ -89,7 +89,7 @@ const pageRows = 1000;
  *
  * @param size of the audience
  * @param maxRows a larger audience is estimated from a sample of about this many subscriptions
- * @returns undefined if all get the same at the same time, or the subscriptions are not stored
+ * @returns undefined if all get the same message at the same time, or the subscriptions are not stored
  * @throws {DeskbellError} the errors that creating it would throw
  */
 export async function countReadersOf(

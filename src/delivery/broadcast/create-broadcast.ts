@@ -1,4 +1,4 @@
-// Idempotency keys, which callers add to requests so that repeating one sends nothing twice. Each operator has separate keys.
+// Idempotency keys, which callers add to requests so that a repeated request sends nothing twice. Each operator has separate keys.
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
@@ -97,7 +97,7 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
   throw fieldError('ERR_MESSAGE_INVALID', '/startAt', detail);
 }
 
-/** Accepts a start that was still in the future when it was typed, or that comes from another clock. */
+/** Accepts a start that was still in the future when it was typed, or by another clock. */
 export const maxLateMs = 60_000;
 const occurrencePrefix = 'schedule/';
 
@@ -251,7 +251,7 @@ export async function prepareBroadcast(
   }
 }
 
-/** Prepares broadcasts that other processes left unprepared, until `signal` is aborted. */
+/** Prepares broadcasts that other processes have left unprepared, until `signal` is aborted. */
 export async function runPreparations(
   { broadcasts }: Pick<Store, 'broadcasts'>,
   signal: AbortSignal,

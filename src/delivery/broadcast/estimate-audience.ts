@@ -19,7 +19,7 @@ import { totalReceipts } from './format-broadcast.ts';
 /** `count` is an integer if it is exact. Estimates are rounded only for display. */
 export type AudienceSize =
   | {
-      /** `below`: an upper bound, because the sample has too few hits. `most`: some of the ids may not be stored. */
+      /** `below`: an upper bound, because the sample has too few hits. `most`: an upper bound, because some ids may not be stored. */
       readonly kind: 'exact' | 'below' | 'most';
       readonly count: number;
     }
@@ -165,7 +165,7 @@ function rankTags(sample: SubscriptionSample): readonly TagCount[] {
     .map(([tag, weight]) => ({ tag, subscriptions: Math.round(weight * scale) }));
 }
 
-/** Number of rows that the store reads for an exact count: those with the rarest tag of `all`, those of `any`, or all rows. */
+/** Number of rows that the store reads for an exact count: rows with the rarest tag of `all`, rows with any of `any`, or all. */
 function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: TagExpression): number {
   const rows = sample.windows.flat();
   const scale = scaleOf(sample);
@@ -244,7 +244,7 @@ export const nameAudienceSize = ({ count, kind }: AudienceSize): string =>
 export const formatAudienceSize = (size: AudienceSize): string =>
   size.kind === 'exact' ? nameAudienceSize(size) : `${nameAudienceSize(size)}, an estimate`;
 
-/** Counts the different subscriptions that are in the audience now. */
+/** Counts the distinct subscriptions that are in the audience now. */
 export async function countAudience(
   audience: Audience,
   { subscriptions, attempts }: Pick<Store, 'subscriptions' | 'attempts'>,
@@ -269,7 +269,7 @@ async function countStored(
   return found.size;
 }
 
-/** Keeps digests, because a file may contain millions of endpoints of some hundred characters. */
+/** Keeps digests, because a file may contain millions of endpoints, each with a few hundred characters. */
 async function countEndpoints(
   list: Iterable<SubscriptionInput> | AsyncIterable<SubscriptionInput>,
 ): Promise<number> {

@@ -22,7 +22,7 @@ export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountN
   return countNames.map((name) => [name, counts[name]] as const).filter(([, count]) => count !== 0);
 }
 
-/** Number of rows that have a final outcome or whose subscription was removed, without those left out by a cancellation. */
+/** Number of rows that have a final outcome or whose subscription was removed, except rows that were cancelled. */
 export const settledRows = ({ recipients, counts }: Pick<Broadcast, 'recipients' | 'counts'>): number =>
   recipients - counts.pending - counts.cancelled;
 
@@ -123,7 +123,7 @@ export function formatDuration(seconds: number): string {
     : `${minutes}:${twoDigits(whole % 60)}`;
 }
 
-/** Adds up counts by push service, joining its hosts. @returns the push service's name as `origin` */
+/** Adds up counts by push service, combining its hosts. @returns the push service's name as `origin` */
 export function byPushService<Counts extends { readonly origin: string }>(
   all: readonly Counts[],
 ): readonly Counts[] {

@@ -15,7 +15,7 @@ export interface Progress {
   /** Rows settled per second, measured over the last seconds. */
   readonly ratePerSecond: number;
   /**
-   * Seconds until the rows that can be sent now are settled at this rate. Absent if nothing moves, and during the
+   * Seconds until the rows that can be sent now are settled at this rate. Absent if nothing is being settled, and during the
    * first moments of a large broadcast.
    */
   readonly etaSeconds?: number;
@@ -44,11 +44,11 @@ export const waitMeanings: Readonly<Record<Wait['for'], string>> = {
 export const formatWait = ({ for: cause, rows, origin }: Wait): string =>
   `${formatCount(rows)} ${waitMeanings[cause]}${origin === undefined ? '' : ` by ${origin}`}`;
 
-/** Like `waitsOf`, for display: `origin` is the name of the push service, and its hosts are joined. */
+/** Like `waitsOf`, for display: `origin` is the name of the push service, and its hosts are combined. */
 export const waitsByService = (broadcast: Broadcast): readonly Wait[] =>
   waitsOf({ ...broadcast, heldBack: byPushService(broadcast.heldBack) });
 
-/** Returns the reasons for waiting and their rows, which add up to the pending rows. */
+/** Returns the reasons for waiting with a row count for each; the counts add up to the number of pending rows. */
 export function waitsOf({ counts, waiting, toRetry, heldBack, later }: Broadcast): readonly Wait[] {
   const held = heldBack.reduce((sum, { rows }) => sum + rows, 0);
   const waits: readonly Wait[] = [
@@ -91,7 +91,7 @@ const settledIn = (interval: OutcomeInterval): number =>
 
 const averageOverMs = 5000;
 
-/** Earlier than this, a rate gives an estimate only if the rest takes at most `estimatedShare` times as long. */
+/** Before this time, a rate gives an estimate only if the rest takes at most `estimatedShare` times as long. */
 const estimatedAfterMs = 2000;
 const estimatedShare = 20;
 
@@ -145,7 +145,7 @@ function measure(
 
 const percents = [50, 95, 99] as const;
 
-/** When push services had accepted the message for this share of the recipients. */
+/** When push services had accepted the message for this share of recipients. */
 export interface ReachTime {
   readonly percent: (typeof percents)[number];
   /** Seconds from the start of the broadcast, as an upper bound; `undefined` if this share was not reached. */
@@ -223,7 +223,7 @@ async function readUsualRate(
 /** What sending will take. */
 export interface Forecast extends UsualRate {
   readonly seconds: number;
-  /** At the latest, if it goes as usual: of readers who get it at different times, most may be done earlier. */
+  /** At the latest, if all goes as usual. If readers get it at different times, most may be done earlier. */
   readonly doneAtMs: number;
 }
 

@@ -198,7 +198,7 @@ interface WorkerLook extends WorkerProcess {
 }
 
 const workersPollMs = 2000;
-/** Reports are repeated every eight seconds. If one stays the same for this many looks, its process was lost. */
+/** Reports are repeated every eight seconds. If one stays the same for this many looks, its process is considered lost. */
 const silentLooksOfLost = 6;
 
 /**

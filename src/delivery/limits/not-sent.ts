@@ -4,7 +4,7 @@ import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 
 export const notListedReason = 'not-listed';
 
-/** Reason of an alarm that is not about a push service: none has answered, so no answer can show a wrong clock. */
+/** Reason of an alarm that is not about a push service: none has responded, so no response can show that the clock is wrong. */
 export const expiredUnsentReason = 'expired-unsent';
 
 /** The message must never be sent. */
@@ -35,6 +35,6 @@ export type NotSent =
       readonly kind: 'deferred';
       readonly afterMs: number;
       readonly detail: string;
-      /** Set if the obstacle prevents all sending there, so that operators should know it. */
+      /** Set if the obstacle prevents all sending there, so that operators should know about it. */
       readonly obstacle?: FailureReason | undefined;
     };

@@ -1,9 +1,9 @@
 // Decides whether a worker may write to a push service now. It collects everything that matters for this: the state
-// of the transport (its circuit breaker and queue), whether the push service answers, and what it answered.
+// of the transport (its circuit breaker and queue), whether the push service responds, and how.
 //
 //   OPEN       messages pass
 //   WAITING    the transport defers; messages are deferred without being encrypted
-//   SILENT     the push service answers nothing (origin-load.ts); messages are deferred, so that others are served meanwhile
+//   SILENT     the push service does not respond (origin-load.ts); messages are deferred, so that others are served meanwhile
 //   SUSPENDED  the push service refuses our token or key, according to all workers together; messages are stored, except for
 //              the probes that the store selects (store/push-services.ts)
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
@@ -65,7 +65,7 @@ export class OriginGate {
 
   /**
    * @param subscriptionId of the recipient, if it is stored
-   * @param ifRefused what a refusal means for this row
+   * @param ifRefused what a refusal would mean for this row
    */
   recordOutcome(outcome: Outcome, subscriptionId: number | undefined, ifRefused: IfRefused): void {
     if (outcome.kind !== 'accepted' && (!isVapidRefusal(outcome) || ifRefused === 'retry')) return;
@@ -95,7 +95,7 @@ export class OriginGate {
     return answers;
   }
 
-  /** Applies what the store knows from the answers to all workers; `undefined` if it knows nothing. */
+  /** Applies what the store has learned from responses to all workers; `undefined` if it knows nothing. */
   setState(state: PushServiceState | undefined): void {
     this.#refusalsToSuspend = state?.refusalsToSuspend ?? suspensionPolicy.refusalsToSuspend;
     this.hasAccepted ||= state?.hasAccepted ?? false;

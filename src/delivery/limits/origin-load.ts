@@ -3,11 +3,11 @@
 // other push services, and whether the push service answers at all.
 //
 //   FLOWING     rows wait in memory: returning rows first, then rows of slices, each in their order
-//   BACKLOGGED  a row has waited for long; or memory fills up while many wait or requests in flight get no answers. No row of a
+//   BACKLOGGED  a row has waited too long, or memory fills up while many wait or requests in flight get no response. No row of a
 //               slice waits in memory. It is put aside: stored with the time at which it will be read again. That is half of
 //               the expected wait, in case the pace grows. When nothing waits any more → FLOWING
-//   SILENT      requests in flight have had no answer for so long that the push service must be broken: nothing is sent
-//   HELD        nothing can be sent to it: rows are put aside for long, in their order, but a few come back soon as probes
+//   SILENT      requests in flight have had no response for so long that the push service must be broken: nothing is sent
+//   HELD        nothing can be sent to it: rows are put aside for a long time, in order, but a few come back soon as probes
 //
 // Rows that were put aside come back early as soon as the push service answers and no row waits in memory. This
 // includes rows that another worker held. An answer ends SILENT and HELD. All times are by the monotonic clock.
@@ -18,7 +18,7 @@ import type { WorkerSettings } from '../settings/settings.ts';
 
 export type LoadSettings = Pick<WorkerSettings, 'patienceMs' | 'silentAfterMs' | 'minAsideMs' | 'heldMs'>;
 
-/** The part of a row that its load needs. */
+/** The members of a row that its load needs. */
 export interface LoadRow {
   readonly takenAtMs: number;
   /** True if it was stored individually before, and has now been read again. */
@@ -40,9 +40,9 @@ const earlierBy = 2;
 const leastStake = 64;
 /** More than one probe, because some rows may have expired or been removed in the meantime. */
 const probeRows = 4;
-/** If no probe has come back after this time, it has ended in another way. */
+/** If no probe has come back after this time, they must all have ended in another way. */
 const probesLateMs = 1000;
-/** Held rows come back at this rate per millisecond if there is no answer for long, whatever the pace was. */
+/** If there has been no response for a long time, held rows come back at this rate per millisecond, whatever the pace was. */
 const heldPerMs = 0.4;
 
 /** How far ahead to look for rows that another worker holds. */

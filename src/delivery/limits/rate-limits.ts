@@ -1,7 +1,7 @@
 // Keeps a worker within the rate limits of the store: those that operators set, and those of unlisted push services. A worker
 // takes a share of a limit before it sends. If the share is used up, a row is stored with its time in the queue that all
 // workers share, so that other push services are served meanwhile and each row normally waits once. A row that has waited but
-// gets no permission comes back soon, as often as necessary, because the share that is taken when it asks expires.
+// gets no permission is retried soon, as often as necessary, because the share that it takes by asking expires.
 import { isGooglePushService } from '../../protocol/known-push-services.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import type { RowResult } from '../../store/ledger.ts';
@@ -11,7 +11,7 @@ import type { NotSent } from './not-sent.ts';
 
 /** A share expires if it is not used within this time. */
 const shareLastsMs = 2000;
-/** A row that finds the share used up comes back after this time. Must be less than `idleAfterMs`. */
+/** How long a row waits before it is retried when the share is used up. Must be less than `idleAfterMs`. */
 const comesBackAfterMs = 500;
 const askEveryMs = 50;
 /** A push service that had nothing to send for this long needs no share. */
@@ -98,11 +98,11 @@ const unused = (origin: string, perSecond: number): Limit => ({
 });
 
 // Detects Chrome's limit for sites whose messages people dismiss: since January 2026, its push service answers 429
-// above 1,000 messages a minute, for 1, 7 or 14 days. A 429 that soon passes has another cause.
+// above 1,000 messages a minute, for 1, 7 or 14 days. A 429 that does not last has another cause.
 
 export const chromeLimitReason = 'chrome-limit';
 
-/** These many attempts take more than a minute. */
+/** This many attempts take more than a minute. */
 const suspiciousAttempts = 5;
 const suspiciousWaitMs = 10 * 60 * 1000;
 

@@ -26,7 +26,7 @@ export interface Destination {
   readonly vapidPublicKey: string;
   readonly isUnlisted: boolean;
   /**
-   * True if the host is unlisted, has never accepted a message, and is itself at fault: known or listed push services
+   * True if the host is unlisted, has never accepted a message, and is itself at fault, because known or listed push services
    * have just accepted messages from this process.
    */
   isSilentStranger(): boolean;
@@ -34,7 +34,7 @@ export interface Destination {
   readonly isDormant: boolean;
   /** Makes it dormant. `storeDormant` stores this. */
   setDormant(): void;
-  /** Why this process's configuration does not list the push service. Another sender's may list it. */
+  /** Why this process's configuration does not list the push service. Another sender's configuration may list it. */
   readonly notListed: string | undefined;
   /** Set if nothing may ever be sent there. */
   readonly notSendable: NotSendable | undefined;
@@ -234,7 +234,7 @@ export function pathOf(endpoint: string): string {
   return root === endpoint ? splitEndpoint(endpoint).path : endpoint.slice(root.length - 1);
 }
 
-/** Apple refuses some subjects. This is known in advance, so nothing needs to be sent. */
+/** Apple refuses some subjects. This is known in advance, so there is no need to send anything. */
 function findSubjectFault(origin: string, subject: string): NotSendable | undefined {
   const detail = isApplePushService(origin) ? findAppleSubjectFault(subject) : undefined;
   return detail === undefined ? undefined : { reason: 'vapid-refused', detail };

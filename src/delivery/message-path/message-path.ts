@@ -2,7 +2,7 @@
 //
 //   select ─▶ encrypt a batch ─▶ post ─▶ record
 //
-// The first three steps are here. The caller does the last one.
+// The first three steps are here; the caller takes the last one.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { EncryptBatch, MessageToEncrypt } from '../../protocol/message-encryption.ts';
@@ -32,7 +32,7 @@ export interface PushMessage {
   readonly destination: Destination;
   readonly payload: Uint8Array;
   readonly options: PushOptions;
-  /** When the answer is due, by the monotonic clock. If absent, only the transport's time limits apply. */
+  /** When the response is due, by the monotonic clock. If absent, only the transport's time limits apply. */
   readonly deadlineMs?: number | undefined;
   /** Set when the message is posted. */
   sending?: Sending | undefined;

@@ -10,7 +10,7 @@ import type { NotSent } from '../limits/not-sent.ts';
 export interface Posted {
   readonly kind: 'posted';
   readonly outcome: Outcome;
-  /** Absent if no answer came; `error` then says why. */
+  /** Absent if there was no response; `error` then says why. */
   readonly response?: PushResponse | undefined;
   readonly error?: DeskbellError | undefined;
 }
@@ -18,9 +18,9 @@ export interface Posted {
 /** The result of one message: what it means, and the push service's response if there was one. */
 export interface SendResult {
   readonly outcome: Outcome;
-  /** The push service's answer. If none came, it is `undefined`, and `error` or the outcome's detail says why. */
+  /** The push service's response. If there was none, it is `undefined`, and `error` or the outcome's detail says why. */
   readonly response: PushResponse | undefined;
-  /** The fault because of which there was no answer: network, TLS, time limit or address. */
+  /** Why there was no response: network, TLS, time limit or address. */
   readonly error?: DeskbellError;
 }
 

@@ -1,6 +1,6 @@
 // The VAPID pairs that a sender signs with: those from its options and those in its key directory, except retired
 // ones. A pair is written to its file before any subscription uses it. So reading the files again finds every pair of
-// ours, even one that was made after this process started.
+// ours, even if it was made after this process started.
 import { readKeyRing } from '../../keys/vapid-key-files.ts';
 import { pushHeaders, type PushOptions } from '../../protocol/request.ts';
 import { createVapidAuthorizer, type VapidAuthorizer, type VapidKeys } from '../../protocol/vapid.ts';
@@ -23,7 +23,7 @@ export interface SigningKeys {
   loadKeys(publicKeys: Iterable<string | undefined>): Promise<readonly string[]>;
 }
 
-/** The part of the store that knows which keys exist and which is current. */
+/** The store's role that knows which keys exist and which is current. */
 export type KeyStates = Pick<VapidKeyStore, 'current' | 'list'>;
 
 /** Minimum time between two searches for keys that are not ours. */

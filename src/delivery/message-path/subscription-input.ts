@@ -1,4 +1,4 @@
-// Reads subscriptions in each form that callers may give.
+// Reads subscriptions in every form that callers may pass.
 import { encodeBase64url } from '../../protocol/bytes.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { parseSubscription, type Subscription } from '../../protocol/subscription.ts';

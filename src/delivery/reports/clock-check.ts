@@ -2,7 +2,7 @@
 // services refuse tokens, and messages expire early or late. It only warns, because the other clock may be wrong.
 import type { PushResponse } from '../../protocol/outcome.ts';
 
-/** Answers take some seconds, and `Date` has whole seconds. */
+/** Responses may take some seconds, and `Date` has a resolution of one second. */
 export const toleratedClockMs = 3 * 60_000;
 
 const lookEveryMs = 60_000;

@@ -8,11 +8,11 @@ import type { ClockCheck } from './clock-check.ts';
 const reportEveryMs = 2000;
 /** An unchanged report is repeated after this many intervals, as a sign of life. */
 const silentIntervals = 4;
-/** Only the busiest are reported, because strangers can register endpoints at any number of hosts. */
+/** Only the busiest push services are reported, because strangers can register endpoints at any number of hosts. */
 const maxPushServices = 50;
 
 /**
- * Starts reporting. If the store cannot be written, sending itself fails, but reporting does not.
+ * Starts reporting. If the store cannot be written to, sending itself fails, but reporting does not.
  *
  * @param self a `single` sender reports only after it has sent something
  * @returns a function that ends reporting and withdraws the report

@@ -1,5 +1,5 @@
-// Creates a schedule in the store, lists its future times and resumes it. Every process that works on all broadcasts
-// creates the broadcasts of its occurrences.
+// Creates a schedule in the store, lists its future times and resumes it. Any process that delivers all broadcasts also
+// creates a broadcast for each occurrence of the schedule.
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
@@ -88,7 +88,7 @@ export async function withTimes(schedule: Schedule): Promise<ScheduleWithTimes> 
 }
 
 /**
- * Resumes a schedule. It continues with the next time after now.
+ * Resumes a schedule. It continues with the first occurrence after now.
  *
  * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND, ERR_SCHEDULE_INVALID if there is no future time
  */

@@ -1,6 +1,6 @@
 // The occurrences of a schedule: a cron expression with five fields, in a time zone. When clocks go forward, a fixed
 // time in the gap occurs at the end of the gap, and times of a pattern with "*" or a step are skipped. When clocks go
-// back, a fixed time occurs once, at the first occasion; times of a pattern occur in both hours.
+// back, a fixed time occurs once, in the first of the two hours; times of a pattern occur in both.
 import { Cron } from 'croner';
 import { isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

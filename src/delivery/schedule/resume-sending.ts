@@ -1,4 +1,4 @@
-// Resumes automatic sending after it was paused for a whole store, and lists in advance what that will start. If the
+// Resumes automatic sending after it was paused for a whole store, and lists in advance what resuming will start. If the
 // store is a copy, the original may have sent what a schedule missed in the meantime.
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Schedule } from '../../store/schedules.ts';
@@ -46,7 +46,7 @@ export async function describeResumption(store: PausedStore): Promise<Resumption
 }
 
 export interface ResumeOptions {
-  /** Whether schedules send what they missed, unless it is too late. Default: they skip it. */
+  /** Whether schedules send missed occurrences, unless it is too late. Default: they skip them. */
   readonly withMissed: boolean;
   /** Whether to resume broadcasts that were paused together with the store. Default: they stay paused. */
   readonly withBroadcasts: boolean;

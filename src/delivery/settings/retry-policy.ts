@@ -5,12 +5,12 @@ import type { StoredRetry } from '../../store/ledger.ts';
 
 /** When and how often a message of a broadcast is retried. Delays are in milliseconds. */
 export interface RetryPolicy {
-  /** The wait after the first attempt, if the push service asks for none. It doubles each time. */
+  /** The wait after the first attempt, if the push service does not ask for one. It doubles each time. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
   /** Maximum number of POSTs for one row, including the first. */
   readonly maxAttempts: number;
-  /** How often a message is repeated if no readable answer came. Each attempt may have arrived. */
+  /** How many times a message is repeated if there is no readable response. Each attempt may have arrived. */
   readonly maxRepeatsInDoubt: number;
   /** The first wait of a row that cannot be sent until something here is fixed, or whose push service is unlisted. */
   readonly firstDeferralMs: number;
@@ -27,7 +27,7 @@ export const defaultRetryPolicy: RetryPolicy = {
   maxDeferralMs: 5 * 60 * 1000,
 };
 
-/** How often a row was tried and deferred, and when it expires. */
+/** How many times a row was tried and deferred, and when it expires. */
 export type Tries = Omit<StoredRetry, 'delayMs'>;
 
 /**
@@ -45,7 +45,7 @@ type NextTry = (
   random: number,
 ) => StoredRetry | 'expired' | 'exhausted' | 'doubtful';
 
-/** If a row waits for a fix on this side, its deferrals count up to this number, which gives the longest wait. */
+/** If a row waits for a fix on this side, its deferrals count up to this number, at which the wait is longest. */
 export const longestWaitDeferrals = 10;
 
 export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {

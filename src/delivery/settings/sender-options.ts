@@ -1,4 +1,4 @@
-// The options of a sender, and which of its parts gets which of them.
+// The options of a sender, and which of its components gets which option.
 import { guardCallback } from '../../errors/check-options.ts';
 import type { Encrypt } from '../../protocol/message-encryption.ts';
 import type { Store } from '../../store/store.ts';
@@ -22,13 +22,13 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   /** Number of worker threads for large broadcasts; 0 delivers in this thread. Default: one per core. */
   readonly threads?: number | undefined;
   /**
-   * Called with a sentence about a degraded state: the store fails, or Node encrypts a large broadcast without the
+   * Called with a sentence that describes a degraded state: the store fails, or Node encrypts a large broadcast without the
    * accelerator (reported once).
    */
   readonly onWarning?: (warning: string) => void;
   /** Called about once a second with the measurements of each broadcast worker, for metrics. */
   readonly onFigures?: OnFigures | undefined;
-  /** Gets all messages or those that were not accepted, with broadcast, subscription, push service and outcome. */
+  /** Logs all messages, or only those not accepted, with broadcast, subscription, push service and outcome. */
   readonly messageLog?: MessageLog | undefined;
   /** Time limit of `send`, from the call to its result. Default: `connectTimeoutMs` + `responseTimeoutMs`. */
   readonly sendTimeoutMs?: number;

@@ -28,7 +28,7 @@ export const defaultWorkerSettings = {
   commitOtherRows: 256,
   /** … or after this time. */
   commitEveryMs: 200,
-  /** How long a row without an answer may delay the commit of rows behind it. */
+  /** How long a row without a response may delay the commit of rows behind it. */
   maxCommitDelayMs: 1000,
   /** The same limit while more than half of the allowed rows are taken, so that soon no more can be sent. */
   crowdedCommitDelayMs: 100,
@@ -46,13 +46,13 @@ export const defaultWorkerSettings = {
   stopGraceMs: 5000,
   /** A smaller audience takes at most a second of CPU time, so a missing accelerator needs no warning. */
   warnFromAudience: 10_000,
-  /** Maximum number of rows that wait in memory for their push services, unless rows for another one could be sent. */
+  /** Maximum number of rows that wait in memory for their push services, unless rows for another push service could be sent. */
   waitingRows: 256,
   /** A row waits in memory for this long plus some round trips. Then it and others are put aside, … */
   patienceMs: 1000,
   /** … for at least this long. */
   minAsideMs: 250,
-  /** A push service that has answered nothing for this long gets no rows for this long. */
+  /** A push service that has not responded for this long gets no rows for the same time. */
   silentAfterMs: 3000,
   /** How long rows are put aside if their push service cannot be reached, unless it answers earlier. */
   heldMs: 60_000,
@@ -64,7 +64,7 @@ export type WorkerSettings = Readonly<typeof defaultWorkerSettings>;
 export const maxUncommittedOf = ({ maxPageRows, maxDetachedRows }: WorkerSettings): number =>
   maxPageRows + maxDetachedRows;
 
-/** How many messages a crash repeats at most, per thread. The documentation states this number. */
+/** Maximum number of messages that a crash repeats, per thread. The documentation states this number. */
 export const maxUncommittedRows = maxUncommittedOf(defaultWorkerSettings);
 
 /** The key pair that subscriptions were made with, and the contact for push services. */

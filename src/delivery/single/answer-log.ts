@@ -1,8 +1,8 @@
-// Stores the answers of push services to single messages. If a subscription has ended, this is stored at once and the
-// sender waits for it. Other answers are gathered for a second, because each write waits for the disk. Each commit
+// Stores the answers of push services to single messages. If a subscription has ended, this is stored at once, and the
+// sender waits for the write. Other answers are gathered for a second, because each write waits for the disk. Each commit
 // also stores and reads how long push services have asked to wait. One commit is made at a time. If the process is
 // killed, gathered answers are lost. While the database is slow or unavailable, answers are counted and a limited
-// number of subscriptions is remembered; the next message to one of the others finds out again whether it has ended.
+// number of subscriptions is remembered; for others, the next message finds out again whether they have ended.
 //
 //   gathered → committing → stored, or retried as the same commit, `maxTries` times
 import { randomUUID } from 'node:crypto';
@@ -13,7 +13,7 @@ import type { Addressee, Destination, Destinations } from '../message-path/desti
 import type { Result } from '../message-path/post.ts';
 
 const reportAfterMs = 1000;
-/** If there are this many, they are stored earlier. */
+/** When there are this many, they are stored early. */
 const maxPending = 1000;
 /** The store itself retries for 20 seconds each time, and recognizes a repeated commit for ten minutes. */
 const maxTries = 5;
@@ -109,7 +109,7 @@ export type SingleAnswer = 'accepted' | 'gone' | 'refused' | 'other';
 
 /** Maximum number of gone or accepted subscriptions to remember. Beyond this, answers are only counted. */
 export const maxRemembered = 10_000;
-/** Answers of further hosts are dropped, because strangers can register endpoints at any number of hosts. */
+/** Answers from further hosts are dropped, because strangers can register endpoints at any number of hosts. */
 const maxOrigins = 1024;
 
 type Tally = Record<SingleAnswer, number> & {

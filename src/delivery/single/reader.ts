@@ -37,7 +37,7 @@ export async function findReader(
   endpoint: string,
   store: Pick<Store, 'subscriptions' | 'readers'> | undefined,
 ): Promise<MessageReader> {
-  // look it up by endpoint, because a caller's object may have an id of its own
+  // look it up by endpoint, because the caller's object may have an unrelated id
   const row = await store?.subscriptions.findByEndpoint(endpoint);
   const known = row && (await store!.readers.factsOf([row])).get(row.id);
   return { language: given.language ?? known?.language, data: { ...known?.data, ...given.data } };

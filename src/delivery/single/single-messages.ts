@@ -146,7 +146,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
   };
 }
 
-/** Loads the encryption when it is first needed. If all messages are refused, that is never. */
+/** Loads the encryption when it is first needed. If all messages are refused, it is never needed. */
 function loadWhenNeeded(fastest: EncryptionMethod | undefined): EncryptBatch {
   let encryptBatch: EncryptBatch | undefined;
   return (messages) => {
@@ -193,10 +193,10 @@ function toSendResult(result: Result): SendResult {
   }
 }
 
-// Keeps single messages to unlisted push services within their rate, in this process only. Broadcasts share a rate in
+// Keeps single messages to unlisted push services within their rate limit, in this process only. Broadcasts share a rate in
 // the store (rate-limits.ts).
 
-/** Beyond this many, push services that got no message for a second are forgotten. */
+/** Above this number, push services that got no message for a second are forgotten. */
 const maxRemembered = 1024;
 
 export class SingleMessageRates {

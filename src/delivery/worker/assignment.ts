@@ -1,10 +1,10 @@
 // The rows that a worker has under one lease: a slice that it reads, or rows to retry.
 //
 //   READING  some rows of the slice have not been read yet
-//   READ     all have; once they are settled, the cursor moves to the end of the slice
+//   READ     all rows have been read; once they are settled, the cursor moves to the end of the slice
 //   STOPPED  no more rows are taken; the cursor does not pass unsent rows, so the next holder reads them again
 //
-// The *page* has the rows taken from a slice, in the order of their positions. The *cursor* is the position up to
+// The *page* contains the rows taken from a slice, in order of position. The *cursor* is the position up to
 // which all rows are settled, and moves over settled rows at the head of the page. A row that delays others is
 // *detached*: it is stored individually, so that the cursor can pass it. Retries are stored individually already, so
 // they are always detached.
@@ -131,7 +131,7 @@ export class Assignment {
     return this.#readPosition;
   }
 
-  /** True if everything that was taken is committed. */
+  /** True if every row that was taken is committed. */
   get isDone(): boolean {
     const open = this.unsentRows + this.pageRows + this.#detached.size + this.#settledDetached.length;
     return this.#mode !== 'READING' && open === 0 && !this.#isBeforeEnd;
@@ -146,7 +146,7 @@ export class Assignment {
     return this.#mode === 'STOPPED';
   }
 
-  /** True if only removed rows are between the cursor and the end of the slice. */
+  /** True if there are only removed rows between the cursor and the end of the slice. */
   get #isBeforeEnd(): boolean {
     const isPassed = this.#mode === 'READ' && this.unsentRows === 0 && this.pageRows === 0;
     return this.slice !== undefined && isPassed && this.#cursor < this.slice.throughPosition;

@@ -37,7 +37,7 @@ export class Committer {
     return this.#fault !== undefined;
   }
 
-  /** True if there are enough results for a commit. */
+  /** True if there are enough results to commit. */
   get isDue(): boolean {
     const { commitRows, commitOtherRows } = this.#parts.settings;
     return this.#uncommittedResults >= commitRows || this.#uncommittedOthers >= commitOtherRows;
@@ -79,8 +79,8 @@ export class Committer {
   }
 
   /**
-   * Decides whether a row may be detached. Without an answer, it may stay in its page until it is late. A push service may use
-   * only as much of the room for detached rows as is still free, so that others with late answers get some too. Rows of a
+   * Decides whether a row may be detached. A row without a response stays in its page until it is late. A push service may use
+   * only as much of the room for detached rows as is still free, so that other push services with late responses get some too. Rows of a
    * silent push service are always detached, so that the cursor can pass them; it gets no further rows.
    */
   readonly #mayDetach = (row: AssignedRow): boolean => {

@@ -19,7 +19,7 @@ export interface WorkerOptions {
   /** If set, works only on this broadcast, and ends with it. */
   readonly broadcastId?: number | undefined;
   readonly encrypt?: Encrypt | undefined;
-  /** Called with the reason if the accelerator is not used, and the broadcast is large enough for it to matter. */
+  /** Called with the reason if the accelerator is not used although the broadcast is large enough for it to matter. */
   readonly onWarning: (warning: string) => void;
   readonly onFigures?: OnFigures | undefined;
   readonly messageLog?: MessageLog | undefined;
@@ -165,7 +165,7 @@ function pause({ startTimer }: Pick<Clock, 'startTimer'>, signal: AbortSignal): 
 }
 
 /**
- * Formats the time to the minute. Threads usually notice a full disk in the same minute, so their warnings are equal
+ * Formats the time to the minute. Threads usually notice a full disk within the same minute, so their warnings are equal
  * and reported once.
  */
 const minute = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 16)}Z`;

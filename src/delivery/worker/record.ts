@@ -65,7 +65,7 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
   return { ...rowResult, retry: { ...retry, isOutside, delayMs } };
 }
 
-/** Results that its host has not caused. */
+/** Results that the host did not cause. */
 const ofOurs: ReadonlySet<Result['kind']> = new Set(['quiet', 'waits']);
 
 function toOwnResult(row: Row, result: Result, settings: RecordSettings): RowResult {
@@ -125,7 +125,7 @@ const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): bool
   now() >= broadcast.expiresAtMs &&
   broadcast.origins.every(({ attempts }) => attempts === 0);
 
-/** Stores the row individually, under the lease, until its answer comes. */
+/** Stores the row individually, under the lease, until its response arrives. */
 export function toDetached(row: Row, leaseMs: number): RowResult {
   return { ...unsent(row), result: 'detached', retry: { ...row.tries, delayMs: leaseMs } };
 }
@@ -163,7 +163,7 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
 
 type Rejected = Extract<Outcome, { kind: 'rejected' }>;
 
-/** Retries a host named by a stranger, because the resolver may have given a wrong address. */
+/** Retries a host named by a stranger, because the resolver may have returned a wrong address. */
 function toBlocked(row: Row, attempted: RowResult, outcome: Rejected, settings: RecordSettings): RowResult {
   const isFirst = row.tries.attempts === 0;
   const blocked = isFirst ? { ...attempted, alarm: toAlarm(row, outcome) } : attempted;
@@ -279,8 +279,8 @@ const ofHost: ReadonlySet<string> = new Set(['connection', 'protocol-error', 'ad
 const alarmPlaceOf = ({ destination }: Row) => destination.isUnlisted && ({ origin: '' } as const);
 
 /**
- * Retries a row that was not sent for a reason unrelated to the message. Any worker may send it. The waits grow, so
- * that a worker that cannot send it has little to do. No attempt is counted, and only the TTL ends the row.
+ * Retries a row that could not be sent because of a problem unrelated to the message. Any worker may send it. Waits grow, so
+ * that a worker that cannot send it stays mostly idle. No attempt is counted, and the row ends only when its TTL does.
  */
 function toWaiting(
   row: Row,
@@ -309,7 +309,7 @@ function toSuspended(row: Row, { random }: RecordSettings): RowResult {
   };
 }
 
-/** Selects rows that were not refused yet first: they would wait long among many that are refused for good. */
+/** Selects rows that were not refused yet first: among many that are refused for good, they would wait a long time. */
 const toSuspension = ({ destination }: Row, wasRefused: boolean, random: () => number): Suspension => ({
   vapidPublicKey: destination.vapidPublicKey,
   drawOrder: Math.floor(((wasRefused ? 1 : 0) + random()) * (drawOrderEnd / 2)),
@@ -325,7 +325,7 @@ function toPostponed(row: Row, delayMs: number, { now }: RecordSettings): RowRes
 const toRetried = (row: Omit<RowResult, 'result'>, retry: ReturnType<typeof retryAfterAttempt>): RowResult =>
   typeof retry === 'string' ? { ...row, result: retry } : { ...row, result: 'retry', retry };
 
-/** @param words why nothing was sent */
+/** @param words the reason that nothing was sent */
 const unsent = (
   { recipient, destination, tries }: Row,
   { reason, detail }: Pick<RowRecord, 'reason' | 'detail'> = {},
@@ -343,7 +343,7 @@ const toAlarm = (row: Row, { reason, detail = '' }: Pick<Rejected, 'reason' | 'd
   detail,
 });
 
-/** A message is kept for its TTL, counted from the first attempt, but never longer than its broadcast. */
+/** A message is kept for its TTL, counted from the first attempt, but never beyond the end of its broadcast. */
 function expiryOf({ broadcast, tries, sentAtMs }: Row): number {
   if (tries.attempts > 0) return tries.expiresAtMs;
   return Math.min(broadcast.expiresAtMs, sentAtMs + broadcast.ttlSeconds * 1000);

@@ -126,7 +126,7 @@ export async function restartAfterFaults(
 
 // Sets the heap of a delivery thread. V8's heap flags, which people set in NODE_OPTIONS for the whole process,
 // override the limits of a thread. With `--max-semi-space-size=32`, its young generation is larger than its old one
-// may grow, so V8 constantly marks the old one, and a message takes twice as much CPU time. With
+// can become, so V8 constantly marks the old one, and a message takes twice as much CPU time. With
 // `--max-old-space-size`, garbage piles up.
 
 // a worker uses about 25 MB; without a limit, V8 lets garbage grow to many times that
@@ -134,13 +134,13 @@ const resourceLimits = { maxYoungGenerationSizeMb: 18, maxOldGenerationSizeMb: 6
 
 /**
  * A row lives for about 30 ms. While a thread warms up, that is longer than the young generation lasts, so V8
- * concludes that rows live long. Collecting them in the old generation then costs 3 % in all.
+ * concludes that rows are long-lived. Collecting them in the old generation then costs 3 % in all.
  */
 const pretenuringFlag = '--no-allocation-site-pretenuring';
 
 const sizeFlags = ['max-semi-space-size', 'min-semi-space-size', 'max-old-space-size', 'max-heap-size'];
 
-/** Number of threads that do not run yet. */
+/** Number of threads that are not running yet. */
 let starting = 0;
 
 /** Starts a thread with the heap limits of a delivery thread, whatever flags this process was started with. */
@@ -175,7 +175,7 @@ function sizeGiven(flag: string): number {
 
 const threadFile = fileURLToPath(new URL('./worker-thread.ts', import.meta.url));
 
-/** True if the file that threads run exists. A bundled application has it only if the bundler was configured to include it. */
+/** True if the file that threads run exists. In a bundled application, it exists only if the bundler was configured to include it. */
 const hasThreadFile = (): boolean => existsSync(threadFile);
 
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;

@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 /**
- * @param options of a sender; functions among them cannot be passed to a thread
- * @returns one per core if `threads` is not given; 0 means no further thread
+ * @param options sender options; functions cannot be passed to a thread
+ * @returns one per core if `threads` is not given; 0 means no additional threads
  * @throws {DeskbellError} ERR_CONFIGURATION if there are both threads and functions
  */
 export function resolveThreadCount(threads: number | undefined, options: object): number {

@@ -1,5 +1,5 @@
 // A delivery thread: opens the store and runs one worker. The parent posts `stop` to end it. The thread posts that it
-// is ready, its warnings, and its fault if there is one, and exits.
+// is ready, its warnings, and its error if there is one, then exits.
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { openStoreAt } from '../../store/open-store-at.ts';
@@ -17,7 +17,7 @@ export interface WorkerThreadData {
   readonly logs: MessageLog['of'] | undefined;
 }
 
-/** What a thread posts to its parent. An `Error` would lose its class and code on the way. */
+/** What a thread posts to its parent. An `Error` would lose its class and code when posted. */
 export type ThreadReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'warning'; readonly text: string }

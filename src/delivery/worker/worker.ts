@@ -52,7 +52,7 @@ class Worker {
   #aheadNotBeforeMs = 0;
   readonly #record: RecordSettings;
   #waiting = 0;
-  /** Number of rows that were posted but not answered. */
+  /** Number of rows that were posted but have no response yet. */
   #inFlight = 0;
   /** When to look again, while it is cut off. */
   #looksAgainAtMs = 0;
@@ -121,7 +121,7 @@ class Worker {
     return this.#parts.path.isCutOff();
   }
 
-  /** Leaves the work that it has taken but not sent to others for a while. */
+  /** For a while, leaves to others the work that it has taken but not sent. */
   #waitForNetwork(): void {
     this.#looksAgainAtMs = this.#parts.clock.monotonicNow() + this.#settings.lookWhileCutOffMs;
     for (const assignment of this.#workload.assignments) assignment.stop();
@@ -300,7 +300,7 @@ class Worker {
     if (wasPosted && this.#waiting > 0) this.#wake();
   };
 
-  /** Records rows that come back without being sent, which must not loop. */
+  /** Records rows that come back without being sent; this must not loop. */
   #recordReturn({ destination: { gate } }: AssignedRow, { kind }: Result): void {
     const nowMs = this.#parts.clock.monotonicNow();
     if (nowMs >= this.#aheadNotBeforeMs) this.#aheadNotBeforeMs = nowMs + this.#settings.leaseAheadEveryMs;
@@ -327,7 +327,7 @@ class Worker {
     const { monotonicNow } = this.#parts.clock;
     const { assignments } = this.#workload;
     for (const assignment of assignments) assignment.stop();
-    // slow push services could not answer all requests in time, and those without an answer may be repeated
+    // slow push services could not answer all requests in time, and requests without a response may be repeated
     this.#parts.path.withdraw();
     const endMs = monotonicNow() + stopGraceMs;
     while (this.#inFlight > 0 && assignments.size > 0 && !this.#committer.hasFailed) {

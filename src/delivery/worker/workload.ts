@@ -79,13 +79,13 @@ export class Workload {
     return retryRows + added <= maxRetryRows && this.detachedRows + added <= maxDetachedRows;
   }
 
-  /** Makes the next `replenish` look for leases again, because there may be some. */
+  /** Makes the next `replenish` look for leases again, because some may be available. */
   lookAgain(): void {
     this.#leaseRetriesNotBeforeMs = 0;
     this.#leaseSliceNotBeforeMs = 0;
   }
 
-  /** Leases no retries until this time. Every other call has no effect, so that retries get their turn. */
+  /** Leases no retries until this time. Only every second call has an effect, so that retries get their turn. */
   leaveRetries(untilMs: number): void {
     this.#isLeavingRetries = !this.#isLeavingRetries;
     if (this.#isLeavingRetries) this.#leaseRetriesNotBeforeMs = untilMs;
@@ -121,7 +121,7 @@ export class Workload {
     const rows: AssignedRow[] = [];
     const batchRows = Math.min(settings.batchRows, maxUncommittedOf(settings) - this.#uncommittedRows);
     for (const assignment of this.assignments) {
-      // retries already have their room
+      // room for retries is already reserved
       const capacity = assignment.slice ? settings.maxPageRows - this.#pageRows : batchRows;
       const end = Math.min(batchRows, rows.length + capacity);
       while (rows.length < end) {

@@ -44,7 +44,7 @@ const itself = (member: string): string => member;
 
 function localize(own: Message, text: MessageTexts, language: string, tag: string): LocalizedMessage {
   const given = withoutUndefined(text);
-  // members that a button leaves out come from the message's button at the same position
+  // members that a button omits are taken from the message's button at the same position
   const actions = text.actions?.map((action, index) => ({
     ...own.actions?.[index],
     ...withoutUndefined(action),
@@ -123,7 +123,7 @@ export const actionNames = (message: Message): readonly string[] => [
 ];
 
 /**
- * True if a message has no text. The library sends any text; from a person or a script, an empty one is a mistake,
+ * True if a message has no text. The library sends any text, but an empty text from a person or a script is a mistake,
  * such as an unset shell variable.
  */
 export const isBlank = ({ title, message }: Pick<Message, 'title' | 'message'>): boolean =>

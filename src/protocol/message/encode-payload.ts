@@ -76,7 +76,7 @@ function encodeTexts(
   return measured;
 }
 
-/** The facts about a reader that can change the message. */
+/** Facts about a reader that can change the message. */
 export interface MessageReader {
   /** A canonical BCP 47 tag. */
   readonly language?: string | undefined;

@@ -14,12 +14,12 @@ export interface MemberDescription {
   readonly expected?: string;
   /** Command-line flag. Default: the name in kebab case. */
   readonly flag?: string;
-  /** The flag's description, if the flag accepts less than the member. */
+  /** The flag's description, if the flag accepts less than the member does. */
   readonly flagDescription?: string;
   /** The field in the console's form. */
   readonly field: FieldDescription;
   /**
-   * Who uses it: the encoder, which does not send it to the browser, or code in the service worker. By default it is an option of the
+   * Who uses it: the encoder, which does not send it to the browser, or code in the service worker. By default, it is an option of the
    * notification, with the same name.
    */
   readonly readBy?: 'encoder' | 'service worker';

@@ -131,7 +131,7 @@ const declarativeNames: Readonly<Record<string, string>> = { body: 'message', na
  *
  * @param payload from `encodePayload`, for a message with `placeholders`
  * @param nameOf returns the name of a member for errors
- * @throws {DeskbellError} ERR_MESSAGE_INVALID if braces contain something else than a placeholder, or if a
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID if braces contain anything other than a placeholder, or if a
  *   placeholder in a URL could change its host
  */
 export function createTemplate(payload: Uint8Array, nameOf: NameOf = (member) => member): Template {
@@ -203,7 +203,7 @@ function refuseMissing({ name, member }: Slot): never {
 }
 
 // Escapes a person's value for a message. In a text, any value is allowed. In a URL, a value can neither change the
-// scheme or the host nor leave its place in the path.
+// scheme or the host nor leave its path segment.
 
 /** A person's data by name. Values are texts and numbers. */
 export type ReaderData = Readonly<Record<string, unknown>>;
@@ -228,7 +228,7 @@ function toJsonText(value: unknown): string | undefined {
   return escapeJson(rightToLeft.test(text) ? firstStrongIsolate + text + popDirectionalIsolate : text);
 }
 
-/** @returns the value, percent-encoded; undefined if there is none, or if it would mean a folder (`.` or `..`) */
+/** @returns the value, percent-encoded; undefined if there is none, or if it would name a folder (`.` or `..`) */
 function toLinkPart(value: unknown): string | undefined {
   if (typeof value === 'string' && plainLink.test(value)) return value;
   const text = toCleanText(value);

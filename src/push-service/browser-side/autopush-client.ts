@@ -62,9 +62,9 @@ export class AutopushClient {
   }
 
   /**
-   * Sends a frame and waits for its answer.
+   * Sends a frame and waits for the response.
    *
-   * @throws {Error} if it is not connected, the connection is lost, or no answer comes in time
+   * @throws {Error} if it is not connected, the connection is lost, or there is no response in time
    */
   async request(messageType: string, further: Frame): Promise<Frame> {
     const socket = this.#socket;
@@ -146,7 +146,7 @@ export class AutopushClient {
 }
 
 /**
- * Offers the autopush subprotocol, but continues if the push service does not select it, as Firefox does; Mozilla's
+ * Offers the autopush subprotocol, but, like Firefox, continues if the push service does not select it; Mozilla's
  * autopush-rs selects none. If `ws` made the offer, it would fail in this case.
  */
 function offerSubprotocol(request: ClientRequest): void {

@@ -1,4 +1,4 @@
-// A user agent for tests and demonstrations. It does a browser's part between push service and service worker, shows
+// A user agent for tests and demonstrations. It does what a browser does between push service and service worker, shows
 // nothing and writes nothing to disk.
 import { createECDH, type ECDH, randomBytes, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -39,7 +39,7 @@ export interface UserAgent {
   subscribe(applicationServerKey?: string): Promise<PushSubscriptionJson>;
   /** Returns false if there is no such subscription. */
   unsubscribe(endpoint: string): Promise<boolean>;
-  /** Yields each message once, even if it is delivered again. Throws at a message that cannot be decrypted. */
+  /** Yields each message once, even if it is delivered again. Throws if a message cannot be decrypted. */
   readonly messages: AsyncIterable<ReceivedMessage>;
   /**
    * Waits for one message.

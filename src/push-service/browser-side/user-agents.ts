@@ -1,6 +1,6 @@
 // The user agents that the push service knows, their subscriptions, and their undelivered messages.
 //
-// Messages are sent to a connected user agent at once, and otherwise wait in the mailbox. A message with a TTL stays
+// Messages are sent at once to a connected user agent; otherwise they wait in the mailbox. A message with a TTL stays
 // there until it is acknowledged, so a lost connection loses nothing: delivery is at least once.
 import { randomBytes } from 'node:crypto';
 import { nameOf } from '../addresses.ts';

@@ -1,4 +1,4 @@
-// One HTTP exchange: a request's header fields, the refusals, and writing the answer.
+// One HTTP exchange: a request's header fields, error responses, and writing the response.
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import type { Connection, HttpRequest, HttpResponse } from './listener.ts';
 
@@ -69,7 +69,7 @@ export function emptyAnswer(status: number, headers: Readonly<Record<string, str
   return { status, headers, body: '' };
 }
 
-// Refusals have the status and errno of Mozilla's autopush, so that code that reads them can be tested.
+// Error responses have the status and errno of Mozilla's autopush, so that code that reads them can be tested.
 
 /** [HTTP status, errno], with `null` if autopush has no number. */
 const refusals = {
@@ -94,7 +94,7 @@ const refusals = {
   controlInvalid: [400, null],
 } as const satisfies Record<string, readonly [number, number | null]>;
 
-/** Makes a refusal with the JSON body `{code, errno, error, message}`. */
+/** Makes an error response with the JSON body `{code, errno, error, message}`. */
 export function refusal(
   reason: keyof typeof refusals,
   message: string,
@@ -124,7 +124,7 @@ export class Exchange {
     this.streamId = 'stream' in request ? (request.stream.id ?? 0) : 0;
     this.#request = request;
     this.#response = response;
-    response.on('error', () => undefined); // the sender left before the answer was complete
+    response.on('error', () => undefined); // the sender left before the response was complete
   }
 
   /** Host and port; `undefined` if the request has none. */
@@ -141,8 +141,8 @@ export class Exchange {
   }
 
   /**
-   * Reads the body. Bytes over the limit are read and discarded, so that the sender can read the refusal. After
-   * `maxDiscardedBytes`, the answer ends the connection.
+   * Reads the body. Bytes over the limit are read and discarded, so that the sender can read the error response. After
+   * `maxDiscardedBytes`, the response ends the connection.
    *
    * @returns `'aborted'` if the sender has left
    */
@@ -170,7 +170,7 @@ export class Exchange {
     const hint = closesConnection && this.connection.session === undefined ? { connection: 'close' } : {};
     this.#writeHead(status, { ...headers, ...(status === 204 ? {} : length), ...hint });
     this.#response.end(body, () => {
-      // RFC 9113 §8.1: the answer is complete, so stop the rest of the request
+      // RFC 9113 §8.1: the response is complete, so stop the rest of the request
       if (this.#isUnread && 'stream' in this.#response) this.#response.stream.close(0);
     });
   }

@@ -26,7 +26,7 @@ export interface ListenerOptions {
 
 export interface Listener {
   readonly port: number;
-  /** Stops listening. Each connection ends when its requests are answered, or after `graceMs`. */
+  /** Stops listening. Each connection ends when its requests have responses, or after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 

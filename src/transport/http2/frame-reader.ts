@@ -93,7 +93,7 @@ function payloadBytes(bytes: Buffer, offset: number): number {
 // Assembles a header block from HEADERS and CONTINUATION frames (RFC 9113 §4.3, §6.2, §6.10). It is nearly always one
 // frame, which is passed on without a copy.
 
-/** RFC 9113 does not limit CONTINUATION frames, so attackers have used them to exhaust readers. */
+/** RFC 9113 does not limit CONTINUATION frames, and attackers have used them to exhaust receivers. */
 const maxContinuations = 16;
 
 interface Block {
@@ -202,7 +202,7 @@ export interface FrameEvents {
   headers(block: Block): void;
   reset(streamId: number, errorCode: number): void;
   settings(bytes: Buffer, start: number, end: number): void;
-  /** Must be answered with the same 8 bytes. */
+  /** The reply must contain the same 8 bytes. */
   ping(payload: Uint8Array): void;
   goaway(lastStreamId: number): void;
   /** @param streamId 0 for the connection */
@@ -227,7 +227,7 @@ export class FrameValidator {
     this.#reader.read(chunk);
   }
 
-  /** Records that a request has ended, so the frames before it were legitimate. */
+  /** Records that a request has ended, which shows that the frames before it were legitimate. */
   progressed(): void {
     this.#idleFrames = 0;
   }

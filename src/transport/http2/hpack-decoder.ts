@@ -1,8 +1,8 @@
-// Reads the header blocks of answers (RFC 7541). We announce a header table of size 0, so that the peer sends simple
+// Reads the header blocks of responses (RFC 7541). We announce a header table of size 0, so that the peer sends simple
 // blocks and keeps no table for us. But a peer may use 4096 bytes until it has seen our setting, and some never obey
 // it (h2o 2.2.5). So we always keep a table of that size and read every block.
 //
-// Answers resemble each other: `server` stays the same, and `date` does for a second. So the decoder remembers the
+// Responses resemble each other: `server` stays the same, and so does `date` for a second. So the decoder remembers the
 // fields of the last block. A literal with the same bytes at the same position is not decoded and checked again.
 import type { PushResponse } from '../../protocol/outcome.ts';
 import { defaultHeaderTableBytes, ErrorCode, Http2Fault, maxHeaderListBytes } from './protocol.ts';
@@ -14,7 +14,7 @@ export interface HeaderBlock {
   readonly headers: Readonly<Record<string, string>>;
   /** Set if the block is readable but violates RFC 9113 §8, which is a stream error. */
   readonly fault?: string;
-  /** The answer that consists of this block alone. Made when first needed. */
+  /** The response that consists of this block alone. Made when first needed. */
   response?: PushResponse;
 }
 

@@ -1,17 +1,17 @@
-// One HTTP/2 connection (RFC 9113) as a session. It implements the client's side as far as POST requests with short
-// answers need it, and is built to write many requests per system call. We use our own client because `node:http2`
+// One HTTP/2 connection (RFC 9113) as a session. It implements as much of the client's side as POST requests with short
+// responses need, and is built to write many requests per system call. We use our own client because `node:http2`
 // took 7 to 8 times its CPU per message, measured against nginx on loopback (`npm run bench -- transport`). Left out:
 // server push (refused), priorities, CONNECT, request trailers, `expect: 100-continue`, HTTP/2 without TLS.
 //
 //   GREETING  preface and SETTINGS are written; when the push service's SETTINGS arrive → OPEN
 //   OPEN      takes requests: up to a hundred at a time, or fewer if the push service says so
-//   RETIRED   takes none: GOAWAY, drained, out of stream ids, or silent; after its last answer → CLOSED
+//   RETIRED   takes none: GOAWAY, drained, out of stream ids, or silent; after its last response → CLOSED
 //   CLOSED    every request has been reported
 //
-// If the answer to a request does not come:
+// If the response to a request does not arrive:
 //   its stream is above GOAWAY's last-stream-id, or reset with REFUSED_STREAM → handed back: it was not processed. Reported as
 //                                                                              refused if no request can be sent at once
-//   its status is known, and only the rest of the answer is lost             → answered
+//   its status is known, and only the rest of the response is lost           → answered
 //   everything else                                                          → failed, in doubt
 import type { Socket } from 'node:net';
 
@@ -27,7 +27,7 @@ import { HpackDecoder, type HeaderBlock } from './hpack-decoder.ts';
 import { type FrameEvents, FrameValidator } from './frame-reader.ts';
 import { ErrorCode, Http2Fault, maxStreamId, maxStreams, PeerSettings } from './protocol.ts';
 
-/** If more data than this is unsent, the push service reads too slowly, and requests wait. */
+/** If more unsent data than this piles up, the push service reads too slowly, and requests wait. */
 const maxUnwrittenBytes = 262_144;
 
 export class Http2Session implements Session {
@@ -229,7 +229,7 @@ export class Http2Session implements Session {
   }
 
   #answer(stream: Stream, header: NonNullable<Stream['answer']>): void {
-    // the answer is complete before the request, so the rest of the request is not needed
+    // the response is complete before the request, so the rest of the request is not needed
     if (!stream.isWhollySent) this.#sent.reset(stream.id, ErrorCode.cancel);
     this.#forget(stream);
     this.#events.answered(stream.exchange, stream.response(header), this.#readAtMs - stream.sentAtMs);

@@ -1,4 +1,4 @@
-// One request and its answer on an HTTP/2 connection.
+// One request and its response on an HTTP/2 connection.
 import type { PushResponse } from '../../protocol/outcome.ts';
 import { type Exchange, ResponseBody } from '../exchange.ts';
 import type { FrameWriter } from './frame-writer.ts';
@@ -39,7 +39,7 @@ export class Stream {
     return (this.#body ??= new ResponseBody()).add(bytes, start, end);
   }
 
-  /** Returns the same object for answers that have the same header block and no body. */
+  /** Returns the same object for responses that have the same header block and no body. */
   response(header: HeaderBlock): PushResponse {
     const { status, headers } = header;
     if (this.#body !== undefined) return { status, headers, body: this.#body.take() };
@@ -110,7 +110,7 @@ export class StreamTable {
 /**
  * Flow control in both directions (RFC 9113 §5.2). It writes request bodies within the windows that the push service
  * grants: one for the connection and one per stream. Nearly always, both are large enough for the whole body. It also
- * renews the push service's window for the connection while answers use it up.
+ * renews the push service's window for the connection as responses use it up.
  */
 export class FlowController {
   readonly #writer: FrameWriter;
@@ -153,7 +153,7 @@ export class FlowController {
     }
   }
 
-  /** Grants the used bytes again, if that is worth a frame. */
+  /** Grants the used bytes again if there are enough to be worth a frame. */
   grantReceived(): void {
     if (!this.hasToGrant) return;
     this.#writer.numberFrame(FrameType.windowUpdate, 0, defaultWindowBytes - this.#receiveWindow);
