@@ -110,7 +110,7 @@ export function createHttpServer(
 
 /**
  * Closes what would keep a closed server open: connections that wait for another request, requests that never end (Node
- * no longer checks their time), and unfinished TLS handshakes, which are on no list of Node's.
+ * no longer checks their time), and unfinished TLS handshakes, which Node does not list.
  */
 function closeConnections(app: FastifyInstance, graceMs: number): void {
   const open = new Set<Socket>();

@@ -104,7 +104,7 @@ function isOneSegment(url: string, value: string): boolean {
     .some((end) => decodeURIComponent(end.slice(end.lastIndexOf('/') + 1)) === value);
 }
 
-/** A router that treats paths as one although their slashes differ refuses the second route as a duplicate. */
+/** A router that ignores differences in slashes refuses the second route as a duplicate. */
 export function addSpelling(add: () => unknown): void {
   try {
     add();

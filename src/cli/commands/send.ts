@@ -94,7 +94,7 @@ export function sendCommand(context: Context): Command {
     ),
   );
   addDeliveryFlags(addMessageFlags(command.optionsGroup('Message:')), 'any');
-  // not for one subscription, which is sent to immediately or not at all
+  // not with a single subscription, which is sent to immediately or not at all
   addOptions(addDeliveryFlags(command.optionsGroup('Broadcast:'), 'broadcast', forOne), forOne, [
     [
       '--at <time>',

@@ -1,5 +1,5 @@
-// Writes a data directory into one file, and makes a data directory from it. Processes that use the directory are neither awaited nor
-// stopped.
+// Writes a data directory into one file, and makes a data directory from it. It neither waits for nor stops
+// processes that use the directory.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';

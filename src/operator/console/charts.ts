@@ -28,7 +28,7 @@ export interface Drawing {
   readonly heading?: Html | undefined;
   /** The group of its rows in the section's table. */
   readonly rows: string;
-  /** A summary that is shown while the pointer is on no bar. */
+  /** A summary that is shown while the pointer is not on a bar. */
   readonly sum: string;
   readonly heightPixels: number;
   readonly scale: Scale;

@@ -8,7 +8,7 @@ export interface WebhookTarget {
   readonly origin: string;
   /** Includes the query. */
   readonly path: string;
-  /** For the address guard: the origin, if it may have any address. */
+  /** For the address guard: the origin, if any address is allowed for it. */
   readonly trustedOrigins: readonly string[];
 }
 
