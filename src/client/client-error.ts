@@ -20,7 +20,7 @@ export type FailureReason =
 export class ClientError extends Error {
   override readonly name = 'ClientError';
   readonly reason: FailureReason;
-  /** The service's HTTP status, if it answered with an error. */
+  /** The service's HTTP status, if it returned an error. */
   readonly status: number | undefined;
 
   constructor(reason: FailureReason, message: string, cause?: unknown, status?: number) {

@@ -95,7 +95,7 @@ export interface Client extends EventTarget {
    * @example
    * await client.setChannels({ news: false });
    * @returns all channels, as they are now
-   * @throws {ClientError} `not-subscribed` also if the service no longer has the subscription
+   * @throws {ClientError} `not-subscribed` if this browser has no subscription, or the service no longer has it
    */
   setChannels(choices: Choices): Promise<readonly Channel[]>;
   /** Reads this browser's state, without a request. */

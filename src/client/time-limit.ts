@@ -3,7 +3,7 @@ export const defaultTimeoutMs = 15_000;
 /** How long `beforeShow` may take. Browsers end a service worker that takes too long, and then nothing is shown. */
 export const hookTimeoutMs = 10_000;
 export const lateRegistrationMs = 5_000;
-/** How long to wait for the browser's storage. A notification is shown even if it does not answer. */
+/** How long to wait for the browser's storage. A notification is shown even if the storage does not respond. */
 export const storageTimeoutMs = 3_000;
 
 export function withTimeLimit<Result>(limitMs: number, work: Result | Promise<Result>): Promise<Result> {

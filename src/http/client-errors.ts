@@ -119,7 +119,7 @@ function linger(socket: Duplex): void {
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
-// Requests that Fastify and Node would answer in their own format: a URL that cannot be decoded, CONNECT, an unknown
+// Requests to which Fastify and Node would respond in their own format: a URL that cannot be decoded, CONNECT, an unknown
 // expectation, a content type without a body.
 
 export function renderMalformedUrl(

@@ -75,7 +75,7 @@ export function createHttpServer(
     keepAliveTimeout: options.keepAliveTimeoutMs ?? defaultTimeLimits.keepAliveTimeoutMs,
     connectionsCheckingInterval: options.timeoutCheckIntervalMs ?? defaultTimeLimits.timeoutCheckIntervalMs,
     maxHeaderSize: options.maxHeaderBytes ?? 16_384,
-    // Our own check answers in our form.
+    // Our own check responds in our format.
     requireHostHeader: false,
     // sets up no stream if there is no body (Node 25.1 or newer)
     optimizeEmptyRequests: true,

@@ -74,7 +74,7 @@ export function hasRoute(app: FastifyInstance, method: string, url: string): boo
   return wildcard === undefined || isOneSegment(path, wildcard);
 }
 
-// Routes whose last path segment is a parameter of any length. The router would answer a long parameter in its own
+// Routes whose last path segment is a parameter of any length. The router would reject a long parameter in its own
 // form, but limits no wildcard, so these routes end in `/*` and are checked here.
 
 declare module 'fastify' {

@@ -208,7 +208,7 @@ function describeType(value: unknown, { isText }: RequestPart): string {
   return isText ? 'is not usable' : `is of type ${typeOf(value)}`;
 }
 
-/** Replaces the errors of all alternatives by those of the one that was meant, or by a single error. */
+/** Replaces the errors of all alternatives by those of the intended one, or by a single error. */
 function reduceAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choice = errors.findLast(({ keyword }) => keyword === 'anyOf');
   if (choice === undefined) return errors;

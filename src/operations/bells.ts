@@ -122,7 +122,7 @@ const bellView: View<Bell> = {
 export interface ShownRequest extends BellRequest {
   readonly title?: string | undefined;
   readonly message?: string | undefined;
-  /** The reason why its broadcast reached nobody, if it did not reach anybody. */
+  /** Why its broadcast reached nobody, if that is so. */
   readonly reachedNobody?: string | undefined;
 }
 

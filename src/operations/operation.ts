@@ -32,7 +32,7 @@ export interface Described extends Pick<
   DescribedRoute,
   'operationId' | 'summary' | 'description' | 'headers' | 'errors'
 > {
-  /** The permitted roles. Default: for an unsafe method those that may change, otherwise those that may read. */
+  /** The permitted roles. Default: roles that may make changes for an unsafe method, otherwise roles that may read. */
   readonly roles?: readonly OperatorRole[];
 }
 

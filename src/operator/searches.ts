@@ -251,7 +251,7 @@ export const idsOf = ({ stored, ended }: PersonDevices): readonly number[] =>
 /** Maximum devices for a message to a person; more would be a broadcast. */
 const maxAddressed = 100;
 
-/** @returns all devices. @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND; ERR_FIELD_VALUE, also if there are too many */
+/** @returns all devices. @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND; ERR_FIELD_VALUE for an invalid user or too many devices */
 export async function readAddressedDevices(
   user: string,
   subscriptions: SubscriptionStore,

@@ -85,7 +85,7 @@ export interface ScopeSettings {
   readonly rules: ResponseRules;
   /** The connections are the service's own, so it judges what Node's parser accepts. */
   readonly ownsConnections: boolean;
-  /** Unknown paths are answered here instead of by the application around the scope. */
+  /** Unknown paths are handled here instead of by the application around the scope. */
   readonly ownsUnknownPaths: boolean;
 }
 

@@ -190,7 +190,7 @@ export interface GivenMember {
   readonly pointer: string;
 }
 
-/** Null and empty text count as absent. */
+/** Null and empty text are treated as absent. */
 export interface GivenMembers {
   /** Prefers the subscription's own member to the row's. */
   ofSubscription(member: Member): GivenMember | undefined;

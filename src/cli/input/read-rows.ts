@@ -146,7 +146,7 @@ export async function* readRows(
   const iterator = chunks[Symbol.asyncIterator]();
   const { start, firstLine } = await readStart(iterator);
   const all = resume(start, iterator);
-  // Excel's way to name the separator
+  // how Excel names the separator
   const separator = /^sep=(.)$/i.exec(firstLine)?.[1];
   if (separator === undefined && !isTableHeader(firstLine, memberOf)) {
     yield* readValues(all);

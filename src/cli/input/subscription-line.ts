@@ -120,7 +120,7 @@ export function parseLine(line: string | undefined, policy: EndpointPolicy): Sub
 
 const memberOfDefault = createMemberOf(defaultColumns);
 
-/** @param facts the reader's facts. The person's choices are exported; language and time zone are those that the browser sent */
+/** @param facts the reader's facts. The person's choices are exported; language and time zone are as the browser sent them */
 export function formatLine(row: StoredSubscription, facts: ReaderFacts = { ...row, data: {} }): string {
   return JSON.stringify({
     id: row.id,

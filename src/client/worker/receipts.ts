@@ -50,7 +50,7 @@ const keyPrefix = (): string[] => [worker.registration.scope, 'receipt'];
 
 const retryDelaysMs = [2_000, 8_000, 20_000];
 
-/** @param former null also if notifications were blocked and are allowed again */
+/** @param former can be null, as when notifications were blocked and are allowed again */
 export async function renewWithRetries(former: PushSubscription | null): Promise<void> {
   const { serviceUrl, storedBody } = await readOwnState();
   // The site has subscribed without the page library.

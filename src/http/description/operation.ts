@@ -22,7 +22,7 @@ export interface Operation {
     | Readonly<Record<string, { readonly description: string; readonly schema: object }>>
     | undefined;
   readonly responses: Responses;
-  /** Errors besides those of every request, or of every request with a body. */
+  /** Errors in addition to those that any request, or any request with a body, may get. */
   readonly errors?: readonly ErrorCode[] | undefined;
   /** Security Requirement Objects, of which one must be met. Default: none. */
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[] | undefined;

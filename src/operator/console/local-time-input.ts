@@ -40,7 +40,7 @@ export const zoneLabel = (fields: Fields): Html => html`<span data-zone>${zoneOf
 /**
  * Reads the value of `<input type="datetime-local">` or `<input type="date">` in the zone of its form; a day means its midnight.
  *
- * @param text `2027-01-01T09:00`, also with seconds, or `2027-01-01`
+ * @param text `2027-01-01T09:00`, with or without seconds, or `2027-01-01`
  * @returns milliseconds since 1970
  * @throws {DeskbellError} ERR_FIELD_VALUE if it is not a time, or does not exist in this zone because clocks go forward
  */

@@ -183,7 +183,7 @@ function parse(text: string): { readonly endpoint?: unknown; readonly auth?: unk
   }
 }
 
-// Limits push services that nobody has listed: their number, and new subscriptions of each a minute.
+// Limits unlisted push services: their number, and the new subscriptions of each per minute.
 
 const windowMs = 60_000;
 const warnAtShare = 0.9;

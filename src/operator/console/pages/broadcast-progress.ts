@@ -110,7 +110,7 @@ export function renderProgress(
     ${renderReceipts(broadcast)} ${renderReach(broadcast, intervals)}`;
 }
 
-/** A number of subscriptions, linked to the form that sends to those of them that are still stored. */
+/** A number of subscriptions, linked to the form that sends to the ones that are still stored. */
 const linkToGroup = (broadcast: number, group: string, count: number, text: string): Html | string =>
   count > 0 && (outcomeGroups as readonly string[]).includes(group)
     ? html`<a
