@@ -92,13 +92,13 @@ function renderConfiguration(): string {
   return page(
     'Configuration',
     'src/cli/configuration/configuration.ts',
-    `Each entry has a name in the configuration file, a flag and an environment variable. A flag wins over the
+    `Each entry has a name in the configuration file, a flag and an environment variable. A flag overrides the
 variable, the variable over the file, the file over what the data directory keeps (\`settings.json\`, which \`serve\` writes), and that over the default. The file is one JSON object, named by \`--config FILE\`
 or \`DESKBELL_CONFIG\`; paths in it are relative to the file's directory. Lists are arrays in the file and are
 joined by commas elsewhere. Unknown entries, unknown \`DESKBELL_\` variables and values that are not valid are errors that list
 what is valid. A command has flags for the entries that it uses (\`deskbell serve --help\`).
 
-Three more variables are read. \`DESKBELL_DEBUG\`, when set, prints stack traces as \`--debug\` does.
+Deskbell reads three more variables. \`DESKBELL_DEBUG\`, when set, prints stack traces as \`--debug\` does.
 \`DESKBELL_WEB_PUSH_TRANSPORT\` is for [\`deskbell/web-push\`](migrating-from-web-push.md#tests-that-replace-httpsrequest). \`HTTPS_PROXY\` or
 \`ALL_PROXY\` names an HTTP proxy for connections to push services, except to the hosts in \`NO_PROXY\`, as in curl;
 \`HTTP_PROXY\` is not read, since push services are https.`,

@@ -36,17 +36,17 @@ export interface Tool {
 
 const ofGit = {
   title: 'the repository',
-  text: 'who did what, and to what; of builds only the end',
+  text: 'who did what, and to what; for builds, only the result',
   link: 'what it is about',
   urgency: 'builds: high if they fail, low if not',
-  replaces: 'the same issue, pull request, build or branch; builds that succeed: silently',
+  replaces: 'the same issue, pull request, build or branch; silently if a build succeeds',
 };
 
 const ofAlerts = {
   title: '`alertname`, and how many alerts',
   text: 'up to five `summary`, `description` or labels',
   urgency: 'by the label `severity`; resolved: low',
-  replaces: '`groupKey`; resolved: silently',
+  replaces: '`groupKey`; silently if resolved',
 };
 
 const quoted = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ');
@@ -54,7 +54,7 @@ const quoted = (names: readonly string[]): string => names.map((name) => `\`${na
 export const tools: readonly Tool[] = [
   {
     name: 'Forgejo, Gitea',
-    recognisedBy: 'the header `X-Forgejo-Event` or `X-Gitea-Event`; `X-Gitea-Signature` must fit',
+    recognisedBy: 'the header `X-Forgejo-Event` or `X-Gitea-Event`; `X-Gitea-Signature` must match',
     ...ofGit,
     // these hosts also send headers with GitHub’s names
     read: (posted) => {
@@ -67,7 +67,7 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'GitHub',
-    recognisedBy: 'the header `X-GitHub-Event`; `X-Hub-Signature-256` must fit',
+    recognisedBy: 'the header `X-GitHub-Event`; `X-Hub-Signature-256` must match',
     ...ofGit,
     read: (posted) => {
       const { headers, secret, bytes } = posted;
@@ -79,7 +79,7 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'GitLab',
-    recognisedBy: 'the header `X-Gitlab-Event`; `X-Gitlab-Token` must fit',
+    recognisedBy: 'the header `X-Gitlab-Event`; `X-Gitlab-Token` must match',
     ...ofGit,
     read: (posted) => {
       const { headers, secret } = posted;
@@ -91,7 +91,7 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'Grafana',
-    recognisedBy: '`alerts` and `orgId`; `X-Grafana-Alerting-Signature` must fit',
+    recognisedBy: '`alerts` and `orgId`; `X-Grafana-Alerting-Signature` must match',
     ...ofAlerts,
     link: 'panel, dashboard or generator',
     read: (posted) => {
@@ -118,7 +118,7 @@ export const tools: readonly Tool[] = [
     text: '`heartbeat.msg`, or `msg`',
     link: 'the URL of the monitor',
     urgency: 'down: high; up: low',
-    replaces: '`monitor.id`; up: silently. Warnings of certificates: nothing',
+    replaces: '`monitor.id`; silently if up. Certificate warnings replace nothing',
     read: readMonitor,
   },
   {

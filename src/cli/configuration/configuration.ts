@@ -109,7 +109,7 @@ const listener = {
 /** Options of the service, under its own names. */
 const service = {
   prefix: text({
-    description: 'Path under which everything is served, such as "/push".',
+    description: 'Path under which the whole service is served, such as "/push".',
     default: '',
     defaultLabel: 'none',
     valid: 'a path that starts with "/" and does not end with "/"',
@@ -202,7 +202,7 @@ const log = {
   logMessages: oneOf({
     description:
       'Logs a line for each message: those that are not accepted, or all; each has the ids of broadcast and subscription, the push ' +
-      'service, outcome, status and reason, and nothing of what was sent.',
+      'service, outcome, status and reason, but nothing of what was sent.',
     default: 'off',
     names: ['off', ...loggedMessages],
   }),
@@ -222,7 +222,7 @@ const pushServices = {
   }),
   pushServices: list({
     description:
-      'Further push services to accept; they may be local and use http. "public" accepts any public https host, with limits. ' +
+      'Other push services to accept, which may be local and use http. "public" accepts any public https host, with limits. ' +
       'The data directory keeps them; serve with an empty list forgets them.',
     valid:
       'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090; or "public"',
@@ -231,7 +231,7 @@ const pushServices = {
   pushServiceAddresses: list({
     description:
       'Ranges of private addresses at which known push services, and those that pushServices lists by domain, may be ' +
-      'reached: for a proxy or VPN with addresses of its own. Not together with "public".',
+      'reached: for example through a proxy or VPN. Cannot be combined with "public".',
     valid: 'ranges such as 198.18.0.0/15; not of loopback or link-local addresses',
     check: (ranges) => readAddressSettings({ pushServiceAddresses: ranges }),
   }),
@@ -325,7 +325,7 @@ const operator = {
     'off',
     integer({
       description:
-        'Notifications of one bell in a minute; what else comes in it is counted in one more. "off": no limit.',
+        'Maximum number of notifications from one bell in a minute; further requests are counted in one more. "off": no limit.',
       default: defaultBellsPerMinute,
       unit: 'notifications per minute',
       min: 1,
