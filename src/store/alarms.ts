@@ -6,7 +6,7 @@ import { isNotPaused } from './sending.ts';
 import { allBroadcasts, outcomeWidths } from './statistics.ts';
 
 /**
- * The same alarm in all broadcasts that are not over or ended within the last day. `counts-differ` is kept as long as
+ * The same alarm in all broadcasts that are still open or ended within the last day. `counts-differ` is kept as long as
  * its broadcast.
  */
 export interface RaisedAlarm {
@@ -21,10 +21,10 @@ export interface RaisedAlarm {
   readonly broadcastIds: readonly number[];
 }
 
-/** How a push service answers our token or key, for one VAPID key. */
+/** How a push service responds to our token or key, per VAPID key. */
 export interface TokenAnswers {
   readonly origin: string;
-  /** Since when it has refused all of them; absent if it does not. */
+  /** When it began to refuse all of them; absent if it does not. */
   readonly suspendedSinceMs: number | undefined;
   /** 0 if it has accepted nothing. */
   readonly acceptedAtMs: number;
@@ -33,7 +33,7 @@ export interface TokenAnswers {
 /** A running broadcast with work that no worker has leased. */
 export interface DueBroadcast {
   readonly id: number;
-  /** When its work became free, if known; otherwise its start. */
+  /** When its work became available, if known; otherwise its start time. */
   readonly sinceMs: number;
   /** True if something was sent, or its audience is being prepared. */
   readonly hasBegun: boolean;
@@ -48,7 +48,7 @@ export interface DueWork {
   readonly lastSentAtMs: number;
 }
 
-/** The maximum number of due broadcasts, and of due schedules, per reading. */
+/** The maximum number of due broadcasts, and of due schedules, per read. */
 export const maxDue = 20;
 
 export interface Acknowledgement {
@@ -70,7 +70,7 @@ export interface AlarmStore {
   acknowledgements(): Promise<readonly Acknowledgement[]>;
   /** Replaces an earlier acknowledgement of the same alarm. */
   acknowledge(acknowledgement: Omit<Acknowledgement, 'atMs'>): Promise<void>;
-  /** Removes acknowledgements whose condition has ended or become worse, unless somebody has replaced them in the meantime. */
+  /** Removes acknowledgements whose condition has ended or become worse, unless they have been replaced in the meantime. */
   endAcknowledgements(ended: readonly Acknowledgement[]): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ interface DueRow {
 }
 
 function toDue({ id, startAtMs, freeAtMs, begun }: DueRow, nowMs: number): DueBroadcast {
-  // leased work becomes free when its lease ends
+  // leased work becomes available when its lease ends
   const freeSinceMs = freeAtMs !== null && freeAtMs <= nowMs ? freeAtMs : 0;
   return { id, sinceMs: Math.max(startAtMs ?? nowMs, freeSinceMs), hasBegun: begun !== null };
 }

@@ -63,7 +63,7 @@ const newestSets = (wanted: readonly AttemptOutcome[]): string =>
     .join(' union all ')
     .concat(' order by id desc limit :limit');
 
-/** Selects broadcasts that have attempts, newest first. It skips the others without reading them. */
+/** Selects broadcasts that have attempts, newest first. It skips other broadcasts without reading them. */
 export const broadcastsWithAttempts = `
   with recursive found (id, number) as (
     select max(broadcast_id), 1 from deskbell.attempt_sets where broadcast_id <= :maxId

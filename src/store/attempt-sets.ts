@@ -6,18 +6,18 @@ import { isSettlement } from './broadcasts.ts';
 import { encodeIds } from './id-set.ts';
 import { countedAs, type RowResult } from './ledger.ts';
 
-/** Number of different answers that one process stores with their text. Others lose it. */
+/** Number of different responses that one process stores with their text. Further ones are stored without it. */
 export const maxWordsPerBroadcast = 500;
-/** Number of broadcasts whose answers are remembered. */
+/** Number of broadcasts whose responses are remembered. */
 const maxBroadcasts = 100;
 
 /** Maximum rows per set, so that the number of an attempt fits into its id (`attempt-reader.ts`). */
 export const maxSetRows = 2 ** 16;
 
 export interface StoredAnswer extends Answer {
-  /** Hash of its members, so that it need not be looked up. */
+  /** Hash of its members, so that no look-up is necessary. */
   readonly id: number;
-  /** How many rows of the commit got this answer; 0 for acceptances. */
+  /** How many rows of the commit got this response; 0 for acceptances. */
   readonly rows: number;
 }
 

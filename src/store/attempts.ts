@@ -9,11 +9,11 @@ export const attemptOutcomes = [...settlements, 'retry'] as const;
 /** The result of an attempt. */
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
-/** What a push service answered, or why nothing was sent. */
+/** What a push service responded, or why nothing was sent. */
 export interface Answer {
   readonly origin: string;
   readonly outcome: AttemptOutcome;
-  /** HTTP status; absent if there was no answer. */
+  /** HTTP status; absent if there was no response. */
   readonly status?: number | undefined;
   /** See `Outcome`. */
   readonly reason?: string | undefined;
@@ -35,7 +35,7 @@ export interface AttemptRecord extends Answer {
   readonly attempt: number;
 }
 
-/** How often an answer was given. Acceptances are not counted. */
+/** How many times each response was received. Acceptances are not counted. */
 export interface AnswerCount extends Answer {
   readonly broadcastId: number;
   readonly rows: number;
@@ -104,7 +104,7 @@ export interface RowOutcome {
   readonly attempts: readonly AttemptRecord[];
   /** What its browser reported about the notification. Absent if the broadcast does not request receipts. */
   readonly receipts?: readonly ReceiptEvent[] | 'noLongerKept' | undefined;
-  /** Set if its push service calls it gone and an operator must decide: since when. */
+  /** When its push service began to call it gone; set if an operator must decide. */
   readonly heldSinceMs?: number | undefined;
 }
 
@@ -128,7 +128,7 @@ export interface AttemptStore {
       readonly outcome?: AttemptOutcome | undefined;
     } & NewestFirst,
   ): Promise<readonly AttemptRecord[]>;
-  /** Counts the answers of push services to these broadcasts, except acceptances, the most frequent first. */
+  /** Counts the responses to these broadcasts, except acceptances, the most frequent first. */
   countAnswers(broadcastIds: readonly number[]): Promise<readonly AnswerCount[]>;
   /**
    * Returns the results of subscriptions in a broadcast.

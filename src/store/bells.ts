@@ -1,4 +1,4 @@
-// Bells: addresses with a secret, each for one audience, and their last requests. Only the hash of a secret is stored.
+// Bells: addresses with a secret, each for one audience, and the last requests to each. Only the hash of a secret is stored.
 import { hash, randomBytes } from 'node:crypto';
 import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { bellSecretForm } from '../errors/untrusted-text.ts';
@@ -6,13 +6,13 @@ import type { Urgency } from '../protocol/request.ts';
 import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 import type { ScheduleAudience } from './schedules.ts';
 
-/** What a bell adds to each message that is posted to it. */
+/** Settings that a bell applies to each message posted to it. */
 export interface BellSettings {
   /** Sends only to readers who have this channel on. */
   readonly channel?: string | undefined;
   /** Title of messages that have none. */
   readonly title?: string | undefined;
-  /** What a click opens if the message does not say. */
+  /** Opened by a click if the message does not say what to open. */
   readonly url?: string | undefined;
   /** Urgency of messages that have none. */
   readonly urgency?: Urgency | undefined;
@@ -47,7 +47,7 @@ export interface NewBellRequest {
   readonly broadcastId?: number | undefined;
   /** Which parts of the request are not in the notification, in words. */
   readonly leftOut?: string | undefined;
-  /** Members and types of JSON that was not understood, without values. */
+  /** Members of JSON that was not understood, with their types but without values. */
   readonly shape?: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export const defaultBellsPerMinute = 30;
 /** Number of requests that are kept per bell. */
 export const keptRequests = 10;
 
-/** Requests over the limit: their number, and since when. */
+/** Requests over the limit: how many, and since when. */
 export interface Fold {
   readonly count: number;
   readonly sinceMs: number;
@@ -134,7 +134,7 @@ export const bellSecretPattern = new RegExp(`^${bellSecretForm}$`);
 export const createBellSecret = (): string =>
   `A${randomBytes(12).toString('base64url').slice(0, secretCharacters)}`;
 
-/** 32 bytes. The secret is random, so nobody can guess it from its hash. */
+/** 32 bytes. The secret is random, so it cannot be guessed from its hash. */
 export const hashBellSecret = (secret: string): Uint8Array => hash('sha256', secret, 'buffer');
 
 export function createBells(database: PortableDatabase): BellStore {
@@ -150,7 +150,7 @@ export function createBells(database: PortableDatabase): BellStore {
 
   return {
     add: async ({ name, audience, secretHash, ...settings }) => {
-      // the same secret again means that the call is repeated because its answer was lost
+      // the same secret again means that the call is repeated because its response was lost
       const [row] = await database.writeOnce<{ readonly id: number }>(
         `insert into deskbell.bells as b (name, secret_hash, audience, user_name, settings, created_at_ms)
          values (:name, :secretHash, :audience, :user, :settings, :nowMs)

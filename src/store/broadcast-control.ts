@@ -17,7 +17,7 @@ import { createPreparations, type MemberFinder } from './preparations.ts';
 import { receiptWindowMs } from './receipts.ts';
 import { cutSlices, maxSlices, type Slice } from './slices.ts';
 
-/** All subscriptions at one moment. No row up to `lastId` can appear later; rows that are removed later count as removed. */
+/** All subscriptions at one moment. No row up to `lastId` can appear later; rows deleted later count as removed. */
 export interface FrozenSubscriptions {
   readonly rows: number;
   readonly lastId: number;
@@ -31,7 +31,7 @@ export interface SlicedRows {
   readonly slices: readonly (Slice & { readonly number: number })[];
 }
 
-/** The parts that each database implements itself. */
+/** Functions that each database implements itself. */
 export interface BroadcastWriter extends Pick<BroadcastStore, 'addToAudience'>, MemberFinder {
   freeze(): Promise<FrozenSubscriptions>;
   sliceAll(frozen: FrozenSubscriptions, sliceRows: number): Promise<SlicedRows>;
@@ -132,7 +132,7 @@ export function createBroadcasts(
       await change(id, 'cancelled', ['running', 'paused']);
       await database.write('delete from deskbell.preparations where broadcast_id = :id', { id });
       await database.background(() => judgeBroadcast(database, id));
-      // workers settle the rows that they hold at the moment
+      // workers settle the rows that they currently hold
       for (const [table, key] of [
         ['retries', 'position'],
         ['slices', 'number'],
@@ -155,7 +155,7 @@ interface SlicedAudience extends SlicedRows, Omit<FrozenSubscriptions, 'lastId'>
   readonly preparedRows?: number;
 }
 
-/** A list has its own members. Removals are read here, so that old ones can be forgotten. */
+/** A list has its own members. Removals are read here, so that old ones can be deleted. */
 async function sliceList(
   database: PortableDatabase,
   audienceId: number | undefined,

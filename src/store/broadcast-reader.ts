@@ -37,7 +37,7 @@ export type BroadcastReader = Pick<
   | 'listOpen'
   | 'summaries'
 > & {
-  /** Like `get`, but without details that are only displayed and need a look at each slice. */
+  /** Like `get`, but without details that are only displayed and require reading each slice. */
   getForWork(id: number): Promise<Broadcast>;
 };
 

@@ -62,7 +62,7 @@ export interface OriginCounts extends Readonly<Record<Settlement, number>> {
   readonly attempts: number;
 }
 
-/** A condition that operators should know, stored once per broadcast, origin and reason. */
+/** A condition that operators should know about, stored once per broadcast, origin and reason. */
 export interface Alarm {
   readonly origin: string;
   /** See `Outcome`. */
@@ -120,7 +120,7 @@ export interface BroadcastText {
 export interface TimeToCome {
   readonly atMs: number;
   readonly recipients: number;
-  /** Time zones with the same local time. The broadcast's own zone also stands for readers whose zone is unknown. */
+  /** Time zones with the same local time. The broadcast's own zone also includes readers whose zone is unknown. */
   readonly timeZones: readonly string[];
 }
 
@@ -157,7 +157,7 @@ export interface Broadcast
   };
   /** Number of pending rows that are stored individually, to be sent later. */
   readonly waiting: number;
-  /** Number of waiting rows that were tried before. The others are held back, or were deferred without an attempt. */
+  /** Number of waiting rows that were tried before. The other rows are held back, or were deferred without an attempt. */
   readonly toRetry: number;
   /** Pending rows that wait for their reader's local time or the end of quiet hours. `atMs` is the first such time. */
   readonly later?: { readonly rows: number; readonly atMs: number } | undefined;
@@ -174,7 +174,7 @@ export interface Broadcast
 /** Numbers of broadcasts that are not over, by state. */
 export type OpenBroadcasts = Readonly<Record<'preparing' | 'running' | 'scheduled' | 'paused', number>>;
 
-/** The part of a broadcast that searches read. */
+/** The members of a broadcast that searches read. */
 export type BroadcastSummary = Pick<
   Broadcast,
   'id' | 'state' | 'isScheduled' | 'startAtMs' | 'payload' | 'createdBy'
@@ -237,9 +237,9 @@ export interface BroadcastStore {
   /**
    * Adds the next members to the audience of a broadcast that is preparing, in a short transaction.
    *
-   * @param holder UUID of the caller; others leave the broadcast alone for some seconds
+   * @param holder UUID of the caller; others do not touch the broadcast for some seconds
    * @returns false if the holder has nothing more to do: the audience is complete, the broadcast was paused or
-   *   cancelled, or somebody else prepares it
+   *   cancelled, or another process prepares it
    */
   prepare(id: number, holder: string): Promise<boolean>;
   /** Finds a broadcast that nobody is preparing. */
@@ -290,7 +290,7 @@ export interface BroadcastStore {
 
 // The requested audience and the creator of a broadcast, stored as JSON.
 
-/** What a list of recipients was made of. */
+/** The source of a list of recipients. */
 export type ListKind = 'ids' | 'subscriptions';
 
 /**
@@ -328,7 +328,7 @@ export type AskedAudience = 'all' | LookedUpAudience | { readonly list: ListKind
 
 /**
  * Who created a broadcast: an operator with the API or the console, the command line on a machine, a schedule, a
- * bell, or an application, by the name it gives itself or by its machine.
+ * bell, or an application, by its chosen name or by its machine.
  */
 export type BroadcastCreator =
   | { readonly operator: string }

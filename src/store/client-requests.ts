@@ -12,12 +12,12 @@ export interface ClientRequests {
   /**
    * Counts one request.
    *
-   * @param client who asks for what, such as `192.0.2.1 register`; only a hash of it is stored
+   * @param client who makes which request, such as `192.0.2.1 register`; only a hash of it is stored
    * @returns `undefined` if it was not counted, because another client took its place in the table
    * @throws {DeskbellError} ERR_STORE_UNAVAILABLE
    */
   count(client: string, windowMs: number): Promise<ClientWindow | undefined>;
 }
 
-/** Number of clients counted at a time. The table does not grow, however many addresses somebody has. */
+/** Number of clients counted at a time. The table does not grow, however many addresses a client has. */
 export const clientPlaces = 65_536;

@@ -31,7 +31,7 @@ export interface DatabaseState {
   readonly content: DatabaseContent | undefined;
 }
 
-/** The version that `schema.sql` creates. Each migration adds 1. Lower versions come from commits before 1.0.0. */
+/** The version that `schema.sql` creates. Each migration adds 1. Lower versions were created by commits before 1.0.0. */
 const firstVersion = 1000;
 
 export const newestVersion = (migrations: readonly unknown[]): number => firstVersion + migrations.length;
@@ -70,7 +70,7 @@ export function checkVersion(version: number, newest: number, label: string): nu
 /** A table that has one row while the database is the target of a copy: name of the source, schema, progress as JSON. */
 export const unfinishedCopy = 'unfinished_copy';
 
-/** The error for everyone who opens the database, except the copy itself. */
+/** The error for anything that opens the database, except the copy itself. */
 export const unfinishedCopyError = (label: string): DeskbellError =>
   new DeskbellError('ERR_COPY_UNFINISHED', `The database ${label} is a copy that is not complete`);
 

@@ -1,6 +1,6 @@
 // The deletion guard decides whether subscriptions that their push service calls gone are deleted. A bug or a proxy
 // that answers "gone" to everything must not empty the store. So `gone` only marks a subscription, and the push
-// service's other answers decide:
+// service's other responses decide:
 //
 //   marked → deleted   the origin accepted at least 5 % of the answers before, at and after the time of the mark,
 //                      or fewer than 20 subscriptions are marked there
@@ -11,7 +11,7 @@
 //
 // A commit does not wait for other transactions. It adds the answers of its page, from the first mark on, as a
 // *window* without a number; if no marks are waiting, it only adds to counts. A second transaction, one at a time for
-// each origin, numbers the windows, joins small ones, and judges the marks. A window is healthy only through
+// each origin, numbers the windows, merges small ones, and judges the marks. A window is healthy only through
 // acceptances of messages that were sent together with its marked messages or later. Answers counted while marks wait
 // may be older, and are ignored.
 import { isAnswer, type RowResult } from './ledger.ts';
@@ -22,11 +22,11 @@ export const deletionGuardPolicy = {
   windowAnswers: 100,
   /** At least one in this many answers must be an acceptance: 5 %. */
   answersPerAcceptance: 20,
-  /** Fewer deletions than this are accepted, whatever the origin's other answers are. */
+  /** Fewer deletions than this are accepted, whatever the origin's other responses. */
   fewMarks: 20,
-  /** A window with fewer answers is inconclusive. Such pages are joined. */
+  /** A window with fewer responses is inconclusive, so such windows are merged. */
   minWindowAnswers: 20,
-  /** Number of pages that are judged together, unless their broadcast ends before. */
+  /** Number of pages that are judged together, unless their broadcast ends sooner. */
   judgedPages: 8,
 } as const;
 
@@ -99,7 +99,7 @@ interface Window extends AnswerCounts {
   readonly isOfPages: boolean;
   readonly fromMs: number;
   readonly marksMs: number;
-  /** The windows that it was joined from. */
+  /** The windows that were merged into it. */
   readonly parts: readonly WindowRow[];
 }
 
@@ -129,7 +129,7 @@ const hasNewSingleMarks = ({ parts }: Window): boolean =>
 const hasNewAcceptances = ({ parts }: Window): boolean =>
   parts.some((part) => isNew(part) && part.accepted > 0);
 
-/** `pages`: skip it if another transaction is judging. `single`: single messages. `over`: no answers will come for a while. */
+/** `pages`: skip it if another transaction is judging. `single`: single messages. `over`: no responses are expected for a while. */
 export type JudgedAfter = 'pages' | 'single' | 'over';
 
 /**
@@ -166,7 +166,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
     hasMarks(window) &&
     (after === 'over' ||
       index < lastComplete ||
-      // the next answers may take long to come
+      // it may be a long time before the next responses arrive
       (hasNewSingleMarks(window) && !isHealthy(window)));
   const due = windows.flatMap((window, index) => (isDue(window, index) ? [index] : []));
   const mayDeleteFew = due.length > 0 || windows.some(hasNewSingleMarks);
@@ -193,7 +193,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
       );
     }
   }
-  // only the last windows are compared with what comes next, and none after a broadcast: the next may be days later
+  // only the last windows are compared with the next ones, and none after a broadcast: the next may be days later
   const past = windows.flatMap((window, index) => {
     const isJudged = deletedFew !== undefined || !hasMarks(window) || due.includes(index);
     return isJudged && (after === 'over' || index < windows.length - 3) ? [ids[index]!] : [];
@@ -217,7 +217,7 @@ export function* dropUncounted(
 }
 
 function* takeUncounted({ skipLocked }: PortableDatabase, origin: string): Work<AnswerCounts> {
-  // rows that are being written now are taken the next time
+  // rows that are being written now are handled the next time
   const rows = yield* run<AnswerCounts>(
     `delete from deskbell.uncounted_answers where origin = :origin and shard in (
        select shard from deskbell.uncounted_answers where origin = :origin ${skipLocked})
@@ -265,12 +265,12 @@ function mayJoin(last: Window, next: Window): boolean {
   if (!next.isOfPages) return next.accepted === 0 && !hasMarks(next);
   if (!hasMarks(last)) return !hasMarks(next);
   const speaksForLast = next.accepted === 0 || next.fromMs >= last.marksMs;
-  // so few acceptances in an earlier page may only justify as many marks as would be deleted anyway
+  // so few acceptances in an earlier page can justify only as many deletions as would be made anyway
   const speaksForNext = !hasMarks(next) || last.accepted === 0 || next.answers < minWindowAnswers;
   return last.answers < minWindowAnswers && speaksForLast && speaksForNext;
 }
 
-/** Numbers new windows after those that have numbers, and joins windows. @returns the ids of the windows */
+/** Numbers new windows after the existing numbers, and merges windows. @returns the ids of the windows */
 function* storeWindows(origin: string, windows: readonly Window[]): Work<readonly number[]> {
   const ids: number[] = [];
   let number = 0;

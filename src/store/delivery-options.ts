@@ -29,12 +29,12 @@ export interface DeliveryOptions extends PushOptions {
   readonly priority?: Priority | undefined;
   /**
    * Limits how often a person gets broadcasts with a cap, including this one, such as `3/day` (or `/hour`, `/week`).
-   * Beyond the limit, the person gets nothing and is counted as `capped`.
+   * Above the limit, the person gets nothing and is counted as `capped`.
    */
   readonly perPerson?: string | undefined;
   /**
    * Leaves out subscriptions without a click on any of the last 1 to 100 broadcasts shown to them, according to receipts of the
-   * last 30 days. `Broadcast.inactive` counts them. Subscriptions that were shown fewer are not left out.
+   * last 30 days. `Broadcast.inactive` counts them. Subscriptions that were shown fewer broadcasts are not left out.
    */
   readonly skipInactive?: number | undefined;
   /** Sends only to readers who have this channel on. */
@@ -45,7 +45,7 @@ export interface DeliveryOptions extends PushOptions {
    */
   readonly localTime?: string | undefined;
   /**
-   * For readers whose local time has passed at the start: send at that time on the next day, send at once (`send`),
+   * For readers whose local time has already passed at the start: send at that time on the next day, send at once (`send`),
    * or send nothing (`skip`). Default: `nextDay`.
    */
   readonly ifTimePassed?: IfTimePassed | undefined;
@@ -80,7 +80,7 @@ export interface OptionDescription {
   readonly schema: ValueSchema;
   readonly description: string;
   readonly check: OptionCheck;
-  /** What applies if the option is not given. */
+  /** What applies if the option is omitted. */
   readonly byDefault?: string;
   /** The option of `deskbell send`, with its value. Absent if a setting decides. */
   readonly flag?: string;

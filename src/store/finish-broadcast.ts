@@ -22,7 +22,7 @@ export function* raiseAlarm(
   return stored!.all_rows === alarm.rows ? [raised] : [];
 }
 
-/** Judges the marks that pages of a broadcast have set at these push services. @returns new alarms */
+/** Judges the marks that a broadcast's pages have set at these push services. @returns new alarms */
 export function* judgePages(
   database: PortableDatabase,
   broadcastId: number,
@@ -55,7 +55,7 @@ export function* judgeBroadcast(database: PortableDatabase, broadcastId: number)
 
 /**
  * SQL condition: an open broadcast `b` has nothing left to send, or is running, has not ended, and all remaining rows
- * wait outside. It looks at slices from the last one, because those were leased last.
+ * wait outside. It starts with the last slices, because they were leased last.
  */
 export const mayEnd = `case
   when (select number from deskbell.slices where broadcast_id = b.id order by number desc limit 1) is not null then false

@@ -23,7 +23,7 @@ export interface HeldDeletions {
   list(): Promise<readonly HeldOrigin[]>;
   /** Deletes the held subscriptions of the origin as gone. @returns how many */
   confirm(origin: string): Promise<number>;
-  /** Keeps the held subscriptions of the origin, because its answers were wrong. @returns how many */
+  /** Keeps the held subscriptions of the origin, because its responses were wrong. @returns how many */
   discard(origin: string): Promise<number>;
 }
 
@@ -82,7 +82,7 @@ export interface EndedSubscriptions {
   list(limit: number, afterId?: number): Promise<readonly EndedSubscription[]>;
   /** Lists at most `limit` ended subscriptions of a user, latest first. */
   ofUser(user: string, limit: number): Promise<readonly EndedSubscription[]>;
-  /** Removes ended subscriptions that the application has been told about. */
+  /** Removes ended subscriptions of which the application has been told. */
   remove(ids: readonly number[]): Promise<void>;
 }
 

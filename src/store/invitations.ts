@@ -22,7 +22,7 @@ export function createInvitations(database: PortableDatabase): Invitations {
   return {
     add: async ({ tokenHash, user }) => {
       const expiresAtMs = database.now() + invitationLifetimeMs;
-      // the same token again means that the call is repeated because its answer was lost
+      // the same token again means that the call is repeated because its response was lost
       await database.write(
         `insert into deskbell.invitations (token_hash, user_name, expires_at_ms)
          values (:tokenHash, :user, :expiresAtMs) on conflict do nothing`,
@@ -40,10 +40,10 @@ export function createInvitations(database: PortableDatabase): Invitations {
   };
 }
 
-/** 32 bytes. The token is random, so nobody can guess it from its hash. */
+/** 32 bytes. The token is random, so it cannot be guessed from its hash. */
 export const hashInvitation = (token: string): Uint8Array => hash('sha256', token, 'buffer');
 
-/** The same endpoint again means that the call is repeated because its answer was lost. */
+/** The same endpoint again means that the call is repeated because its response was lost. */
 const isUsable = `
   token_hash = :tokenHash and expires_at_ms > :nowMs and (consumed_by is null or consumed_by = :endpointHash)`;
 

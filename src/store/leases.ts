@@ -9,7 +9,7 @@ export const leasesPerTurn = 4;
 
 /** PostgreSQL records the lease of each of a broadcast's first slices, … */
 export const exactSlices = 16;
-/** … and after that of one in this many slices. */
+/** … and after that, of one in this many slices. */
 export const sliceStep = 16;
 
 /** Stands for any broadcast. */
@@ -39,7 +39,7 @@ export interface SliceLease extends Lease {
   readonly throughPosition: number;
   /** The ids of its rows, if the audience is only some of the stored subscriptions. */
   readonly members?: MemberSet | undefined;
-  /** Text and time zone of all its rows. */
+  /** Text and time zone for all its rows. */
   readonly reader?: RowReader | undefined;
 }
 
@@ -68,9 +68,9 @@ export interface RetryRow extends Recipient {
   readonly attempts: number;
   readonly deferrals: number;
   readonly expiresAtMs: number;
-  /** How often its push service has refused our token or key for this row. */
+  /** How many times its push service has refused our token or key for this row. */
   readonly refusals: number;
-  /** Number of attempts without an answer, which may have arrived. */
+  /** Number of attempts without a response, which may have arrived. */
   readonly doubts: number;
   /** True if the broadcast may end without it. */
   readonly isOutside?: boolean | undefined;
@@ -117,7 +117,7 @@ export interface Leases {
   /** Ends the lease early. */
   release(lease: HeldLease): Promise<void>;
   /**
-   * Waits until the next slice or retry is due, or for a short while, because other processes may add work. Ends
+   * Waits until the next slice or retry is due, but only for a short while, because other processes may add work. Ends
    * early with `idle` if `signal` is aborted.
    */
   waitForWork(request: {

@@ -9,17 +9,17 @@ import { noOutcomes } from './statistics.ts';
 import type { PushServiceAnswers, PushServiceState } from './push-services.ts';
 import type { Lease, RowReader, SliceLease } from './leases.ts';
 
-/** When a row will be retried, and how often it was tried. */
+/** When a row will be retried, and how many times it was tried. */
 export interface StoredRetry {
   /** The delay from now. */
   readonly delayMs: number;
   readonly attempts: number;
-  /** How often it was deferred without being sent. */
+  /** How many times it was deferred without being sent. */
   readonly deferrals: number;
   readonly expiresAtMs: number;
-  /** How often its push service has refused our token or key for this row. These do not count as attempts. Default: 0. */
+  /** How many times its push service has refused our token or key for this row. These do not count as attempts. Default: 0. */
   readonly refusals?: number | undefined;
-  /** Number of attempts without an answer, which may have arrived. Default: 0. */
+  /** Number of attempts without a response, which may have arrived. Default: 0. */
   readonly doubts?: number | undefined;
   /** True if the broadcast may end without it. It is counted as `dormant` until it is settled. */
   readonly isOutside?: boolean | undefined;
@@ -70,7 +70,7 @@ export interface RowResult {
 export const countedAs = ({ result, retry, wasOutside }: RowResult): RowResult['result'] =>
   retry?.isOutside === true && wasOutside !== true ? 'dormant' : result;
 
-/** True if the row was counted as `dormant` before and no longer is. */
+/** True if the row was counted as `dormant` before but no longer is. */
 export const isWoken = ({ retry, wasOutside }: RowResult): boolean =>
   wasOutside === true && retry?.isOutside !== true;
 
@@ -78,7 +78,7 @@ export const isWoken = ({ retry, wasOutside }: RowResult): boolean =>
 export const woken = 'woken' as const;
 
 /**
- * True if the result shows how a push service answers messages, which the deletion guard needs (`held-deletions.ts`).
+ * True if the result shows how a push service responds to messages, which the deletion guard needs (`held-deletions.ts`).
  * A refusal of our token or key says nothing about subscriptions.
  */
 export function isAnswer({ attempts, result, record }: RowResult): boolean {
@@ -108,7 +108,7 @@ export interface PageCommit extends Lease {
   readonly leaseMs: number;
 }
 
-/** The answer to a commit. */
+/** The response to a commit. */
 export interface CommitAnswer {
   /**
    * True if nothing of this commit was stored, and the worker must drop its rows: another worker has the slice, its
@@ -127,7 +127,7 @@ export interface SingleAnswers {
   readonly origin: string;
   readonly accepted: number;
   readonly gone: number;
-  /** How often it refused our token or key. */
+  /** How many times it refused our token or key. */
   readonly refused: number;
   /** Number of other answers by the push service itself. */
   readonly other: number;
@@ -140,7 +140,7 @@ export interface SingleAnswers {
   readonly acceptedEndpoints: readonly string[];
 }
 
-/** What these answers add to the counts of the push service's outcomes. */
+/** What these responses add to the counts of the push service's outcomes. */
 export function countSingleAnswers({ accepted, gone, refused, other }: SingleAnswers): typeof noOutcomes {
   return { ...noOutcomes, attempts: accepted + gone + refused + other, accepted, gone, rejected: refused };
 }

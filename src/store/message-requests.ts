@@ -1,4 +1,4 @@
-// Requests for single messages with an idempotency key: the request is stored before anything is sent, the answer after it.
+// Requests for single messages with an idempotency key: the request is stored before anything is sent, the response afterwards.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { run, type PortableDatabase } from './portable-sql.ts';
 
@@ -12,7 +12,7 @@ export interface MessageRequest {
   readonly key: string;
   /** 32 bytes, equal for equal requests. */
   readonly contentHash: Uint8Array;
-  /** Distinguishes a call that is repeated because its answer was lost from a call for another request. */
+  /** Distinguishes a call that is repeated because its response was lost from a call for another request. */
   readonly claim: string;
 }
 
@@ -20,13 +20,13 @@ export interface MessageRequests {
   /**
    * Takes the key durably, or finds the request that has it.
    *
-   * @returns the answer to the earlier request; `undefined` if there was none, so that the message may be sent
+   * @returns the response to the earlier request; `undefined` if there was none, so that the message may be sent
    * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to another content, ERR_MESSAGE_IN_DOUBT if the
-   *   earlier request has no answer, because it is being sent or its process ended
+   *   earlier request has no response, because it is being sent or its process ended
    */
   begin(request: MessageRequest): Promise<string | undefined>;
   finish(request: MessageRequest, answer: string): Promise<void>;
-  /** Frees the key, because nothing was sent. */
+  /** Releases the key, because nothing was sent. */
   release(request: MessageRequest): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { type PortableDatabase, type PortableValues, run } from './portable-sql.ts';
 
 // The audit: one record for each request of an operator that changes something. It is written before the change, so
-// that no change lacks one, and completed with the status of the answer.
+// that every change has one, and completed with the status of the response.
 export interface AuditRecord {
   /** Increases over time. */
   readonly id: number;
@@ -15,7 +15,7 @@ export interface AuditRecord {
   readonly action: string;
   /** What was changed, such as `broadcast 7`. A person is identified by a keyed hash. */
   readonly target?: string | undefined;
-  /** HTTP status of the answer; absent if the process ended before it. */
+  /** HTTP status of the response; absent if the process ended before responding. */
   readonly status?: number | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface AuditStore {
 }
 
 /**
- * Each condition is a range of an index. Retention drops the oldest first: if the record `beforeId` is gone, so are
+ * Each condition is a range of an index. Retention drops the oldest records first: if the record `beforeId` is gone, so are
  * all older ones.
  */
 const conditions = {
@@ -128,7 +128,7 @@ export interface OperatorStore {
   /** @returns false if there is none with this name */
   remove(name: string): Promise<boolean>;
   /**
-   * Records a broadcast as an operator's own, unless it is another's.
+   * Records a broadcast as an operator's own, unless it belongs to another operator.
    *
    * @returns true if it is this operator's
    */
@@ -174,7 +174,7 @@ export function createOperators(database: PortableDatabase): OperatorStore {
 
   return {
     add: async ({ name, role, tokenHash }) => {
-      // the same token again means that the call is repeated because its answer was lost
+      // the same token again means that the call is repeated because its response was lost
       const [row] = await database.writeOnce<Operator>(
         `insert into deskbell.operators as o (name, role, token_hash, created_at_ms)
          values (:name, :role, :tokenHash, :nowMs)

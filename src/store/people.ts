@@ -157,7 +157,7 @@ export function createPeople(database: PortableDatabase, readWindows: ReadWindow
     },
     signOut: async (endpoint, auth) => {
       const { column, valueOf } = database.endpoint;
-      // anybody may ask for any endpoint, so an unknown one should not cost a transaction
+      // anybody may request any endpoint, so an unknown one should not cost a transaction
       const known = await database.read(`select id from deskbell.subscriptions where ${column} = :endpoint`, {
         endpoint: valueOf(normalizeEndpoint(endpoint)),
       });

@@ -4,7 +4,7 @@
 import { fieldError } from '../errors/deskbell-error.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
-/** Lists of numbers are for `isOneOf`. */
+/** Use lists of numbers with `isOneOf`. */
 export type PortableValue = string | number | boolean | Uint8Array | readonly number[] | null;
 export type PortableValues = Readonly<Record<string, PortableValue>>;
 
@@ -47,7 +47,7 @@ export interface PortableDatabase {
     set(id: number, tags: string): readonly (readonly [sql: string, values: PortableValues])[];
   };
   /**
-   * Returns a condition: the column is one of the numbers in the value `name`. The SQL is the same for any number of
+   * Returns a condition that is true if the column equals any of the numbers in the value `name`. The SQL is the same for any number of
    * them.
    */
   isOneOf(column: string, name: string): string;
@@ -70,7 +70,7 @@ export interface PortableDatabase {
   readonly jsonObject: string;
   /** Runs a query. PostgreSQL may run it twice. */
   read<Row>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
-  /** Runs a statement durably. PostgreSQL may run it twice, so it does not return what it found. */
+  /** Runs a statement durably. PostgreSQL may run it twice, so it does not return what it finds. */
   write(sql: string, values?: PortableValues): Promise<void>;
   /** Runs a statement as a transaction that is committed exactly once. @returns its rows */
   writeOnce<Row = never>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
@@ -88,7 +88,7 @@ export interface PortableDatabase {
    */
   transaction<Result>(work: () => Work<Result>, lock?: string): Promise<Result>;
   /**
-   * Like `transaction`, for work that is found and repeated if a crash of the database undoes it. Does not wait until
+   * Like `transaction`, for work that is found again and repeated if a crash of the database undoes it. Does not wait until
    * it is on disk, so locks are held only briefly.
    */
   background<Result>(work: () => Work<Result>): Promise<Result>;

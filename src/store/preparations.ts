@@ -1,5 +1,5 @@
 // Prepares audiences: stores the ids of their members as sets, range by range in short transactions, so that any process can
-// continue if one ends. Nothing is sent before the last range. Audiences whose readers differ are split (`split-audience.ts`).
+// continue when another ends. Nothing is sent before the last range. Audiences whose readers differ are split (`split-audience.ts`).
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { BroadcastStore, LookedUpAudience, OutcomeAudience } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
@@ -32,9 +32,9 @@ interface FoundSets {
   readonly width: number;
 }
 
-/** The parts that each database implements itself. */
+/** Functions that each database implements itself. */
 export interface MemberFinder extends ReaderFinder {
-  /** How many slices' worth of members to look for at once if an audience is split, so that its parts are not too small. */
+  /** How many slices' worth of members to look for at once if an audience is split, so that the resulting sets are not too small. */
   readonly slicesToSplit: number;
   /** Finds the subscriptions that match an expression now, among some ids after `afterId`. */
   findMatching(expression: AudienceExpression, range: SearchedRange): Promise<FoundSets>;
@@ -44,7 +44,7 @@ export interface MemberFinder extends ReaderFinder {
 
 export type Preparations = Pick<BroadcastStore, 'addIds' | 'prepare' | 'findUnprepared'>;
 
-/** Maximum number of sets per transaction. Each has some kilobytes. */
+/** Maximum number of sets per transaction. Each has a few kilobytes. */
 const setsOfTransaction = 100;
 /** A range takes a fraction of this time. */
 const leaseMs = 10_000;

@@ -1,5 +1,5 @@
-// What all workers and processes know together about push services' answers. A push service that refuses our token or
-// key refuses all messages, so not every row needs to try it. But a stranger may have registered rows that are
+// What all workers and processes together know about push services' responses. A push service that refuses our token or
+// key refuses all messages, so not every row needs to be tried. But a stranger may have registered rows that are
 // refused whatever the token, so a single refusal is never final.
 //
 //   push service   OPEN       messages are sent. `refusalsToSuspend` refusals in a row, without an acceptance → SUSPENDED
@@ -44,7 +44,7 @@ export interface PushServiceState extends PushServiceKey {
   readonly waitMs: number;
 }
 
-/** The answers that one worker or sender has received since its last report. */
+/** The responses that one worker or sender has received since its last report. */
 export interface PushServiceAnswers extends PushServiceKey {
   readonly accepted: number;
   /** True if it has refused our token or key, even if it accepted a message later. */
@@ -75,15 +75,15 @@ export const suspensionPolicy = {
   quickDraws: 20,
   /** After that, each pause is twice as long as the previous one, up to this. */
   maxProbePauseMs: 2 * 60 * 1000,
-  /** A row that is refused this often while others are accepted is rejected. */
+  /** A row that is refused this many times while others are accepted is rejected. */
   maxRefusals: 5,
   /** How long rows wait for a push service that refuses all of them, although everything suggests that the rows are at fault. */
   patienceMs: 60 * 60 * 1000,
-  /** Number of rows to probe at once after that, so that every row gets its own answer. */
+  /** Number of rows to probe at once after that, so that every row gets its own response. */
   lastProbeRows: 100,
 } as const;
 
-/** Draw orders are below this number. Rows that were accepted before have it subtracted. The lowest become probes first. */
+/** Draw orders are below this number. It is subtracted for rows that were accepted before. The lowest become probes first. */
 export const drawOrderEnd = 2 ** 49;
 
 /** What a further refusal of the row means. */
@@ -137,7 +137,7 @@ export interface RateRequest {
 export interface RateShare {
   /** Number of messages that may be sent now, at most `wanted`. */
   readonly permits: number;
-  /** How long the waiting rows of all workers will use up the rate, from now; 0 if there are none. */
+  /** How long, from now, the waiting rows of all workers will use up the rate; 0 if there are none. */
   readonly queueMs: number;
 }
 
@@ -158,7 +158,7 @@ export const createRateShares = (database: PortableDatabase): RateShares => ({
 
 function* take({ origin, perSecond, wanted, rateLimited }: RateRequest, nowMs: number): Work<RateShare> {
   const burst = Math.max(1, perSecond * burstSeconds);
-  // the insert changes nothing if the row exists, but locks it
+  // if the row exists, the insert changes nothing but locks it
   const [row] = yield* run<LimitRow>(
     `insert into deskbell.rate_limits (origin, permits, refilled_at_ms, queued_until_ms, sent_at_ms)
      values (:origin, :burst, :nowMs, :nowMs, :nowMs)
@@ -167,7 +167,7 @@ function* take({ origin, perSecond, wanted, rateLimited }: RateRequest, nowMs: n
     { origin, burst, nowMs },
   );
   const known = row!;
-  // requests may arrive in another order than they were made
+  // requests may arrive in a different order from the one in which they were made
   const elapsedMs = Math.max(0, nowMs - known.refilled_at_ms);
   const saved = Math.min(burst, known.permits + (elapsedMs * perSecond) / 1000);
   const permits = Math.min(wanted, Math.floor(saved));

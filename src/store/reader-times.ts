@@ -8,7 +8,7 @@ import {
 } from '../audience/zone-time.ts';
 import type { StoredOptions } from './delivery-options.ts';
 
-/** The options that matter. `localTime` must be a full one. */
+/** The relevant options. `localTime` must include the date. */
 export interface TimeOptions extends Pick<
   StoredOptions,
   'localTime' | 'ifTimePassed' | 'quietHours' | 'timeZone'
@@ -28,7 +28,7 @@ export interface ReaderTime {
   readonly isQuiet: boolean;
 }
 
-/** The TTL is for push services. Even with a short one, a large audience takes a while to be sent. */
+/** The TTL is for push services. Even with a short TTL, sending to a large audience takes a while. */
 const minLifetimeMs = 60 * 60 * 1000;
 const minuteMs = 60 * 1000;
 const dayMs = 24 * 60 * minuteMs;

@@ -17,7 +17,7 @@ import { type PortableDatabase, run, type Work } from './portable-sql.ts';
 import { isInactive } from './receipts.ts';
 import { readChoices, type StoredSubscription } from './subscriptions.ts';
 
-// Channels, which readers switch on and off. Choices are kept when a channel is removed, and apply again if it is added again.
+// Channels, which readers switch on and off. Choices are kept when a channel is removed, and apply again if it is restored.
 /** Stores up to 100 channels. */
 export interface ChannelStore {
   /** In the order of their names. */
@@ -110,7 +110,7 @@ export interface ReaderStore {
   /**
    * Returns the facts about the readers of these subscriptions by id, in one query. Omits subscriptions that are not stored.
    *
-   * @param skipInactive also find out who was inactive over this many broadcasts
+   * @param skipInactive also determine who was inactive over this many broadcasts
    */
   factsOf(
     subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
@@ -218,7 +218,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
     },
 
     dataOf: async (subscriptions) => {
-      // one text takes two thirds of the time that rows would take
+      // returning one text takes two thirds of the time that rows would take
       const [row] = await database.read<{ readonly members: string | null }>(
         `select string_agg('"' || s.id || '":' || p.data, ',') as members from ${givenRows} where p.data is not null`,
         { keys: keysOf(subscriptions) },
@@ -295,7 +295,7 @@ const withoutNull = <Value>(
     Object.entries(members).filter((member): member is [string, Value] => member[1] !== null),
   );
 
-/** Keeps choices for removed channels while there is room for them. */
+/** Keeps choices for removed channels as long as there is room for them. */
 function mergeChoices(former: Choices, change: PersonChange['channels'], known: readonly Channel[]): Choices {
   const merged = Object.entries(merge(former, change));
   if (merged.length <= maxChannels) return Object.fromEntries(merged);

@@ -48,7 +48,7 @@ export function sumReceiptCounts(counted: readonly ReceiptCount[]): readonly Rec
 
 /**
  * Returns SQL that is true for an inactive subscription `s`: it has clicked on none of the last broadcasts shown to
- * it, nor on a later one. One index has both, so the number of the subscription's receipts does not matter.
+ * it, nor on a later one. One index has both, so it does not matter how many receipts the subscription has.
  *
  * @param lastShown number of broadcasts; if absent, nobody is inactive
  */
@@ -70,7 +70,7 @@ export const leftOutCode = (lastShown: number | undefined, hasChannelOn: string)
   `case when not (${hasChannelOn}) then ${leftOutCodes.channelOff}
         when ${isInactive(lastShown)} then ${leftOutCodes.inactive} else 0 end`;
 
-/** How long after the start of a broadcast reports are counted. After that, it is deleted who reported what. */
+/** How long after the start of a broadcast reports are counted. After that, the data about who reported what is deleted. */
 export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
 
 /** Counts and forgets receipts. */
@@ -90,7 +90,7 @@ export interface ReceiptStore {
   prune(): Promise<boolean>;
 }
 
-/** Limits a transaction to some milliseconds, so that other writers get their turn. */
+/** Limits a transaction to a few milliseconds, so that other writers get their turn. */
 const pruneBatchRows = 5000;
 
 export const createReceiptPruning =

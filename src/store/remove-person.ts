@@ -44,7 +44,7 @@ const ownerBatch = 20;
 const forgetAttempts = (database: PortableDatabase, ids: readonly number[]): Promise<number> =>
   forget(database, attemptSets, ids);
 
-/** @returns how many places they had in audiences */
+/** @returns how many positions they had in audiences */
 const forgetMemberships = (database: PortableDatabase, ids: readonly number[]): Promise<number> =>
   forget(database, audienceSets, ids);
 
@@ -78,7 +78,7 @@ async function forget(
 function* countUnread(audienceId: number, number: number, subscriptionId: number): Work<void> {
   const slices = yield* run<{ readonly broadcast_id: number }>(
     `update deskbell.slices set token = null,
-       -- one that is free later stays so
+       -- a slice that becomes free later stays so
        lease_until_ms = case when token is null then lease_until_ms else 0 end
      where number = :number and cursor < :subscriptionId
        and broadcast_id in (select id from deskbell.broadcasts where audience_id = :audienceId)
@@ -139,9 +139,9 @@ export interface RemovedPerson {
   readonly schedules: number;
   /** Bells that were only for this person. */
   readonly bells: number;
-  /** Places in lists of recipients. */
+  /** Entries in lists of recipients. */
   readonly recipients: number;
-  /** Attempts, also those of broadcasts to others. */
+  /** Attempts, including those of broadcasts to others. */
   readonly attempts: number;
   /** Reports of their browsers about notifications. */
   readonly receipts: number;
@@ -186,7 +186,7 @@ function* removeRows(
   );
   const counts = { recipients: 0, receipts: 0 };
   const running = new Set<number>();
-  // the person's places in lists of recipients
+  // the person's entries in lists of recipients
   const members = `
     select m.audience_id, m.position from deskbell.audiences a
     join deskbell.audience_members m on m.audience_id = a.id and m.${database.endpoint.column} = :endpoint`;
@@ -235,7 +235,7 @@ function* removeRows(
   const broadcasts = yield* drop(`broadcasts where user_name = :user`, { user });
   const schedules = yield* drop('schedules where user_name = :user', { user });
   const bells = yield* drop('bells where user_name = :user', { user });
-  // a retry may have been the last thing left to do
+  // this retry may have been the last remaining work
   for (const id of running) yield* finishIfOver(database, id);
   return { subscriptions: stored.length, ended: ended.length, broadcasts, schedules, bells, ...counts };
 }

@@ -1,4 +1,4 @@
-// Decides how long data is kept. Old data is deleted in short transactions, so that nobody waits.
+// Decides how long data is kept. Old data is deleted in short transactions, so that nothing has to wait.
 import { alarmsKeptMs, endedAtMs, isPast } from './alarms.ts';
 import { lossesKeptMs } from './losses.ts';
 import { keyLifetimeMs } from './message-requests.ts';
@@ -37,7 +37,7 @@ export interface Retention {
 /** The default retention, in days. */
 export const defaultRetention = { broadcasts: 400, attempts: 90, audit: 400 } as const;
 
-/** Limits a transaction to some milliseconds. */
+/** Limits a transaction to a few milliseconds. */
 const pruneBatchRows = 2000;
 /** Number of sets deleted per batch. Each has up to a thousand rows. */
 const pruneBatchSets = 500;
@@ -90,7 +90,7 @@ export function createRetention(
           (auditBeforeMs !== undefined && (yield* dropRows('audit', 'id', auditBeforeMs)) > 0) ||
           (contactsBeforeMs !== undefined &&
             (yield* dropRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)) > 0) ||
-          // this comes last, because it reads all lists that are kept
+          // this comes last, because it reads all lists that remain
           (yield* dropUnusedAudience(database.now() - unusedForMs))
         );
       }),
@@ -184,7 +184,7 @@ const pruneRemovals = (beforeMs: number): Work<number> =>
     { beforeMs },
   );
 
-/** Marks alarms of broadcasts that have been over for long. @returns how many */
+/** Marks alarms of broadcasts that have been over for a long time. @returns how many */
 const notePastAlarms = (pastMs: number): Work<number> =>
   changeRows(
     `update deskbell.alarms set is_past = 1 where (broadcast_id, origin, reason) in (

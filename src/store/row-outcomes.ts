@@ -215,7 +215,7 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
     throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${broadcastId}.`);
   };
 
-  /** Finds the next id for which the broadcast has data, because ids may be far apart. */
+  /** Finds the next id for which the broadcast has data; ids may be far apart. */
   const nextId = async (
     { id, audience_id: audienceId }: RowsHead,
     lastId: number,
@@ -433,11 +433,11 @@ function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState 
       if (head.rows_in === 'list') return 'notTracked';
       if (head.audience_id !== null) return 'notInAudience';
       if (isLater(head, row)) return 'notInAudience';
-      // there would be data if the row had existed then, so it was added later, with an earlier date of registration
+      // there would be data if the row had existed then, so it was added later with a backdated registration
       if (stored !== undefined && head.state === 'done') return 'notInAudience';
     }
   }
-  // leaving later does not change this
+  // being removed later does not change this
   if (head.state === 'cancelled') return stored === undefined && nothingSays(row) ? 'removed' : 'cancelled';
   if (stored === undefined) return 'removed';
   if (!isOver) return freeAtMs > nowMs ? 'waiting' : 'pending';

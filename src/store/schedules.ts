@@ -31,7 +31,7 @@ export interface Schedule extends NewSchedule {
   readonly createdAtMs: number;
   /** The broadcast of the latest occurrence that was sent. */
   readonly lastBroadcastId: number | undefined;
-  /** Since when the schedule has been paused; `undefined` if it is not. */
+  /** When the schedule was paused; `undefined` if it is not paused. */
   readonly pausedAtMs: number | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface DueSchedule extends Schedule {
   readonly nowMs: number;
 }
 
-/** Stores schedules, and leases the ones that are due. */
+/** Stores schedules, and leases due ones to callers. */
 export interface ScheduleStore {
   add(draft: NewSchedule): Promise<Schedule>;
   /** In the order of ids. @param range default: all */
@@ -190,7 +190,7 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
 
     takeDue: async (leaseMs) => {
       const nowMs = database.now();
-      // look first, because the write makes all other writers wait
+      // look first, because a write makes all other writers wait
       const [due] = await database.read<ScheduleRow>(selectDue, { nowMs });
       if (due === undefined) return undefined;
       return database.transaction(function* () {

@@ -2,7 +2,7 @@
 // somebody resumes it: schedules and webhook events wait, and running broadcasts are paused. Explicit requests are still sent.
 import { changeRows, type PortableDatabase, run, type Work } from './portable-sql.ts';
 
-/** `restored`: the store was restored from a backup. `asked`: somebody has paused it. */
+/** `restored`: the store was restored from a backup. `asked`: somebody asked for the pause. */
 export type PauseReason = 'restored' | 'asked';
 
 export interface SendingPause {
@@ -15,7 +15,7 @@ export interface SendingPause {
 export interface Sending {
   /** @returns `undefined` if sending is not paused */
   findPause(): Promise<SendingPause | undefined>;
-  /** Pauses sending, and every broadcast that is not over. If it is already paused, broadcasts that run since are added. */
+  /** Pauses sending, and every broadcast that is not over. If it is already paused, broadcasts started since then are added. */
   pause(reason: PauseReason): Promise<SendingPause>;
   /**
    * Resumes schedules and webhook events.
@@ -26,7 +26,7 @@ export interface Sending {
   resume(options: { readonly withBroadcasts: boolean }): Promise<readonly number[]>;
 }
 
-/** Condition for queries that lease work nobody asked for explicitly. */
+/** Condition for queries that lease work that was not requested explicitly. */
 export const isNotPaused = 'not exists (select 1 from deskbell.sending_pause)';
 
 export interface SendingPauseRow extends Omit<SendingPause, 'broadcastIds'> {
@@ -111,9 +111,9 @@ export interface ReportedPushService {
   readonly queued: number;
   /** How many requests may be in flight now (pacing). */
   readonly maxInFlight: number;
-  /** Average of recent answers; absent before the first one. */
+  /** Average of recent responses; absent before the first one. */
   readonly latencyMs?: number | undefined;
-  /** Number of answers since the sender started. */
+  /** Number of responses since the sender started. */
   readonly answers: number;
   /** How many of these asked for fewer messages (429, 503). */
   readonly throttled: number;
@@ -121,7 +121,7 @@ export interface ReportedPushService {
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why the breaker is not closed. */
   readonly breakerReason?: string | undefined;
-  /** How long every attempt has failed without an answer, if that is too long to be an accident. */
+  /** How long every attempt has failed without a response, if that is too long to be a coincidence. */
   readonly unreachableMs?: number | undefined;
   /** What prevents all sending there, as a reason of alarms. */
   readonly obstacle?: string | undefined;
@@ -136,7 +136,7 @@ export interface SenderReport {
   /** `worker`: delivers broadcasts. `single`: sends single messages. */
   readonly kind: 'worker' | 'single';
   readonly startedAtMs: number;
-  /** The contact in its tokens; absent in reports of an earlier version. */
+  /** The contact in its tokens; absent in reports from earlier versions. */
   readonly subject?: string | undefined;
   /** How far push services' clocks are ahead of the store's; absent until they were compared. */
   readonly clockDifferenceMs?: number | undefined;

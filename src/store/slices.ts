@@ -1,6 +1,6 @@
 // Cuts an audience into slices without reading its rows.
 
-/** Takes a thread a sixth of a second. So the last slices end at about the same time, and leases are few. */
+/** A slice takes a thread a sixth of a second, so the last slices end at about the same time, and leases are few. */
 export const defaultSliceRows = 2000;
 /** Maximum number of slices per broadcast. */
 export const maxSlices = 10_000;

@@ -1,6 +1,6 @@
 // Splits an audience by the ways its readers differ: whether they have the channel on, the text of their language,
 // and when they get it. Readers who are left out are kept separately, by reason. Each part is stored as sets of its
-// own, so that a reader who moves meanwhile still gets exactly one message.
+// own, so that a reader who moves between them meanwhile still gets exactly one message.
 import { toWallTime } from '../audience/zone-time.ts';
 import { chooseLanguage } from '../protocol/language.ts';
 import type { MemberSet } from './slices.ts';
@@ -23,7 +23,7 @@ export interface ChannelDefault {
   readonly isOnByDefault: boolean;
 }
 
-/** Members of a set who get the same. */
+/** Members of a set who get the same message at the same time. */
 export interface ReadersOfSet {
   readonly language: string | undefined;
   readonly timeZone: string | undefined;
@@ -43,7 +43,7 @@ type LeftOutCode = (typeof leftOutCodes)[LeftOut];
 export const reasonOf = (code: number): LeftOut =>
   (Object.keys(leftOutCodes) as LeftOut[]).find((reason) => leftOutCodes[reason] === code)!;
 
-/** The parts that each database implements itself. */
+/** Functions that each database implements itself. */
 export interface ReaderFinder {
   /**
    * Returns the stored members of a set by current language and time zone, and by whether they have turned the
@@ -124,7 +124,7 @@ type ZoneGroup = Pick<ReaderGroup, 'timeZone' | 'time'>;
 
 const everywhere: ZoneGroup = {};
 
-/** Groups time zones. Two are the same if their clocks agree at both ends of the period in which the message can be sent. */
+/** Groups time zones. Two are grouped if their clocks agree at both ends of the period in which the message can be sent. */
 function createZoneGroups(
   times: NonNullable<AudienceSplit['times']>,
 ): (timeZone: string | undefined) => ZoneGroup | undefined {

@@ -1,4 +1,4 @@
-// Figures over time. They are counted in the same transaction as the events, and kept in few rows.
+// Figures over time. They are counted in the same transaction as the events, and need few rows.
 import { type OriginCounts, settlements } from './broadcasts.ts';
 import { type PortableDatabase, type PortableValues, run, type Work } from './portable-sql.ts';
 
@@ -21,7 +21,7 @@ export const listColumns = join(String);
 /** The parameters of an SQLite statement. */
 export const listParameters = join((column) => `:${column}`);
 
-/** The update part of an upsert into table `c`: adds the new counts to the existing row. */
+/** The update clause of an upsert into table `c`: adds the new counts to the existing row. */
 export const addColumns = join((column) => `${column} = c.${column} + excluded.${column}`);
 
 /** Sums over rows. */

@@ -36,7 +36,7 @@ export interface StoreAddress {
 /** A database of Deskbell, in SQLite or PostgreSQL. Each member is one role. */
 export interface Store {
   /**
-   * The store's time in milliseconds since 1970. With PostgreSQL it is the server's time, the same on all machines,
+   * The store's time in milliseconds since 1970. With PostgreSQL, it is the server's time, the same on all machines and
    * known without a round trip.
    */
   readonly now: () => number;

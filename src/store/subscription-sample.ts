@@ -3,7 +3,7 @@
 //
 // It reads windows: the rows after randomly drawn ids. More draws find a row after a gap than other rows, so each row is
 // weighted by its chance to be found (the Hansen-Hurwitz estimator). This chance is known exactly, because a window also reads
-// the ids before the drawn one. The first two rounds only find out where rows are, so that the last one rarely draws in gaps.
+// the ids before the drawn one. The first two rounds only find out where rows are, so that the last round rarely draws in gaps.
 import type { PortableDatabase } from './portable-sql.ts';
 
 export interface SubscriptionSample {
@@ -74,7 +74,7 @@ export function createSampler(
     let windows: SubscriptionSample['windows'] = [];
     for (const part of rounds) {
       const draws = Math.ceil((rows / windowRows) * part);
-      // divide the ranks into equal parts, and draw once in each
+      // divide the ranks into equal ranges, and draw once in each
       const ids = Array.from({ length: draws }, (_, draw) => idAt(ranks, (draw + random()) / draws));
       const found = await readWindows(ids, windowRows);
       windows = found.map((window) => weigh(window, ranks, draws));
@@ -98,7 +98,7 @@ function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): read
 /** The estimated number of rows up to an id: straight lines between these points, which ascend in both. */
 type Ranks = readonly { readonly id: number; readonly rank: number }[];
 
-/** @param runs ids without others between them */
+/** @param runs runs of consecutive ids */
 function estimateRanks(
   runs: readonly (readonly number[])[],
   { subscriptions, firstId, lastId }: Extent,
@@ -125,7 +125,7 @@ function estimateRanks(
     densityBefore = densityOf(run.slice(-windowRows));
   }
   addUnread(lastId, densityBefore);
-  // remaining rows may be in any stretch that was not read
+  // remaining rows may be in any range that was not read
   const missing = subscriptions - points.reduce((sum, { rows }) => sum + rows, 0);
   const lengths = points.map(({ id, isRead }, index) => (isRead ? 0 : id - points[index - 1]!.id));
   const unread = lengths.reduce((sum, length) => sum + length, 0);
@@ -141,8 +141,8 @@ const densityOf = (ids: readonly number[]): number =>
   ids.length < 2 ? 0 : (ids.length - 1) / (ids.at(-1)! - ids[0]!);
 
 /**
- * @param part of all rows, 0 to 1
- * @returns the id up to which this part of the rows lies, but not the last id
+ * @param part share of all rows, 0 to 1
+ * @returns the id up to which this share of the rows lies, but never the last id
  */
 function idAt(ranks: Ranks, part: number): number {
   const rank = part * ranks.at(-1)!.rank;

@@ -37,7 +37,7 @@ export interface StoredSubscription extends Subscription {
   readonly channels: Choices;
 }
 
-/** A subscription from code that may change every row. */
+/** A subscription from code that may change any row. */
 export interface NewSubscription {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
@@ -89,7 +89,7 @@ export interface SubscriptionSearch {
   readonly matching: AudienceExpression;
   /** Normalized origin. */
   readonly pushService: string;
-  /** The condition by which rows are found. The more selective one is faster. */
+  /** The condition by which rows are found. The more selective condition is faster. */
   readonly by: 'matching' | 'pushService';
   readonly afterId: number;
   /** Maximum number of rows to read. */
@@ -109,7 +109,7 @@ export interface SearchedSubscriptions {
 export interface SubscriptionStore {
   /**
    * Inserts a row, or replaces the keys of the row with the same endpoint (scheme, host and port in any spelling).
-   * For code that may change every row. Durable when the promise resolves.
+   * For code that may change any row. Durable when the promise resolves.
    *
    * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if a new row would exceed the limit; ERR_FIELD_VALUE,
    *   ERR_FIELD_TYPE for a user, tags or a key that cannot be stored
@@ -243,7 +243,7 @@ export function hasRight(row: OwnedRow, registration: Registration): boolean {
   );
 }
 
-/** Returns what a registration proves besides its own `auth`: the `auth` of the row, or its user. */
+/** Returns what a registration proves in addition to its own `auth`: the `auth` of the row, or its user. */
 export function provenBy({ subscription, former, provenUser }: Registration): ShownProof {
   const isOfRow =
     former !== undefined && normalizeEndpoint(former.endpoint) === normalizeEndpoint(subscription.endpoint);

@@ -4,7 +4,7 @@
 //   NEW      has a place, and has not accepted a message yet. It becomes DORMANT if others wait for places (the oldest first), or
 //            if messages to it fail while listed push services accept theirs. It accepts a message → PROVEN
 //   PROVEN   keeps its place until it has no subscription and another needs the place
-//   DORMANT  has no place, and broadcasts send nothing to it. Its subscriptions and messages stay. One of them registers again
+//   DORMANT  has no place, and broadcasts send nothing to it. Its subscriptions and messages stay. One of its subscriptions registers again
 //            → NEW; it accepts a single message → PROVEN. Both wake its messages
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
@@ -18,9 +18,9 @@ export interface UnlistedPushServices {
   list(beforeMs?: number): Promise<readonly string[]>;
   /** Number of push services that keep their places because they have accepted a message. */
   countProven(): Promise<number>;
-  /** Returns those of the origins that are stored, with a place or dormant. */
+  /** Returns the given origins that are stored, with a place or dormant. */
   among(origins: readonly string[]): Promise<readonly string[]>;
-  /** Returns those of the origins that are dormant. */
+  /** Returns the given origins that are dormant. */
   dormantAmong(origins: readonly string[]): Promise<readonly string[]>;
   /**
    * Gives an origin a place.
@@ -29,7 +29,7 @@ export interface UnlistedPushServices {
    * @returns `added`; `known` if it has a place; `full` if there are already `max`
    */
   add(origin: string, max: number, mayReplace?: boolean): Promise<'added' | 'known' | 'full'>;
-  /** Takes the places from those of the origins that have not accepted a message. */
+  /** Takes the places from the given origins that have not accepted a message. */
   setDormant(origins: readonly string[]): Promise<void>;
   remove(origin: string): Promise<void>;
   /** Makes messages to these subscriptions due, if they wait outside their broadcasts. */

@@ -1,14 +1,14 @@
-// When browsers were last here. Each page load of Deskbell's client stores its subscription again.
+// When browsers were last seen. Each page load of Deskbell's client stores its subscription again.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PortableDatabase } from './portable-sql.ts';
 
-/** Number of subscriptions by age of the last visit. Each is counted in the first member that fits. */
+/** Number of subscriptions by age of the last visit. Each subscription is counted in the first member that fits. */
 export interface Visits {
   readonly within7Days: number;
   readonly within30Days: number;
   readonly within90Days: number;
   readonly longerAgo: number;
-  /** Imported, and not here since. */
+  /** Imported, and not seen since. */
   readonly notSinceImport: number;
 }
 
@@ -20,7 +20,7 @@ export interface PushServiceVisits {
 }
 
 export interface VisitStore {
-  /** Reads all subscriptions, a few thousand at a time. @returns push services, those with the most subscriptions first */
+  /** Reads all subscriptions, a few thousand at a time. @returns push services, by number of subscriptions, largest first */
   count(): Promise<readonly PushServiceVisits[]>;
 }
 

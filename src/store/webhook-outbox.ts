@@ -22,7 +22,7 @@ export type WebhookEvent = Common &
       }
     | { readonly type: 'broadcast.done'; readonly broadcastId: number }
     | {
-        /** A message to one person, or a broadcast only to them, has ended without reaching any of their devices. */
+        /** A message or a broadcast to one person has ended without reaching any of their devices. */
         readonly type: 'person.unreached';
         readonly user: string;
         readonly broadcastId?: number | undefined;
@@ -45,15 +45,15 @@ export interface WebhookBacklog {
 export interface WebhookOutbox {
   /** Stores an event for a person whom a single message has not reached. */
   tellUnreached(user: string): Promise<void>;
-  /** Has events stored for some days from now on, and drops those that are days old. */
+  /** Causes events to be stored for some days from now on, and drops events that are days old. */
   watch(): Promise<void>;
-  /** Returns due events, oldest first. Nobody else gets them for `leaseMs`. */
+  /** Returns due events, oldest first. No other process gets them for `leaseMs`. */
   lease(range: { readonly limit: number; readonly leaseMs: number }): Promise<readonly WebhookEvent[]>;
   /** Makes the event due again after this time. */
   postpone(id: string, delayMs: number): Promise<void>;
   /** Removes a delivered event. */
   remove(id: string): Promise<void>;
-  /** Gives the event up. */
+  /** Gives up on the event. */
   drop(id: string): Promise<void>;
   count(): Promise<number>;
   backlog(): Promise<WebhookBacklog>;

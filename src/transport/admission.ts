@@ -279,7 +279,7 @@ function concernsOrigin(outcome: Outcome): outcome is Extract<Outcome, { kind: '
 
 // Pauses sending to a push service that violates HTTP too often. Such a service may still respond to many requests, so
 // successes in between do not reset the count. From the third fault on, sending pauses, twice as long each time. The
-// count restarts after many answers or a long time without a fault.
+// count restarts after many responses or a long time without a fault.
 
 const toleratedFaults = 2;
 const firstPauseMs = 60_000;

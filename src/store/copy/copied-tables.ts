@@ -113,7 +113,7 @@ export const tablesToBeEmpty: readonly CopiedTable[] = copiedTables.filter(
 );
 
 /**
- * What one of the databases must select differently. In the SQL, `t` is the table. If `from` is given, parents are
+ * What must be selected differently in one of the databases. In the SQL, `t` is the table. If `from` is given, parents are
  * not looked up.
  */
 export interface OwnForm {

@@ -45,7 +45,7 @@ export interface CopyDatabase {
   /** A query that finds the table `:name`. */
   readonly findTable: string;
   transaction<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
-  /** Runs a transaction that sees the database at one moment. Nobody writes while it runs. */
+  /** Runs a transaction that sees the database at one moment. Nothing else writes while it runs. */
   read<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
   /** Called when all tables are written. */
   finish(transaction: CopyTransaction): Promise<void>;
@@ -60,7 +60,7 @@ export interface TableReader {
 }
 
 export interface CopySource extends Pick<CopyDatabase, 'label' | 'close'> {
-  /** Nobody writes while `work` reads. */
+  /** Nothing else writes while `work` reads. */
   read<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
 }
 
@@ -100,7 +100,7 @@ export function toTarget(database: CopyDatabase): CopyTarget {
       (known = await database.transaction((transaction) => begin(database, transaction, source))),
     write: async (table, rows, progress) => {
       await database.transaction(async ({ run, insert }) => {
-        // if the answer to a commit was lost, this does not commit again
+        // if the response to a commit was lost, this does not commit again
         const [isNew] = await run(
           `update deskbell.${unfinishedCopy} set progress = :progress where progress = :known returning source`,
           { progress: JSON.stringify(progress), known: JSON.stringify(known) },

@@ -164,7 +164,7 @@ const toCopyDatabase = (
   close: () => database.close(),
 });
 
-/** Checks that no process is connected. Even a process that only looks for work would continue with what is copied. */
+/** Checks that no process is connected. Even a process that only looks for work would continue with the copied data. */
 async function assertAlone(
   database: PostgresDatabase,
   waitForOthersMs = defaultWaitForOthersMs,

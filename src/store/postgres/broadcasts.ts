@@ -13,7 +13,7 @@ import { createMemberFinder } from './member-finder.ts';
 import { partitions } from './migrations.ts';
 
 // Determines the rows of a broadcast and its slices. Ids are assigned before their rows are committed, so the highest id is
-// read while no registration is open. No row up to it can appear later, and rows that are deleted later count as removed.
+// read while no registration is open. No row up to it can appear later, and rows deleted later count as removed.
 interface FrozenRow {
   readonly last_id: number;
   readonly removals_after: number;
@@ -58,7 +58,7 @@ const selectExtents = Array.from(
   .join(' union all ')
   .concat(' order by number');
 
-/** Uses the end of the frozen range if none of the frozen rows is left. */
+/** Uses the end of the frozen range if no frozen rows are left. */
 const toExtent = ({ first, last }: ExtentRow, lastId: number, rows: number): Extent => ({
   rows,
   firstPosition: first ?? lastId,

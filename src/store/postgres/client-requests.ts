@@ -1,4 +1,4 @@
-// Counts requests of clients in PostgreSQL. One statement counts all requests of a turn of the event loop. While it
+// Counts requests of clients in PostgreSQL. One statement counts all requests from one turn of the event loop. While it
 // runs, requests of later turns are gathered for the next one.
 import { hash } from 'node:crypto';
 import type { ClientRequests, ClientWindow } from '../client-requests.ts';
@@ -53,7 +53,7 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
     }
   };
 
-  /** Deletes ended windows later, even if no more requests come, so that clients are not known for longer than necessary. */
+  /** Deletes ended windows later, even if no more requests come, so that data about clients is not kept longer than necessary. */
   const forgetLater = (): void => {
     forgetting ??= setTimeout(() => void forgetEnded(), forgetEveryMs).unref();
   };
@@ -94,7 +94,7 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
   };
 }
 
-/** The row has the number after the last of these requests. */
+/** The row's count includes the last of these requests. */
 function answer(waiting: Gathered['waiting'], row: WindowRow | undefined): void {
   const before = (row?.requests ?? 0) - waiting.length;
   for (const [index, { resolve }] of waiting.entries())

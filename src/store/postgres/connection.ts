@@ -13,7 +13,7 @@ const defaultConnectTimeoutMs = 5000;
 const idleTimeoutMs = 60_000;
 /** Detects broken idle connections, and keeps routers from dropping them. */
 const keepAliveAfterMs = 30_000;
-/** If the server has not cancelled a statement this long after its time limit, no answer will come. */
+/** If the server has not cancelled a statement this long after its time limit, no response will arrive. */
 const answerTimeoutMs = 5000;
 
 /** @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION */
@@ -68,7 +68,7 @@ function clientClass(driver: typeof Client, url: string): typeof Client {
 }
 
 /**
- * If a connection breaks while no statement runs, the next statement fails; without a listener, the process would
+ * If a connection breaks while no statement runs, the next statement fails. Without a listener, the process would
  * end. A connection that could not be made is closed. `pg` would leave it open after a login that failed on its own
  * side, and the process would wait for the server to close it.
  */
@@ -98,7 +98,7 @@ const endingQuietly = (driver: typeof Client, mustBind: boolean): typeof Client 
 
 const boundMechanism = 'SCRAM-SHA-256-PLUS';
 
-/** Implements libpq's `channel_binding=require`. Otherwise `pg` logs in without it if the server does not offer it. */
+/** Implements libpq's `channel_binding=require`. By itself, `pg` logs in without channel binding if the server does not offer it. */
 function requireChannelBinding({ connection }: Client): void {
   const refuse = (): void => {
     const reason = `its channel_binding is "require", and the server does not offer ${boundMechanism} over TLS`;
@@ -140,7 +140,7 @@ const clientConfig = ({
   };
 };
 
-/** Settings of every connection. If a process hangs within a transaction, others must not wait for its locks. */
+/** Settings of every connection. If a process hangs during a transaction, others must not wait for its locks. */
 const serverSettings = (statementTimeoutMs: number): Readonly<Record<string, string>> => ({
   statement_timeout: String(statementTimeoutMs),
   idle_in_transaction_session_timeout: String(statementTimeoutMs),
@@ -196,7 +196,7 @@ const bigintOid = 20;
 const numericOid = 1700;
 const byteaOid = 17;
 
-/** PostgreSQL's 64-bit numbers are below 2^53 here. Bytes become plain arrays as from SQLite, without Node's own class. */
+/** PostgreSQL's 64-bit numbers are below 2^53 here. As with SQLite, bytes become plain arrays, not Node's own class. */
 function typeParserOf(types: typeof import('pg').types) {
   const parseBytes = types.getTypeParser(byteaOid);
   return (oid: number, format?: 'text' | 'binary') => {

@@ -36,10 +36,10 @@ const networkErrors = new Set([
 const protocolViolation = '08P01';
 const isRefusalByServer = /unsupported startup parameter|no such (database|user)|password|auth|not allowed/i;
 
-/** `pg` gives these errors no code. */
+/** Errors to which `pg` gives no code. */
 const isWithoutTls = /^The server does not support SSL connections/;
 const isWithoutPassword = /client password must be a/;
-/** The server's answer if its pg_hba.conf does not allow the connection. Versions before 14 use the second form. */
+/** The server's response if its pg_hba.conf does not allow the connection. Versions before 14 use the second form. */
 const isRefusedWithoutTls = /pg_hba\.conf.*(no encryption|SSL off)$/;
 const tlsCodes = /CERT|^UNABLE_TO_|^ERR_(TLS|SSL)_/;
 

@@ -1,5 +1,5 @@
 // One PostgreSQL database. Runs statements on a limited number of connections. If the server is unavailable, restarts or fails
-// over, a statement is retried for a while. So it may run twice and must then give the same result, or be run with `once`.
+// over, a statement is retried for a while. So a statement may run twice. It must then give the same result, or be run with `once`.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase, Pool, PoolClient } from 'pg';
@@ -10,7 +10,7 @@ import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 import { describeDatabase } from './database-url.ts';
 
 // The server's time, without asking the server each time. The difference to a monotonic clock is measured at the
-// middle of a round trip, and measured again from time to time. So this machine's clock may be wrong or be set.
+// middle of a round trip, and measured again from time to time. So this machine's clock may be wrong, and may be set.
 interface ServerClock {
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -52,7 +52,7 @@ export function createServerClock({
     learn,
     now() {
       const monotonicMs = monotonicNow();
-      // ignore the error: whoever uses the server will notice that it is unavailable
+      // ignore the error: the next caller will notice that the server is unavailable
       if (monotonicMs >= learnAtMs) void learn().catch(() => {});
       return Math.round(monotonicMs + aheadMs);
     },
@@ -85,7 +85,7 @@ export class PostgresDatabase {
   readonly #waiting: (() => void)[] = [];
   #pending = 0;
   #onIdle: (() => void) | undefined;
-  /** Ids of `once` whose answers have arrived. The next call deletes them. */
+  /** Ids of `once` whose responses have arrived. The next call deletes them. */
   readonly #answered: string[] = [];
   /** Name for messages, without user and password. */
   readonly label: string;
@@ -124,7 +124,7 @@ export class PostgresDatabase {
     return (await this.query<Row>(sql, values))[0];
   }
 
-  /** Like `query`, for callers that can do without the answer. Retries only if a connection has broken unnoticed. */
+  /** Like `query`, for callers that can do without the result. Retries only if a connection has broken unnoticed. */
   readonly queryBriefly: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
     this.#query<Row>(sql, values, retryBrieflyForMs);
 
@@ -132,7 +132,7 @@ export class PostgresDatabase {
    * Runs several statements as one transaction.
    *
    * @param work called again if the transaction fails with a temporary error
-   * @param answerWithinMs time limit for the answer to a statement. Default: the connection's.
+   * @param answerWithinMs time limit for the response to a statement. Default: the connection's.
    * @throws {DeskbellError} the errors of `query`, or the error of `work`
    */
   transaction<Result>(work: (query: Query) => Promise<Result>, answerWithinMs?: number): Promise<Result> {
@@ -152,7 +152,7 @@ export class PostgresDatabase {
   }
 
   /**
-   * Runs several statements as one transaction that is committed exactly once. If the answer to the commit is lost,
+   * Runs several statements as one transaction that is committed exactly once. If the response to the commit is lost,
    * its id in `commits` shows that it was made, and the result is the one that `work` returned.
    */
   async once<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
@@ -253,7 +253,7 @@ export class PostgresDatabase {
     }
   }
 
-  /** PgBouncer accepts few connection settings. Without them, only this side gives up on slow statements. */
+  /** PgBouncer accepts few connection settings. Without these settings, only this side gives up on slow statements. */
   async #adaptTo(error: unknown): Promise<boolean> {
     const isRefused =
       codeOf(error) === '08P01' && /unsupported startup parameter/.test((error as Error).message);
@@ -284,7 +284,7 @@ async function endTransaction(client: PoolClient, error: unknown): Promise<void>
   }
 }
 
-// Calls database functions with named arguments. Among twenty positional ones, nobody would notice that two are swapped.
+// Calls database functions with named arguments. Among twenty positional arguments, nobody would notice two that are swapped.
 
 /**
  * @param given by the names of the function's parameters, in any order

@@ -73,7 +73,7 @@ export function createPostgresLeases(
   let slicesLeased = 0;
 
   const lookAgainAfter = (broadcastId: number): number => {
-    // a clock of the caller may jump, and nobody is notified of that
+    // the caller's clock may jump, and nothing is notified of that
     if (notices.isHearing && database.now() === null) return lookWhileHearingEveryMs;
     return broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
   };

@@ -28,7 +28,7 @@ import { callFunction, type PostgresDatabase, type Value } from './database.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
 import { createPageReader, type PageRow } from './read-page.ts';
 
-/** The answer of `commit_page`. */
+/** The result of `commit_page`. */
 interface StoredAnswer extends CommitAnswer {
   /**
    * Set if nothing was stored because some rows of retries are no longer leased under the token: the positions of
@@ -41,7 +41,7 @@ interface StoredAnswer extends CommitAnswer {
   readonly mayBeOver: boolean;
 }
 
-/** The answer of `record_single_answers`. */
+/** The result of `record_single_answers`. */
 type SingleAnswer = Pick<StoredAnswer, 'pushServices' | 'judged'>;
 
 /** Commits by id. No call is repeated after this time. */
@@ -94,7 +94,7 @@ export function createPostgresLedger(
   };
 
   /**
-   * Does what only few pages need, in a separate transaction. If this process dies before, later pages and leases
+   * Does what only few pages need, in a separate transaction. If this process dies first, later pages and leases
    * make up for it.
    */
   const endPage = async (
@@ -107,7 +107,7 @@ export function createPostgresLedger(
     if (judged.length > 0)
       alarms.push(...(await portable.background(() => judgePages(portable, broadcastId, judged))));
     if (!mayBeOver) return alarms;
-    // if two workers end the last rows at once, each sees here what the other has committed
+    // if two workers settle the last rows at once, each sees here what the other has committed
     const [over] = await portable.read(
       `select 1 as is_over from deskbell.broadcasts b where b.id = :broadcastId and ${mayEnd}`,
       { broadcastId },
@@ -160,7 +160,7 @@ export function createPostgresLedger(
 }
 
 /**
- * JSON without NUL and lone surrogates, which `jsonb` refuses. Otherwise, one in a push service's answer would make
+ * JSON without NUL and lone surrogates, which `jsonb` refuses. Otherwise, such a character in a response would make
  * its page fail every time.
  */
 const toJson = (value: object, members?: string[]): string =>

@@ -1,4 +1,4 @@
-// Finds the members of audiences in PostgreSQL. A set has ids of one partition, so that each is looked up in one
+// Finds the members of audiences in PostgreSQL. A set has ids from one partition, so that each is looked up in one
 // index. If few members are found at once, sets have ids of any partition.
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { MemberFinder } from '../preparations.ts';
@@ -108,7 +108,7 @@ export function createMemberFinder(database: PostgresDatabase): MemberFinder {
           [`{${some.join(',')}}`],
         );
         const stored = new Set(rows.flatMap((row) => row.ids.split(',').map(Number)));
-        // these count as removed, so it does not matter where they are looked for
+        // these count as removed, so it does not matter where they are looked up
         const others = { partition: 0, ids: some.filter((id) => !stored.has(id)) };
         sets.push(...cut(rows.map(toSet), sliceRows), ...cutSet(others, sliceRows));
       }

@@ -16,7 +16,7 @@ import { areInUse, installFunctions, lockBriefly, lockMigrations } from './funct
 import { type Migration, migrations as allMigrations, type NewIndex, schema } from './migrations.ts';
 import type { PostgresDatabase, Query } from './database.ts';
 
-/** Migrating a large table takes long, and processes that start meanwhile wait for it. */
+/** Migrating a large table takes a long time, and processes that start meanwhile wait for it. */
 const maxMigrationMs = 24 * 60 * 60 * 1000;
 const pauseMs = 1000;
 
@@ -40,7 +40,7 @@ export async function migrate(
   onWarning: (warning: string) => void = () => {},
 ): Promise<void> {
   const newest = newestVersion(migrations);
-  // the usual case: seeing that there is nothing to do needs no lock
+  // the usual case: no lock is needed to find that there is nothing to do
   const isDone = await database.transaction(async (query) => {
     const version = await readVersion(query, database.label, newest);
     return version === newest && (await areInUse(query, functions));
@@ -111,13 +111,13 @@ async function orGiveWay<Result>(
 /** True if a lock was not available, or there was a deadlock. */
 const isLocked = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
 
-/** True if another session has created the same thing: a schema, a table or index, or anything at the same moment. */
+/** True if another session has created the same schema, table or index, or anything else at the same moment. */
 const isMade = (error: unknown): boolean =>
   ['42P06', '42P07'].includes(codeOf(error) ?? '') ||
   (codeOf(error) === '23505' && (error as DatabaseError).constraint?.startsWith('pg_') === true);
 
 /**
- * Builds an index, first on each partition. It waits for open transactions, but none waits for it. A process that
+ * Builds an index, first on each partition. It waits for open transactions, but no transaction waits for it. A process that
  * ended early may have built some of it already.
  */
 async function buildIndex(

@@ -4,7 +4,7 @@ import { newestVersion } from '../database-content.ts';
 import { tables } from '../tables.ts';
 
 /**
- * Number of partitions of the subscriptions table, as in the schema. They are enough for a hundred million rows;
+ * Number of partitions of the subscriptions table, as in the schema. This is enough for a hundred million rows;
  * changing the number would mean migrating all rows.
  */
 export const partitions = 32;

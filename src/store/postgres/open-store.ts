@@ -121,7 +121,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const reader = createBroadcastReader(portable);
   const newest = describeFunctions();
   const functions = newest.schema;
-  // a failure is retried the next time, long before another process could drop the functions
+  // a failure is retried next time, long before another process could drop the functions
   const keeping = setInterval(
     () => void keepFunctions(database, newest).catch(() => {}),
     useFunctionsEveryMs,

@@ -25,8 +25,8 @@ import type { PostgresDatabase, Query, Value } from './database.ts';
 import { audienceCondition } from './member-finder.ts';
 import { runWith, runWork } from './portable-database.ts';
 
-// A queue that writes rows in the order of the calls. Consecutive rows are written by one statement: a statement of
-// its own would cost each row seventy times as much.
+// A queue that writes rows in the order of the calls. Consecutive rows are written by one statement: a separate
+// statement for each row would cost seventy times as much.
 //
 //   IDLE → (first write) SCHEDULED → (turn ends) WRITING, while further calls wait → IDLE
 interface RowJob<Row, Result> {
@@ -205,7 +205,7 @@ export function createPostgresSubscriptions(
 
   const queue = new WriteQueue((rows: readonly NewRow[]) => putRows(rows, database.query));
 
-  /** Stores the row, consumes its right to be registered, and moves the data of a former subscription, in one transaction. */
+  /** In one transaction, stores the row, consumes its right to be registered, and moves a former subscription's data. */
   const putAlone = (row: NewRow, { invitation, former, replacesFormer, assign }: Registration) =>
     database.transaction(async (query) => {
       const replaced = replacesFormer && former ? await lockOwn(former, query) : undefined;
@@ -302,7 +302,7 @@ export function createPostgresSubscriptions(
       queue.run(async () => {
         const isWanted = `endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2)`;
         const values = [hashEndpoint(endpoint), Buffer.from(auth)];
-        // anybody may ask for any endpoint, so an unknown one should not cost a transaction
+        // anybody may request any endpoint, so an unknown one should not cost a transaction
         const found = await database.query(`select id from deskbell.subscriptions where ${isWanted}`, values);
         if (found.length === 0) return false;
         return database.once(async (query) => {

@@ -2,12 +2,12 @@
 //
 //   IDLE       nobody has waited for work yet
 //   OPENING    connects and listens, then sends itself a notice over another connection. It arrives → HEARING; otherwise → FAILED
-//   HEARING    notices wake those who wait. The connection ends → FAILED
+//   HEARING    notices wake waiting workers. The connection ends → FAILED
 //   FAILED     workers poll; after a pause → OPENING
 //   CLOSED     the store is closed
 //
-// PgBouncer in transaction mode accepts LISTEN but delivers nothing, so only a notice that arrives proves that more
-// will.
+// PgBouncer in transaction mode accepts LISTEN but delivers nothing, so only the arrival of a notice proves that
+// more will arrive.
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 import type { Client } from 'pg';
@@ -100,7 +100,7 @@ export class WorkNotices {
     clearTimeout(this.#timer);
     this.#state = 'HEARING';
     this.#pauseMs = firstPauseMs;
-    // there may have been notices while nobody listened
+    // there may have been notices while nothing listened
     this.#notify(everyBroadcast);
   }
 

@@ -1,5 +1,5 @@
 // Connects to the host of a database that accepts writes. libpq does this for a URL with several hosts; `pg` does
-// not. Each connection goes to the same host as the last one, until that cannot be reached or has become a standby.
+// not. Each connection goes to the same host as the last one, until this host cannot be reached or has become a standby.
 // The next attempt then goes to the next host.
 //
 // A former primary may accept writes too, if it was cut off from its cluster or started again after a standby was
@@ -161,7 +161,7 @@ async function timelineOf(driver: typeof Client, url: string): Promise<number> {
   }
 }
 
-/** Closes the socket at once, because a server that hangs does not answer an orderly end. */
+/** Closes the socket at once, because a hung server would not respond to a graceful close. */
 export function cut(client: Client): void {
   (client as Client & { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

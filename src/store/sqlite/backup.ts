@@ -1,4 +1,4 @@
-// A backup is one file: a copy of the database, with an additional table for the files that were next to it. Without
+// A backup is one file: a copy of the database, with an additional table for the files that were beside it. Without
 // such files, it is the same as a database in a data directory.
 import { DatabaseSync, backup } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -15,7 +15,7 @@ export interface BackupFile {
 const allPages = 2 ** 31 - 1;
 
 /**
- * Copies a database as it is at one moment. Nobody who reads or writes it has to wait.
+ * Copies a database as it is at one moment. No reader or writer has to wait.
  *
  * @param to an empty file
  * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED

@@ -87,7 +87,7 @@ interface Job {
 }
 
 const defaultLockTimeoutMs = 10_000;
-// with less free space, a commit is likely to fail soon
+// with less free space than this, a commit is likely to fail soon
 const minFreeBytes = 1024 * 1024;
 
 /** Idle → (first write) scheduled → (turn ends) committing → idle. While another process writes: waiting, then again. */
@@ -251,7 +251,7 @@ export class SqliteDatabase {
     try {
       job.run();
     } catch (error) {
-      // a full or failing disk undoes the whole transaction, so nobody's work is durable
+      // a full or failing disk undoes the whole transaction, so none of the work is durable
       if (!this.#database.isTransaction) throw error;
       this.#database.exec('rollback to job');
       job.fail(error);
@@ -277,7 +277,7 @@ export class SqliteDatabase {
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
-  /** Throws if the file was deleted or replaced. The open database would still accept rows, but nobody would ever see them. */
+  /** Throws if the file was deleted or replaced. The open database would still accept rows, but they would never be seen again. */
   #assertSameFile(): void {
     const present = this.#findFile();
     if (present?.ino === this.#inode) return;

@@ -66,7 +66,7 @@ export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswer
 const markWhere = (condition: string): string => `
     insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, updated_at_ms)
     select id, :origin, :window, :nowMs, updated_at_ms from subscriptions where ${condition}
-    -- marked again: the new answer decides, the first mark's time stays
+    -- marked again: the new response decides, but the time of the first mark stays
     on conflict (subscription_id) do update set origin = excluded.origin, answer_window = excluded.answer_window,
       updated_at_ms = excluded.updated_at_ms, is_held = 0`;
 

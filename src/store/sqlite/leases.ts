@@ -296,7 +296,7 @@ function prepareStatements(database: SqliteDatabase) {
           slices_at_ms = (select min(lease_until_ms) from slices where broadcast_id = :broadcastId)
         where broadcast_id = :broadcastId
       `),
-    // a slice with a lower number was given back; perhaps others were too
+    // a slice with a lower number was given back, and perhaps others too
     noteLeased: database.prepare<{ broadcastId: number; number: number; fromSlice: number }>(`
         update work set
           next_slice = :number + 1,

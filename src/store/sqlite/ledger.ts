@@ -79,7 +79,7 @@ type Nullable<Row> = {
 };
 
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
-  /** Number of answers by the push service itself, including those that mean "later". */
+  /** Number of responses from the push service itself, including those that mean "later". */
   answers: number;
   /** Number of rows that were counted as `dormant` before and have another outcome now. */
   woken: number;
@@ -156,7 +156,7 @@ function createPageCommit(
     const { broadcastId, fenceToken } = page;
     const { position } = row.recipient;
     const isFresh = page.slice !== undefined;
-    // a cancelled row is not retried, but an answer that is still to come is awaited
+    // a cancelled row is not retried, but a response that is still to come is awaited
     if (row.retry === undefined || (isCancelled && row.result !== 'detached')) {
       if (!isFresh) statements.dropRetry.run({ broadcastId, position });
       return;

@@ -94,7 +94,7 @@ async function open(path: string): Promise<DatabaseSync> {
     database.exec(`
       pragma journal_mode = wal;
       pragma synchronous = full;
-      -- what is deleted or changed is overwritten in pages that are written anyway
+      -- deleted or changed data is overwritten in pages that are written anyway
       pragma secure_delete = fast;
       pragma journal_size_limit = ${64 * 1024 * 1024};
     `);
@@ -107,7 +107,7 @@ async function open(path: string): Promise<DatabaseSync> {
 }
 
 /**
- * Creates the database under a temporary name, so that it gets its name only when it is complete. So a file of zero
+ * Creates the database under a temporary name, so that it gets its final name only when it is complete. So a file of zero
  * bytes was emptied, and is never one that is being created. Only the owner may read it, because anyone who knows
  * endpoint and `auth` can send to a subscription. SQLite gives its side files the same mode.
  */

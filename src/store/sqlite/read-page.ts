@@ -1,4 +1,4 @@
-// Reads the rows of an audience by position: of all subscriptions or some by id, where the position is the id, or of a list.
+// Reads the rows of an audience by position: all subscriptions or some by id, where the position is the id, or a list.
 import { parsePerPerson } from '../../audience/frequency-cap.ts';
 import { pointBytes } from '../../protocol/p256.ts';
 import { authBytes } from '../../protocol/subscription.ts';
