@@ -28,7 +28,7 @@ export type FaultKind =
   | { readonly kind: 'reset-stream'; readonly code?: number }
   /**
    * HTTP/2: sends GOAWAY at the n-th stream of a connection; later streams are not processed. HTTP/1.1: the n-th
-   * answer of a connection says `connection: close`. `code`: HTTP/2 error code. Default: 0, NO_ERROR.
+   * response of a connection says `connection: close`. `code`: HTTP/2 error code. Default: 0, NO_ERROR.
    */
   | { readonly kind: 'goaway'; readonly afterStreams: number; readonly code?: number };
 

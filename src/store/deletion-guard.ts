@@ -2,25 +2,25 @@
 // that answers "gone" to everything must not empty the store. So `gone` only marks a subscription, and the push
 // service's other responses decide:
 //
-//   marked → deleted   the origin accepted at least 5 % of the answers before, at and after the time of the mark,
+//   marked → deleted   the origin accepted at least 5 % of the responses before, at and after the time of the mark,
 //                      or fewer than 20 subscriptions are marked there
 //   marked → held      otherwise: an operator confirms or discards the deletion (held-deletions.ts)
 //   marked, held → unmarked   a message to the subscription is accepted, or it is registered again
 //
 // A marked subscription counts as gone, but stays in later audiences.
 //
-// A commit does not wait for other transactions. It adds the answers of its page, from the first mark on, as a
+// A commit does not wait for other transactions. It adds the responses of its page, from the first mark on, as a
 // *window* without a number; if no marks are waiting, it only adds to counts. A second transaction, one at a time for
 // each origin, numbers the windows, merges small ones, and judges the marks. A window is healthy only through
-// acceptances of messages that were sent together with its marked messages or later. Answers counted while marks wait
+// acceptances of messages that were sent together with its marked messages or later. Responses counted while marks wait
 // may be older, and are ignored.
 import { isAnswer, type RowResult } from './ledger.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 export const deletionGuardPolicy = {
-  /** Answers to single messages are judged in windows of at least this many. Each page of a broadcast has its own window. */
+  /** Responses to single messages are judged in windows of at least this many. Each page of a broadcast has its own window. */
   windowAnswers: 100,
-  /** At least one in this many answers must be an acceptance: 5 %. */
+  /** At least one in this many responses must be an acceptance: 5 %. */
   answersPerAcceptance: 20,
   /** Fewer deletions than this are accepted, whatever the origin's other responses. */
   fewMarks: 20,
@@ -37,9 +37,9 @@ export interface AnswerCounts {
   readonly accepted: number;
 }
 
-/** One push service's answers to a page. */
+/** One push service's responses to a page. */
 export interface JudgedAnswers extends AnswerCounts {
-  /** Answers to messages that were sent before the first message to a gone subscription. */
+  /** Responses to messages that were sent before the first message to a gone subscription. */
   readonly before: AnswerCounts;
   /** When the first message was sent whose acceptance can count. */
   readonly fromMs: number;
@@ -48,9 +48,9 @@ export interface JudgedAnswers extends AnswerCounts {
 }
 
 /**
- * Counts answers by origin. An acceptance counts if its message was sent after the first message to a gone
+ * Counts responses by origin. An acceptance counts if its message was sent after the first message to a gone
  * subscription, or after half of these if there are many: a push service may begin to call everything gone in the
- * middle of a page, and answers come out of order.
+ * middle of a page, and responses come out of order.
  */
 export function judgeAnswers(rows: readonly RowResult[]): ReadonlyMap<string, JudgedAnswers> {
   const judged = new Map<string, JudgedAnswers>();
@@ -79,13 +79,13 @@ const sentAt = ({ record }: RowResult): number => record?.atMs ?? 0;
 
 const isAccepted = ({ result }: RowResult): boolean => result === 'accepted';
 
-/** The answers of one page or one moment: a row of `answer_windows`, or counts without a window. */
+/** The responses of one page or one moment: a row of `answer_windows`, or counts without a window. */
 interface WindowRow extends AnswerCounts {
   /** Undefined if it is not stored. */
   readonly id: number | undefined;
   /** Null if it has not been judged. */
   readonly number: number | null;
-  /** True if the answers belong to pages of a broadcast. */
+  /** True if the responses belong to pages of a broadcast. */
   readonly is_of_pages: number;
   /** When the first accepted message was sent, and when the last message to a gone subscription was sent. */
   readonly from_ms: number;
@@ -94,7 +94,7 @@ interface WindowRow extends AnswerCounts {
   readonly has_marks: number | boolean;
 }
 
-/** Answers that are judged together. */
+/** Responses that are judged together. */
 interface Window extends AnswerCounts {
   readonly isOfPages: boolean;
   readonly fromMs: number;
@@ -103,7 +103,7 @@ interface Window extends AnswerCounts {
   readonly parts: readonly WindowRow[];
 }
 
-/** @param counts the answers to count, if not all of the row's */
+/** @param counts the responses to count, if not all of the row's */
 const toWindow = (row: WindowRow, counts: AnswerCounts = row): Window => ({
   answers: counts.answers,
   accepted: counts.accepted,
@@ -203,7 +203,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
   return held;
 }
 
-/** Drops counts of answers once their broadcasts are over, except those that are being written. */
+/** Drops counts of responses once their broadcasts are over, except those that are being written. */
 export function* dropUncounted(
   database: PortableDatabase,
   origins: string,
@@ -230,7 +230,7 @@ function* takeUncounted({ skipLocked }: PortableDatabase, origin: string): Work<
   };
 }
 
-/** Lines up the numbered windows, then the counted answers, then the windows without a number. */
+/** Lines up the numbered windows, then the counted responses, then the windows without a number. */
 function lineUp(rows: readonly WindowRow[], counted: AnswerCounts): readonly Window[] {
   const windows = rows.filter((row) => !isNew(row)).map((row) => toWindow(row));
   const add = (next: Window): void => {

@@ -49,7 +49,7 @@ export interface RowResult {
   /** Number of POSTs: 0 or 1. */
   readonly attempts: 0 | 1;
   /**
-   * `detached`: the answer has not come yet, so the row is leased under the token until it is due. `heldBack`: its push service
+   * `detached`: the response has not come yet, so the row is leased under the token until it is due. `heldBack`: its push service
    * is suspended; if it is open again by now, the row is due at once. `refused`: the push service has refused our token or key
    * for it (`push-services.ts`); if it is suspended by now, so is the row, otherwise the row is retried.
    */
@@ -102,7 +102,7 @@ export interface PageCommit extends Lease {
   /** The slice of these rows, whose cursor moves forward. Absent for retries, which are leased under the token. */
   readonly slice?: PageOfSlice | undefined;
   readonly rows: readonly RowResult[];
-  /** Answers of push services since the worker's last commit. */
+  /** Responses of push services since the worker's last commit. */
   readonly answers?: readonly PushServiceAnswers[] | undefined;
   /** How long the lease lasts from now on. */
   readonly leaseMs: number;
@@ -122,14 +122,14 @@ export interface CommitAnswer {
   readonly pushServices: readonly PushServiceState[];
 }
 
-/** One push service's answers to single messages. */
+/** One push service's responses to single messages. */
 export interface SingleAnswers {
   readonly origin: string;
   readonly accepted: number;
   readonly gone: number;
   /** How many times it refused our token or key. */
   readonly refused: number;
-  /** Number of other answers by the push service itself. */
+  /** Number of other responses from the push service itself. */
   readonly other: number;
   /**
    * Subscriptions that it called gone. The store finds them by endpoint and keys. The list may be incomplete, and
@@ -150,7 +150,7 @@ export interface AnswerCommit {
   readonly id: string;
   /** One for each origin. */
   readonly origins: readonly SingleAnswers[];
-  /** Answers of push services since the sender's last commit. */
+  /** Responses of push services since the sender's last commit. */
   readonly answers?: readonly PushServiceAnswers[] | undefined;
 }
 
@@ -168,7 +168,7 @@ export interface Ledger {
    */
   commit(page: PageCommit): Promise<CommitAnswer>;
   /**
-   * Stores answers of push services to single messages. Gone subscriptions are marked, and deleted or held. An
+   * Stores responses of push services to single messages. Gone subscriptions are marked, and deleted or held. An
    * acceptance clears a mark, and opens a suspended push service. @returns as `pushServices` does
    */
   recordAnswers(commit: AnswerCommit): Promise<readonly PushServiceState[]>;

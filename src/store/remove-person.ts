@@ -78,7 +78,7 @@ async function forget(
 function* countUnread(audienceId: number, number: number, subscriptionId: number): Work<void> {
   const slices = yield* run<{ readonly broadcast_id: number }>(
     `update deskbell.slices set token = null,
-       -- a slice that becomes free later stays so
+       -- one that is free later stays so
        lease_until_ms = case when token is null then lease_until_ms else 0 end
      where number = :number and cursor < :subscriptionId
        and broadcast_id in (select id from deskbell.broadcasts where audience_id = :audienceId)

@@ -65,7 +65,7 @@ export interface Registration extends NewSubscription {
   readonly former?: FormerSubscription | undefined;
   /**
    * True if the request may register only because it replaces `former`, which is then deleted. Fails with
-   * ERR_NOT_INVITED if `former` does not exist, unless the new row does: then the call is repeated because its answer
+   * ERR_NOT_INVITED if `former` does not exist, unless the new row does: then the call is repeated because its response
    * was lost.
    */
   readonly replacesFormer?: boolean | undefined;

@@ -25,10 +25,10 @@ const askedEveryMs = 140;
 /** If all attempts fail for this long, it is not a coincidence. */
 const unreachableAfterMs = 15_000;
 
-/** The average latency covers about this many answers. */
+/** The average latency covers about this many responses. */
 const averageOver = 100;
 
-/** How many round trips a hold waits for answers to requests that were written later. */
+/** How many round trips a hold waits for responses to requests that were written later. */
 const holdRoundTrips = 2;
 const minHoldMs = 50;
 
@@ -54,7 +54,7 @@ export class Admission {
   #throttled = 0;
   #latencyMs = 0;
   #connectFault: DeskbellError | undefined;
-  /** The times of the first and the last failure since the last answer. */
+  /** The times of the first and the last failure since the last response. */
   #failures: { readonly firstMs: number; readonly lastMs: number } | undefined;
   /** Set while the push service has asked to wait, and it is not yet clear whether that concerns all subscriptions. */
   #hold: { reason: string; writtenAtMs: number; untilMs: number } | undefined;

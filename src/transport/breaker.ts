@@ -1,6 +1,6 @@
 // A circuit breaker per origin: a push service that is down or overloaded gets no requests for a while.
 //
-//   CLOSED     admits every request. Opens after ten failures in a row (answers count only if the run lasts half a second), after
+//   CLOSED     admits every request. Opens after ten failures in a row (responses count only if the run lasts half a second), after
 //              a failed connection attempt, or when a response asks to wait
 //   OPEN       admits nothing until its time is over. Then → HALF_OPEN
 //   HALF_OPEN  admits one request, the probe. If it succeeds → CLOSED; if it fails → OPEN, for twice as long. If it ends before
@@ -12,7 +12,7 @@
 // also opens if another sender was asked to wait.
 
 const maxFailuresInRow = 10;
-/** Minimum length of a run of failed answers: a push service may refuse many at once and accept the next ones. */
+/** Minimum length of a run of failed responses: a push service may refuse many at once and accept the next ones. */
 export const answersRunMs = 500;
 const firstOpenMs = 1000;
 const maxOpenMs = 60_000;
@@ -84,7 +84,7 @@ export class Breaker {
   recordSuccess(request: object): void {
     this.#failuresInRow = 0;
     this.#retryAfterMs = 0;
-    // an answer to a request that was sent before the breaker opened does not close it
+    // a response to a request that was sent before the breaker opened does not close it
     if (this.#state !== 'CLOSED' && !this.#isProbe(request)) return;
     this.#state = 'CLOSED';
     this.#openMs = firstOpenMs;

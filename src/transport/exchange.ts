@@ -76,7 +76,7 @@ export function settle(exchange: Exchange, result: TransportResult): void {
   }
 }
 
-// Collects the beginning of an answer's body, in which push services say why they refuse a message. The buffer has a fixed
+// Collects the beginning of a response's body, in which push services say why they refuse a message. The buffer has a fixed
 // size, so a body in thousands of pieces takes no more memory than a whole one.
 
 export const maxResponseBodyBytes = 4096;

@@ -76,7 +76,7 @@ export class Origin implements SessionEvents {
   /** Runs until the next request may be written, if writes are spread. */
   #pace: Timer | undefined;
   /**
-   * Runs during a hold: after an answer asked to wait, while answers to later requests may show that it meant only
+   * Runs during a hold: after a response asked to wait, while responses to later requests may show that it meant only
    * one subscription.
    */
   #hold: Timer | undefined;

@@ -50,7 +50,7 @@ const toleratedShare = 0.06;
 /** Standard deviations to add for chance. Ending the initial doubling by mistake costs more than a small decrease. */
 const chanceAtFirst = 3;
 const chanceLater = 1;
-/** A round takes this share of the window, and at least this many answers. */
+/** A round takes this share of the window, and at least this many responses. */
 const roundShare = 1 / 4;
 const roundAnswers = 16;
 /** Number of round trips after which a round ends early if nothing was refused. */

@@ -13,7 +13,7 @@ import type { Deferral } from '../../transport/transport.ts';
 import type { NotSent } from './not-sent.ts';
 import { OriginLoad, type LoadSettings } from './origin-load.ts';
 
-/** Answers that have not been reported to the store yet. */
+/** Responses that have not been reported to the store yet. */
 interface Answers {
   accepted: number;
   hasRefused: boolean;
@@ -88,7 +88,7 @@ export class OriginGate {
     }
   }
 
-  /** @returns the answers that have not been reported to the store yet */
+  /** @returns the responses that have not been reported to the store yet */
   takeAnswers(): Answers | undefined {
     const answers = this.#answers;
     this.#answers = undefined;

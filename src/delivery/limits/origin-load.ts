@@ -1,5 +1,5 @@
 // The load of one worker for one push service: rows that wait for its pace, rows in flight, and those of them that
-// are stored one by one because their answers are late. It decides whether rows may wait in memory without delaying
+// are stored one by one because their responses are late. It decides whether rows may wait in memory without delaying
 // other push services, and whether the push service answers at all.
 //
 //   FLOWING     rows wait in memory: returning rows first, then rows of slices, each in their order
@@ -10,7 +10,7 @@
 //   HELD        nothing can be sent to it: rows are put aside for a long time, in order, but a few come back soon as probes
 //
 // Rows that were put aside come back early as soon as the push service answers and no row waits in memory. This
-// includes rows that another worker held. An answer ends SILENT and HELD. All times are by the monotonic clock.
+// includes rows that another worker held. A response ends SILENT and HELD. All times are by the monotonic clock.
 import { Fifo } from '../../transport/fifo.ts';
 import type { Sending } from '../../transport/transport.ts';
 import type { NotSent } from './not-sent.ts';
@@ -26,11 +26,11 @@ export interface LoadRow {
   readonly sending?: Sending | undefined;
 }
 
-/** The average latency covers about this many answers. */
+/** The average latency covers about this many responses. */
 const averageOver = 64;
-/** An answer that takes more round trips than this is late. */
+/** A response that takes more round trips than this is late. */
 const lateAfterRoundTrips = 1.5;
-/** If there is no answer for this many round trips, all answers are missing. */
+/** If there is no response for this many round trips, all responses are missing. */
 const stalledAfterRoundTrips = 2;
 /** After this many round trips, a waiting row has waited too long, and an unanswering push service counts as broken. */
 const longRoundTrips = 4;
@@ -202,7 +202,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     if (row.isReturning) this.#detached.add(row);
   }
 
-  /** @param latencyMs from the row's write to its answer; absent if there was no answer */
+  /** @param latencyMs from the row's write to its response; absent if there was no response */
   recordResult(row: Row, nowMs: number, latencyMs?: number): void {
     this.#inFlight -= 1;
     this.#detached.delete(row);
@@ -213,7 +213,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     this.#latencyMs += (latencyMs - this.#latencyMs) / (this.#latencyMs === 0 ? 1 : averageOver);
   }
 
-  /** True if a row's answer is later than usual, so that it should not delay rows that were sent after it. */
+  /** True if a row's response is later than usual, so that it should not delay rows that were sent after it. */
   isLate({ sending, takenAtMs }: Row, nowMs: number, afterMs: number): boolean {
     if (sending === undefined) return false;
     const sinceMs = sending.writtenAtMs > 0 ? sending.writtenAtMs : takenAtMs;
@@ -229,13 +229,13 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#unansweredMs(nowMs) >= Math.max(minAsideMs, stalledAfterRoundTrips * this.#latencyMs);
   }
 
-  /** True if requests in flight have had no answer for so long that nothing more is sent. */
+  /** True if requests in flight have had no response for so long that nothing more is sent. */
   isSilent(nowMs: number): boolean {
     const { silentAfterMs } = this.#settings;
     return this.#unansweredMs(nowMs) >= Math.max(silentAfterMs, longRoundTrips * this.#latencyMs);
   }
 
-  /** Time since the last answer, or since the oldest request in flight was written, or sent if no connection takes it. */
+  /** Time since the last response, or since the oldest request in flight was written, or sent if no connection takes it. */
   #unansweredMs(nowMs: number): number {
     if (this.#inFlight === 0) return 0;
     const writtenAtMs = this.#first?.sending?.writtenAtMs ?? 0;

@@ -54,7 +54,7 @@ export interface Destinations {
    */
   loadKeys(addressees: readonly Addressee[]): Promise<void>;
   find(addressee: Addressee): Destination;
-  /** @returns the answers of push services since the last call */
+  /** @returns the responses of push services since the last call */
   takeAnswers(): readonly PushServiceAnswers[];
   /** Applies what the store knows about push services. */
   setStates(states: readonly PushServiceState[]): void;

@@ -1,4 +1,4 @@
-// Compares the store's clock with the `Date` in push services' answers from time to time. If our clock is hours ahead, push
+// Compares the store's clock with the `Date` in push services' responses from time to time. If our clock is hours ahead, push
 // services refuse tokens, and messages expire early or late. It only warns, because the other clock may be wrong.
 import type { PushResponse } from '../../protocol/outcome.ts';
 
@@ -29,7 +29,7 @@ export class ClockCheck {
 
   /**
    * How far push services' clocks are ahead of the store's: the median, or the smaller one of two. `undefined` before
-   * the first answer.
+   * the first response.
    */
   get differenceMs(): number | undefined {
     const sorted = [...this.#looks.values()]

@@ -1,9 +1,9 @@
-// Measurements of a worker for metrics: updated for each answer and reported about once a second.
+// Measurements of a worker for metrics: updated for each response and reported about once a second.
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 /** The increase since the previous report. */
 export interface DeliveryFigures {
-  /** Time from writing a message to its answer. `pushService` is the name that `pushServiceName` returns. */
+  /** Time from writing a message to its response. `pushService` is the name that `pushServiceName` returns. */
   readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
   /** Duration of commits of rows. */
   readonly commits: DurationCounts;

@@ -18,7 +18,7 @@ export interface MessageRecord {
   readonly outcome: AttemptOutcome;
   /** Counts from 1. If nothing was sent, it is the number of earlier attempts. Always 1 for a single message. */
   readonly attempt: number;
-  /** HTTP status; absent if there was no answer. */
+  /** HTTP status; absent if there was no response. */
   readonly status?: number | undefined;
   readonly reason?: string | undefined;
 }

@@ -12,7 +12,7 @@ export const defaultWorkerSettings = {
   /** Maximum number of rows of slices that are taken but not committed. */
   maxPageRows: 4096,
   /**
-   * Maximum number of rows that are stored one by one while they wait for their answers: detached from a page (the
+   * Maximum number of rows that are stored one by one while they wait for their responses: detached from a page (the
    * rows taken from a slice), or leased as retries.
    */
   maxDetachedRows: 3072,
@@ -42,7 +42,7 @@ export const defaultWorkerSettings = {
   lookWhileCutOffMs: 2000,
   /** How long a lease lasts without renewal. After that, other workers take over. */
   leaseMs: 10_000,
-  /** How long a stopped worker waits for answers. */
+  /** How long a stopped worker waits for responses. */
   stopGraceMs: 5000,
   /** A smaller audience takes at most a second of CPU time, so a missing accelerator needs no warning. */
   warnFromAudience: 10_000,

@@ -1,7 +1,7 @@
-// Stores the answers of push services to single messages. If a subscription has ended, this is stored at once, and the
-// sender waits for the write. Other answers are gathered for a second, because each write waits for the disk. Each commit
+// Stores the responses of push services to single messages. If a subscription has ended, this is stored at once, and the
+// sender waits for the write. Other responses are gathered for a second, because each write waits for the disk. Each commit
 // also stores and reads how long push services have asked to wait. One commit is made at a time. If the process is
-// killed, gathered answers are lost. While the database is slow or unavailable, answers are counted and a limited
+// killed, gathered responses are lost. While the database is slow or unavailable, responses are counted and a limited
 // number of subscriptions is remembered; for others, the next message finds out again whether they have ended.
 //
 //   gathered → committing → stored, or retried as the same commit, `maxTries` times
@@ -95,21 +95,21 @@ export class AnswerLog {
       this.#onWarning(`The answers of push services could not be stored: ${String(error)}`);
       const mayPass = error instanceof DeskbellError && error.code === 'ERR_STORE_UNAVAILABLE';
       if (mayPass && tries + 1 < maxTries) this.#failed = { commit, tries: tries + 1 };
-      // includes answers that have arrived meanwhile
+      // includes responses that have arrived meanwhile
       this.#reportLater();
       return false;
     }
   }
 }
 
-// Answers to single messages that are not stored yet: counts, and a limited number of subscriptions.
+// Responses to single messages that are not stored yet: counts, and a limited number of subscriptions.
 
-/** `refused`: our token or key was refused. `other`: any other answer of the push service. */
+/** `refused`: our token or key was refused. `other`: any other response from the push service. */
 export type SingleAnswer = 'accepted' | 'gone' | 'refused' | 'other';
 
-/** Maximum number of gone or accepted subscriptions to remember. Beyond this, answers are only counted. */
+/** Maximum number of gone or accepted subscriptions to remember. Beyond this, responses are only counted. */
 export const maxRemembered = 10_000;
-/** Answers from further hosts are dropped, because strangers can register endpoints at any number of hosts. */
+/** Responses from further hosts are dropped, because strangers can register endpoints at any number of hosts. */
 const maxOrigins = 1024;
 
 type Tally = Record<SingleAnswer, number> & {
@@ -133,7 +133,7 @@ export class GatheredAnswers {
       if (this.#remembered >= maxRemembered) return;
       this.#remembered += 1;
     }
-    // the last answer for a subscription counts
+    // the last response for a subscription counts
     latest.set(endpoint, answer === 'gone' ? subscription : undefined);
   }
 

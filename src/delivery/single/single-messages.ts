@@ -1,4 +1,4 @@
-// Sends single messages on the same path as broadcasts, and stores the push services' answers. Loaded with the first
+// Sends single messages on the same path as broadcasts, and stores the push services' responses. Loaded with the first
 // single message, because broadcasts that threads deliver do not need it.
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';

@@ -68,7 +68,7 @@ export class Committer {
     }
   }
 
-  /** Commits all results, detaches rows without an answer, and gives every lease back. */
+  /** Commits all results, detaches rows without a response, and gives every lease back. */
   async releaseAll(): Promise<void> {
     for (const assignment of this.#workload.assignments) {
       await assignment.committed;

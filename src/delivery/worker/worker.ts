@@ -4,7 +4,7 @@
 //   WORKING  takes work, sends in batches, commits. If there is nothing to do, waits until something is due
 //   CUT OFF  no push service can be reached from here, so it leaves the work to others. From time to time it tries one batch;
 //            the first rows come back to it within seconds. Expired rows are settled at once
-//   STOPPING takes no more rows and waits a while for answers. Rows without an answer are given back, and may be repeated
+//   STOPPING takes no more rows and waits a while for responses. Rows without a response are given back, and may be repeated
 //   STOPPED  everything is committed or given back
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock, Timer } from '../../transport/clock.ts';
@@ -101,7 +101,7 @@ class Worker {
       return true;
     }
     if (this.#workload.assignments.size > 0) {
-      // while rows wait, each answer wakes the worker
+      // while rows wait, each response wakes the worker
       if (this.#waiting === 0) this.#committer.commitAll();
       await this.#sleep(this.#settings.leaseRetriesEveryMs);
       return true;

@@ -1,4 +1,4 @@
-// Marks on subscriptions that their push service calls gone, and the other answers, in SQLite: see
+// Marks on subscriptions that their push service calls gone, and the other responses, in SQLite: see
 // ../deletion-guard.ts.
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
@@ -8,17 +8,17 @@ import type { SqliteDatabase } from './database.ts';
 
 const { windowAnswers, judgedPages } = deletionGuardPolicy;
 
-/** The answers of one push service. */
+/** The responses of one push service. */
 export interface NotedAnswers extends AnswerCounts {
   readonly origin: string;
-  /** The answers to a page of a broadcast; absent for single messages. */
+  /** The responses to a page of a broadcast; absent for single messages. */
   readonly page?: JudgedAnswers | undefined;
   /** Each is found by its id, otherwise by its keys. */
   readonly gone: readonly (Subscription & Partial<Pick<Recipient, 'subscriptionId' | 'updatedAtMs'>>)[];
   readonly acceptedBy: readonly (Pick<Recipient, 'endpoint'> & Partial<Pick<Recipient, 'subscriptionId'>>)[];
 }
 
-/** @returns a function that records answers inside a transaction, and returns whether the origin's marks must be judged now */
+/** @returns a function that records responses inside a transaction, and returns whether the origin's marks must be judged now */
 export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswers) => boolean {
   const statements = prepareStatements(database);
 
@@ -66,7 +66,7 @@ export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswer
 const markWhere = (condition: string): string => `
     insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, updated_at_ms)
     select id, :origin, :window, :nowMs, updated_at_ms from subscriptions where ${condition}
-    -- marked again: the new response decides, but the time of the first mark stays
+    -- marked again: the new answer decides, the first mark's time stays
     on conflict (subscription_id) do update set origin = excluded.origin, answer_window = excluded.answer_window,
       updated_at_ms = excluded.updated_at_ms, is_held = 0`;
 
@@ -93,7 +93,7 @@ function prepareStatements(database: SqliteDatabase) {
     countUnjudged: database.prepare<{ origin: string }, { pages: number }>(
       'select count(*) as pages from answer_windows where origin = :origin and number is null',
     ),
-    // the latest are enough: an old answer says nothing about a later mark
+    // the latest are enough: an old response says nothing about a later mark
     count: database.prepare<{ origin: string; answers: number; accepted: number }>(`
       insert into uncounted_answers as u (origin, answers, accepted) values (:origin, :answers, :accepted)
       on conflict (origin, shard) do update set

@@ -94,7 +94,7 @@ async function open(path: string): Promise<DatabaseSync> {
     database.exec(`
       pragma journal_mode = wal;
       pragma synchronous = full;
-      -- deleted or changed data is overwritten in pages that are written anyway
+      -- what is deleted or changed is overwritten in pages that are written anyway
       pragma secure_delete = fast;
       pragma journal_size_limit = ${64 * 1024 * 1024};
     `);

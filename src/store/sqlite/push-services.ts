@@ -1,4 +1,4 @@
-// Suspended push services in SQLite: records the answers that workers report, decides what is suspended, selects rows
+// Suspended push services in SQLite: records the responses that workers report, decides what is suspended, selects rows
 // as probes, and releases rows. Call all functions inside a transaction.
 import { anyBroadcast } from '../leases.ts';
 import {

@@ -41,7 +41,7 @@ export const maxHeaderListBytes = 32_768;
 /** RFC 9113 §6.5.2: the size of a header table until its owner sets another. */
 export const defaultHeaderTableBytes = 4096;
 export const frameHeaderBytes = 9;
-/** The largest frame that a peer may send: the smallest limit that RFC 9113 §4.2 permits, enough for any answer. */
+/** The largest frame that a peer may send: the smallest limit that RFC 9113 §4.2 permits, enough for any response. */
 export const maxFrameBytes = 16_384;
 export const defaultWindowBytes = 65_535;
 export const maxWindowBytes = 2 ** 31 - 1;
