@@ -78,7 +78,7 @@ function encryptGroup(
   const keys = Buffer.allocUnsafe(messages.length * keysBytes);
   let bodiesBytes = 0;
   for (const { plaintext, subscription } of messages) {
-    // read each key once, so that the checked value is the one that is used
+    // read each key once, so that the value used is the one that was checked
     const { p256dh, auth } = subscription;
     const fault = resultOrFault(() => checkEncryptionInput(plaintext, { p256dh, auth }));
     results.push(fault ?? plaintext);

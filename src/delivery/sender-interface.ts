@@ -60,7 +60,7 @@ export interface Sender {
    */
   resume(broadcastId: number): Promise<BroadcastRun>;
   /**
-   * Delivers every broadcast in the store, including future ones and those of schedules, until `signal` is aborted.
+   * Delivers every broadcast in the store, including future ones and occurrences of schedules, until `signal` is aborted.
    *
    * @param onFault called with the error that interrupted the work, which continues after a pause
    * @throws {DeskbellError} ERR_CONFIGURATION (no store), ERR_CLOSED

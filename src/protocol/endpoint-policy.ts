@@ -1,5 +1,5 @@
-// Decides which endpoints are allowed: those of the browsers' own push services and of services that the operator
-// added, or those of any public host. The host comes from the parsed URL and is never searched for in the text. The
+// Decides which endpoints are allowed: endpoints of the browsers' own push services and of services that the operator
+// added, or of any public host. The host comes from the parsed URL and is never searched for in the text. The
 // address that a host resolves to is checked later, when the connection is made.
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { cutText } from '../errors/untrusted-text.ts';
@@ -194,7 +194,7 @@ function readDomain(domain: string, entry: string): string {
 
 const shorten = (text: string): string => cutText(text, 80);
 
-// Unlisted push services: if any public host is allowed, these are neither known nor named by the
+// Unlisted push services: if any public host is allowed, these are hosts that are neither known nor named by the
 // operator, such as ntfy, NextPush and self-hosted autopush (UnifiedPush). Strangers choose them, so each has low
 // limits, and nobody can use us to flood a third party.
 

@@ -28,7 +28,7 @@ export function nameOf(token: string): string {
   return token.slice(0, 8);
 }
 
-/** Returns a listener's origin. Loopback replaces a wildcard address, because nobody can connect to that. */
+/** Returns a listener's origin. Loopback replaces a wildcard address, which clients cannot connect to. */
 export function originOf(scheme: 'http' | 'https', host: string, port: number): string {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const authority = name.includes(':') ? `[${name}]` : name;

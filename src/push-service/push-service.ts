@@ -48,7 +48,7 @@ export interface PushService {
   readonly port: number;
   /** The PEM certificate for clients to trust, if the push service made one; otherwise empty. */
   readonly ca: readonly string[];
-  /** Injects faults: what fails, for whom and how often. */
+  /** Injects faults: what fails, for whom, and how many times. */
   readonly faults: Faults;
   /**
    * Makes sinks: subscriptions without a user agent, which count their messages and forget them. Each has its own

@@ -89,7 +89,7 @@ const newestDetail = `select d.detail from deskbell.alarms d
 
 interface DueRow {
   readonly id: number;
-  /** Null if the broadcast ended in between; so is `freeAtMs`. */
+  /** Null if the broadcast has ended meanwhile; so is `freeAtMs`. */
   readonly startAtMs: number | null;
   readonly freeAtMs: number | null;
   readonly begun: number | null;

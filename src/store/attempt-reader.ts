@@ -109,7 +109,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
           if (place >= 0) attempts.push(toAttempt(set, place, id));
         }
       }
-      // decoding takes CPU time, so give others a turn in between
+      // decoding takes CPU time, so let other work run meanwhile
       if (first > 0) await nextTurn();
     }
     return attempts;
@@ -211,7 +211,7 @@ interface CountRow extends AnswerColumns {
   readonly last_at_ms: number;
 }
 
-/** An attempt's id is made of the id of its set and its place in that set. */
+/** An attempt's id consists of its set's id and its position in that set. */
 const setOf = (attemptId: number): number => Math.floor(attemptId / maxSetRows);
 
 const toAttempt = (set: SetRow, index: number, subscriptionId: number): AttemptRecord => ({

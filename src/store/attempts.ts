@@ -164,7 +164,7 @@ export interface AttemptStore {
    * Returns the results of subscriptions in the newest broadcasts to any of them. Searches at most a hundred broadcasts.
    *
    * @param range of broadcasts
-   * @returns newest broadcast first, each with those of the subscriptions in its audience; `next`: the next `beforeId`
+   * @returns newest broadcast first, each with its results for these subscriptions; `next`: the next `beforeId`
    */
   outcomesTo(subscriptionIds: readonly number[], range: NewestFirst): Promise<RowOutcomes>;
 }

@@ -45,7 +45,7 @@ export interface NewBellRequest {
   readonly tool: string;
   readonly outcome: BellOutcome;
   readonly broadcastId?: number | undefined;
-  /** Which parts of the request are not in the notification, in words. */
+  /** Describes which parts of the request are not in the notification. */
   readonly leftOut?: string | undefined;
   /** Members of JSON that was not understood, with their types but without values. */
   readonly shape?: string | undefined;
@@ -95,7 +95,7 @@ export interface BellStore {
    */
   admit(id: number, perMinute: number, encode: (fold: Fold) => Uint8Array): Promise<Admission>;
   /**
-   * Sets the broadcast that counts the further requests of this minute, including those that have already arrived.
+   * Sets the broadcast that counts further requests in this minute, including requests that have already arrived.
    *
    * @param startAtMs from `admit`
    */

@@ -193,7 +193,7 @@ function* insertBroadcast(
     content_hash: draft.contentHash,
     payload: draft.payload,
     ...toOptionRow(draft),
-    // a broadcast to nobody is done at once; one that must be prepared waits
+    // a broadcast without recipients is done at once; one that must be prepared waits
     state: isToPrepare ? 'paused' : isOver ? 'done' : 'running',
     finished_at_ms: isOver ? nowMs : null,
     audience_id: draft.audienceId ?? null,

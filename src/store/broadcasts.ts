@@ -221,7 +221,7 @@ export interface NewestFirst {
   readonly limit: number;
 }
 
-/** All broadcasts, or those of one operator. */
+/** All broadcasts, or only one operator's. */
 export interface OfOperator {
   readonly operatorId?: number | undefined;
 }
@@ -242,7 +242,7 @@ export interface BroadcastStore {
    *   cancelled, or another process prepares it
    */
   prepare(id: number, holder: string): Promise<boolean>;
-  /** Finds a broadcast that nobody is preparing. */
+  /** Finds an unprepared broadcast that no process is preparing. */
   findUnprepared(): Promise<number | undefined>;
   /**
    * Writes the broadcast and its slices in one transaction, without work per row. A broadcast to an expression must

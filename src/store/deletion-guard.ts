@@ -203,7 +203,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
   return held;
 }
 
-/** Drops counts of responses once their broadcasts are over, except those that are being written. */
+/** Drops counts of responses once their broadcasts are over, except counts that are being written. */
 export function* dropUncounted(
   database: PortableDatabase,
   origins: string,

@@ -76,7 +76,7 @@ export interface PortableDatabase {
   writeOnce<Row = never>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
   /**
    * Repeats a statement that changes at most `:batchRows` rows, each time in a short transaction, until none is left.
-   * Others can write in between.
+   * Others can write between these transactions.
    *
    * @returns how many rows it has changed
    */

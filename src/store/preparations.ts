@@ -208,7 +208,7 @@ function* addRange(
   if (!isLast) return true;
   if (isSplit) yield* endSplit(broadcastId, broadcast.audience_id);
   yield* run('delete from deskbell.preparations where broadcast_id = :broadcastId', id);
-  // a broadcast to nobody is done at once
+  // a broadcast without recipients is done at once
   yield* run(
     `update deskbell.broadcasts set
        state = case when audience = 0 then 'done' else 'running' end,

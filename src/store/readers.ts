@@ -26,7 +26,7 @@ export interface ChannelStore {
    * Adds a channel, or replaces the one with the same name.
    *
    * @returns the stored channel
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also if there would be too many channels
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, including when there would be too many channels
    */
   put(channel: Channel): Promise<Channel>;
   /** @returns false if it does not exist */
@@ -103,7 +103,7 @@ export interface ReaderStore {
   person(user: string): Promise<Person>;
   /**
    * @returns the changed person
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also if there would be too much data;
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, including when there would be too much data;
    *   ERR_CHANNEL_NOT_FOUND. Nothing is changed then.
    */
   setPerson(user: string, change: PersonChange): Promise<Person>;
@@ -183,7 +183,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
     return changed;
   }
 
-  /** Changes of the same reader run one after another. */
+  /** Changes to the same reader run one after another. */
   const setPerson = (user: string, change: PersonChange, known: readonly Channel[]): Promise<Person> =>
     database.transaction(() => changePerson(user, change, known), `person ${user}`);
 

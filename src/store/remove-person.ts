@@ -133,11 +133,11 @@ export interface RemovedPerson {
   readonly subscriptions: number;
   /** Subscriptions that had already ended, but had not been reported to the application. */
   readonly ended: number;
-  /** Broadcasts that were only for this person, with message and counts. */
+  /** Broadcasts to this person alone, with message and counts. */
   readonly broadcasts: number;
-  /** Schedules that were only for this person. */
+  /** Schedules for this person alone. */
   readonly schedules: number;
-  /** Bells that were only for this person. */
+  /** Bells for this person alone. */
   readonly bells: number;
   /** Entries in lists of recipients. */
   readonly recipients: number;

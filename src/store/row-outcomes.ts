@@ -1,4 +1,4 @@
-// Determines the results of subscriptions in broadcasts from their attempts, their waiting rows, and their place in
+// Determines the results of subscriptions in broadcasts from their attempts, their waiting rows, and their position in
 // the audience.
 import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { type AttemptReader, createAttemptReader, type IdRange } from './attempt-reader.ts';

@@ -190,7 +190,7 @@ const noRows = { pendingRows: 0, laterRows: 0, retryRows: 0, deferredRows: 0, su
 const keyOfInterval = 'broadcast_id, width_ms, start_ms, push_service';
 
 /**
- * Joins the shards of intervals that no transaction writes to any more: those of a broadcast that is over, and those
+ * Merges the shards of intervals that no transaction writes to any more: those of a broadcast that is over, and those
  * of all messages of past days.
  */
 export function* mergeIntervals(broadcastId: number, nowMs: number): Work<void> {

@@ -156,7 +156,7 @@ export interface SubscriptionStore {
     origin: string,
     range: { readonly afterId: number; readonly limit: number },
   ): Promise<readonly StoredSubscription[]>;
-  /** Reads a number of rows that meet one of two conditions, and returns those that meet both. */
+  /** Reads a number of rows that meet one of two conditions, and returns the rows that meet both. */
   search(range: SubscriptionSearch): Promise<SearchedSubscriptions>;
 }
 

@@ -71,7 +71,7 @@ function embeddedIpv4(address: string, prefixes: readonly AddressRange[]): strin
 
 const ownRemedy = 'If this push service is yours, add its origin to "pushServices".';
 
-/** Says what to do. If a listed push service has such an address, the local network is the cause, in one of three ways. */
+/** Returns advice. If a listed push service has such an address, the local network is the cause, in one of three ways. */
 function remedyFor(address: string): string {
   const kind = isIP(address) === 0 ? 'invalid' : ipaddr.parse(address).range();
   const isOfMachine = ['loopback', 'linkLocal', 'unspecified', 'ipv4Mapped'].includes(kind);

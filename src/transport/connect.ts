@@ -233,7 +233,7 @@ async function finishTcp(socket: Socket, { host, proxy, addressPort, check }: Ro
     const message = `${proxy?.hostname ?? host}:${addressPort} cannot be reached${reasonOf(cause)}.`;
     throw new DeskbellError('ERR_CONNECTION', message, { cause });
   }
-  // the addresses were checked before connecting; this checks the one that was connected to
+  // the addresses were checked before connecting; this checks the address actually connected to
   check?.(socket.remoteAddress ?? 'an unknown address');
 }
 

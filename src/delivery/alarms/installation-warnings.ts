@@ -68,7 +68,7 @@ async function readAll(store: WarnedStore, keyDirectory: string | undefined): Re
   return warnings;
 }
 
-/** @returns which keys are missing, in words */
+/** @returns a description of the missing keys */
 async function lookForKeys(vapidKeys: Store['vapidKeys'], directory: string): Promise<string | undefined> {
   const [known, counts] = await Promise.all([vapidKeys.list(), vapidKeys.countSubscriptions()]);
   try {
@@ -92,7 +92,7 @@ export const describePause = ({ sinceMs, reason }: Omit<SendingPause, 'broadcast
   `Sending has been paused since ${new Date(sinceMs).toISOString()} (${reasons[reason]}): schedules and webhook events wait, and ` +
   'earlier broadcasts are paused. Bells still ring.';
 
-/** The explanation without the time, for places that show the time beside it. */
+/** The explanation without the time, for use where the time is shown beside it. */
 export const explainPause = ({ reason }: Pick<SendingPause, 'reason'>): string =>
   `Reason: ${reasons[reason]}. Schedules and webhook events wait, and earlier broadcasts are paused.`;
 

@@ -19,7 +19,7 @@ export const unreachableAlarms = (senders: readonly StoredSenderReport[]): reado
   findUnreachable(senders).map(toUnreachable);
 
 /**
- * Merges alarms of the same kind: those of the hosts of one push service, and those of all push services that
+ * Merges alarms of the same kind: alarms for hosts of one push service, and alarms for all push services that
  * strangers named, because there may be any number of them.
  *
  * @param unlisted hosts that strangers named
@@ -148,7 +148,7 @@ const unanimous = {
 } as const satisfies Partial<Record<AlarmKind, object>>;
 
 /**
- * Finds push services whose latest responses nearly all say the same, and since when.
+ * Finds push services whose latest responses nearly all say the same, and when that began.
  *
  * @param intervals in chronological order
  * @param isNamed true if another alarm already reports the push service

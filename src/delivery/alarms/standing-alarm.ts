@@ -1,4 +1,4 @@
-// An active (*standing*) alarm: what is wrong, since when, how much is affected, where to fix it, and who acknowledged it.
+// An active (*standing*) alarm: what is wrong, when it began, how much is affected, where to fix it, and who acknowledged it.
 import { countOf } from '../../errors/format-count.ts';
 import type { Acknowledgement } from '../../store/alarms.ts';
 import type { KnownReason } from '../broadcast/meanings.ts';

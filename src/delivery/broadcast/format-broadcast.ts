@@ -34,7 +34,7 @@ export const reachedShare = ({
   recipients === 0 ? undefined : counts.accepted / recipients;
 
 /**
- * Formats that share as a percentage, such as `48 %`. Shows 100 % only if all are reached, 0 % only if nobody is, and
+ * Formats that share as a percentage, such as `48 %`. Shows 100 % only if all are reached, 0 % only if none are, and
  * `–` if there are no recipients.
  */
 export function formatReached(broadcast: Pick<Broadcast, 'recipients' | 'counts'>): string {

@@ -23,7 +23,7 @@ export interface Progress {
   readonly nextPartAtMs?: number;
 }
 
-/** Why rows have no outcome yet, and how many wait for this reason. `now`: nothing prevents them from being sent. */
+/** Why rows have no outcome yet, and how many wait for that reason. `now`: nothing prevents them from being sent. */
 export interface Wait {
   readonly for: 'now' | 'localTime' | 'retry' | 'turn' | 'pushService';
   readonly rows: number;

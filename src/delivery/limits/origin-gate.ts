@@ -1,4 +1,4 @@
-// Decides whether a worker may write to a push service now. It collects everything that matters for this: the state
+// Decides whether a worker may write to a push service now. The decision depends on the state
 // of the transport (its circuit breaker and queue), whether the push service responds, and how.
 //
 //   OPEN       messages pass

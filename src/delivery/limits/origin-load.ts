@@ -1,4 +1,4 @@
-// The load of one worker for one push service: rows that wait for its pace, rows in flight, and those of them that
+// The load of one worker for one push service: rows that wait for its pace, rows in flight, and rows in flight that
 // are stored one by one because their responses are late. It decides whether rows may wait in memory without delaying
 // other push services, and whether the push service answers at all.
 //
@@ -122,7 +122,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   }
 
   /**
-   * Schedules when a row that is put aside comes back, according to its place in the queue.
+   * Schedules when a row that is put aside comes back, according to its position in the queue.
    *
    * @param perMs requests per millisecond
    */

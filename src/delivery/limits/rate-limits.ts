@@ -1,4 +1,4 @@
-// Keeps a worker within the rate limits of the store: those that operators set, and those of unlisted push services. A worker
+// Keeps a worker within the store's rate limits, which operators set or which apply to unlisted push services. A worker
 // takes a share of a limit before it sends. If the share is used up, a row is stored with its time in the queue that all
 // workers share, so that other push services are served meanwhile and each row normally waits once. A row that has waited but
 // gets no permission is retried soon, as often as necessary, because the share that it takes by asking expires.

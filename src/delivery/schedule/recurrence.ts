@@ -27,7 +27,7 @@ export function readRecurrence(cron: string, timezone: string): Recurrence {
 /**
  * Returns when a schedule is first due.
  *
- * @throws {DeskbellError} ERR_SCHEDULE_INVALID, also if there is no future time
+ * @throws {DeskbellError} ERR_SCHEDULE_INVALID, including when there is no future time
  */
 export function firstTimeAfter(timeMs: number, cron: string, timezone: string): number {
   const firstMs = readRecurrence(cron, timezone).after(timeMs);

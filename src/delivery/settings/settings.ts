@@ -60,7 +60,7 @@ export const defaultWorkerSettings = {
 
 export type WorkerSettings = Readonly<typeof defaultWorkerSettings>;
 
-/** Maximum number of rows that a worker has sent but not committed, including those of the commit in progress. */
+/** Maximum number of rows that a worker has sent but not committed, including rows of the commit in progress. */
 export const maxUncommittedOf = ({ maxPageRows, maxDetachedRows }: WorkerSettings): number =>
   maxPageRows + maxDetachedRows;
 

@@ -280,7 +280,7 @@ const alarmPlaceOf = ({ destination }: Row) => destination.isUnlisted && ({ orig
 
 /**
  * Retries a row that could not be sent because of a problem unrelated to the message. Any worker may send it. Waits grow, so
- * that a worker that cannot send it stays mostly idle. No attempt is counted, and the row ends only when its TTL does.
+ * that a worker that cannot send it stays mostly idle. No attempt is counted, so the row ends only when it expires.
  */
 function toWaiting(
   row: Row,

@@ -33,7 +33,7 @@ export interface CopyTransaction {
   insert(table: CopiedTable, rows: readonly CopyRow[]): Promise<void>;
 }
 
-/** A database that nobody else has open. */
+/** A database that no other process has open. */
 export interface CopyDatabase {
   /** Name for messages, without user and password. */
   readonly label: string;

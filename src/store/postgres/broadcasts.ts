@@ -73,7 +73,7 @@ function join(rows: readonly ExtentRow[]): ExtentRow {
     : { first: Math.min(...firsts), last: Math.max(...lasts) };
 }
 
-/** Every frozen row has a place in a slice and is counted there, even if it has been removed since. */
+/** Every frozen row belongs to a slice and is counted there, even if it has been removed since. */
 const cutFrozen = (extent: Extent, lastId: number, sliceRows: number, max?: number): readonly Slice[] =>
   cutSlices(extent, sliceRows, max).map((slice, index, { length }) => ({
     afterPosition: index === 0 ? 0 : slice.afterPosition,

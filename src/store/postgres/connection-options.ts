@@ -1,11 +1,11 @@
-// The address of the database, and how to connect to it. Contains only types, without those of the package "pg", so
+// The address of the database, and how to connect to it. Contains only types, and none from the package "pg", so
 // that applications with SQLite can compile too.
 
 /** Options of a connection, or a pool of connections. */
 export interface ConnectionOptions {
   /**
    * `postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem`. Several hosts are separated
-   * by commas; the one that accepts writes is used.
+   * by commas; the host that accepts writes is used.
    */
   readonly url: string;
   /** Maximum number of connections of this store. Default: 4. */

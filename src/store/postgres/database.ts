@@ -153,7 +153,7 @@ export class PostgresDatabase {
 
   /**
    * Runs several statements as one transaction that is committed exactly once. If the response to the commit is lost,
-   * its id in `commits` shows that it was made, and the result is the one that `work` returned.
+   * its id in `commits` shows that it was made, and the result is what `work` returned.
    */
   async once<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     const id = randomUUID();

@@ -156,7 +156,7 @@ export function createPostgresLeases(
 
     waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
       const told = new AbortController();
-      // listen before looking, so that no notice is missed in between
+      // listen before looking, so that no notice is missed
       const endListening = notices.listen((id) => {
         if (id === broadcastId || broadcastId === anyBroadcast || id === everyBroadcast) told.abort();
       });

@@ -25,7 +25,7 @@ export interface NewIndex {
 }
 
 /**
- * SQL that runs in one transaction, or an index. Never put an index of a large table into the SQL: nobody could write
+ * SQL that runs in one transaction, or an index. Never put an index of a large table into the SQL: nothing could write
  * while it is built.
  */
 export type Migration = string | NewIndex;

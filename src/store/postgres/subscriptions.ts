@@ -229,7 +229,7 @@ export function createPostgresSubscriptions(
       return moved === undefined ? stored : toStored(moved);
     });
 
-  /** @returns its hash if `auth` is its own; nobody else can replace or delete it until the transaction ends */
+  /** @returns its hash if `auth` is its own; no other transaction can replace or delete it until this one ends */
   const lockOwn = async ({ endpoint, auth }: FormerSubscription, query: Query) => {
     const hash = hashEndpoint(endpoint);
     // before any row, as in put_subscriptions

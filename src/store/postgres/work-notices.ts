@@ -1,6 +1,6 @@
 // Notices of new work from any process: a separate connection runs LISTEN, and the tables run NOTIFY.
 //
-//   IDLE       nobody has waited for work yet
+//   IDLE       nothing has waited for work yet
 //   OPENING    connects and listens, then sends itself a notice over another connection. It arrives → HEARING; otherwise → FAILED
 //   HEARING    notices wake waiting workers. The connection ends → FAILED
 //   FAILED     workers poll; after a pause → OPENING

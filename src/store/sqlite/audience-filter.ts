@@ -17,7 +17,7 @@ export interface MatchingRange {
 export interface AudienceFilter {
   /** @param rows approximate number of candidates in the range */
   rangeAfter(expression: AudienceExpression, afterId: number, rows: number): MatchingRange;
-  /** Returns those of the ids that match the expression. */
+  /** Returns the ids that match the expression. */
   among(ids: readonly number[], expression: AudienceExpression): readonly number[];
 }
 

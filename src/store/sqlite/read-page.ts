@@ -113,7 +113,7 @@ function prepareStatements(database: SqliteDatabase) {
   };
 }
 
-// Counts how often people were contacted by broadcasts with a cap, in SQLite. A contact is reserved when a page is
+// Counts how many times people were contacted by broadcasts with a cap, in SQLite. A contact is reserved when a page is
 // read, and kept once a message is accepted.
 
 /** Call these functions inside a transaction. */

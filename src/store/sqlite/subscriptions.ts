@@ -267,7 +267,7 @@ export function createSqliteSubscriptions(
       if (expression === undefined)
         return database.read(() => statements.page.all({ afterId, throughId, limit }).map(toStored));
       const found: StoredSubscription[] = [];
-      // rows are read together with their ids: if a row were removed in between, the page would be short and look
+      // rows are read together with their ids: if a row were removed meanwhile, the page would be short and look
       // like the last one
       for await (const ids of matchingRanges(expression, afterId, throughId)) {
         found.push(...(await database.read(() => readRows(ids, limit - found.length))));

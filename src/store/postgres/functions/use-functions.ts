@@ -1,4 +1,4 @@
-// Keeps this version's functions in the database, and drops versions that nobody has used for a long time. The
+// Keeps this version's functions in the database, and drops versions that have not been used for a long time. The
 // comment of a schema contains the day (UTC) of its last use; each process renews it when it starts and while it
 // runs. Versions that do not record this are counted from the day on which they are first seen.
 import type { PostgresDatabase, Query } from '../database.ts';
