@@ -17,7 +17,7 @@ import type { AudienceSplit, LeftOut } from './split-audience.ts';
 /** `cancelled` and `done` are final. `preparing`: its audience is being looked up, and nothing is sent yet. */
 export type BroadcastState = 'preparing' | 'running' | 'paused' | 'cancelled' | 'done';
 
-/** True if nothing more of the broadcast will be sent. */
+/** True if no more of the broadcast will be sent. */
 export function isOver({ state }: { readonly state: BroadcastState }): boolean {
   return state === 'done' || state === 'cancelled';
 }
@@ -157,7 +157,7 @@ export interface Broadcast
   };
   /** Number of pending rows that are stored individually, to be sent later. */
   readonly waiting: number;
-  /** Number of waiting rows that were tried before. The other rows are held back, or were deferred without an attempt. */
+  /** Number of waiting rows that were tried before. Other waiting rows are held back, or were deferred without an attempt. */
   readonly toRetry: number;
   /** Pending rows that wait for their reader's local time or the end of quiet hours. `atMs` is the first such time. */
   readonly later?: { readonly rows: number; readonly atMs: number } | undefined;
@@ -249,7 +249,7 @@ export interface BroadcastStore {
    * then be prepared.
    *
    * @returns the broadcast; `isNew: false` if one with the same key and content already existed
-   * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to another content
+   * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to different content
    */
   create(draft: NewBroadcast): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   /** Returns the payloads for other languages. */

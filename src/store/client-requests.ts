@@ -1,4 +1,4 @@
-// Counts each client's requests for all processes on the database together, so that they can be limited. Contains
+// Counts each client's requests across all processes on the database, so that they can be limited. Contains
 // only types and numbers.
 
 export interface ClientWindow {

@@ -21,7 +21,7 @@ export interface MessageRequests {
    * Takes the key durably, or finds the request that has it.
    *
    * @returns the response to the earlier request; `undefined` if there was none, so that the message may be sent
-   * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to another content, ERR_MESSAGE_IN_DOUBT if the
+   * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to different content, ERR_MESSAGE_IN_DOUBT if the
    *   earlier request has no response, because it is being sent or its process ended
    */
   begin(request: MessageRequest): Promise<string | undefined>;

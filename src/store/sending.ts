@@ -115,7 +115,7 @@ export interface ReportedPushService {
   readonly latencyMs?: number | undefined;
   /** Number of responses since the sender started. */
   readonly answers: number;
-  /** How many of these asked for fewer messages (429, 503). */
+  /** How many of these responses asked for fewer messages (429, 503). */
   readonly throttled: number;
   /** `open`: it failed, and gets nothing for a while. `half-open`: one request tests it. */
   readonly breaker: 'closed' | 'open' | 'half-open';

@@ -5,7 +5,7 @@ export const defaultSliceRows = 2000;
 /** Maximum number of slices per broadcast. */
 export const maxSlices = 10_000;
 
-/** The range of positions of an audience or a part of it, and the number of rows in it. */
+/** A range of positions in an audience, and the number of rows in it. */
 export interface Extent {
   readonly rows: number;
   readonly firstPosition: number;

@@ -25,11 +25,11 @@ export interface VapidKeyStore {
   list(): Promise<readonly StoredVapidKey[]>;
   /** Returns the key that services offer. */
   current(): Promise<string | undefined>;
-  /** Counts the subscriptions made with each key. Omits keys without any. */
+  /** Counts the subscriptions made with each key. Omits keys without subscriptions. */
   countSubscriptions(): Promise<ReadonlyMap<string, number>>;
-  /** Makes the key `current` if there is no current one. @returns the current key */
+  /** Makes the key `current` if there is no current key. @returns the current key */
   adopt(publicKey: string): Promise<string>;
-  /** Makes the key `next` if there is no next one. @returns the next key */
+  /** Makes the key `next` if there is no next key. @returns the next key */
   prepare(publicKey: string): Promise<string>;
   /** Makes the key `current`, and the current one `previous`. */
   makeCurrent(publicKey: string): Promise<void>;

@@ -11,7 +11,7 @@ export interface Exchange {
   readonly done: (result: TransportResult) => void;
   /** How many times a push service has refused it. */
   timesRefused: number;
-  /** When it was written to a connection, by the monotonic clock; 0 if it was not written. */
+  /** When it was written to a connection, by the monotonic clock; 0 if it was not. */
   writtenAtMs: number;
   /** Ends the exchange, if its sender set a time limit. */
   timeout?: Timer | undefined;
@@ -41,7 +41,7 @@ export interface SessionEvents {
   answered(exchange: Exchange, response: PushResponse, latencyMs: number): void;
   failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void;
   /**
-   * The push service has certainly not processed the request, so it may be sent again.
+   * The push service has definitely not processed the request, so it may be sent again.
    *
    * @param refusal how it was refused: the push service accepts no or fewer requests now, so it must wait.
    *   `undefined` if it can be sent again at once

@@ -4,7 +4,7 @@
 // prepared → WAITING (while its push service has `maxHandedOver` messages) → gathered → encrypted → transport → result
 //
 // As with the original, an application may start any number of messages at once. Waiting messages hold no connection and no
-// encrypted body, and their time-out has not started.
+// encrypted body, and their time-outs have not started.
 import https, { type Agent } from 'node:https';
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { gatherTurn } from '../delivery/single/gather.ts';

@@ -74,7 +74,7 @@ const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
 export const rankOf = (kind: string): AlarmRank =>
   Object.hasOwn(ranks, kind) ? ranks[kind as KnownReason] : 'note';
 
-/** They affect every broadcast that is not over. */
+/** These affect every broadcast that is not over. */
 export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
   'store-failed',
   'keys-missing',

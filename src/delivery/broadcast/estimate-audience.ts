@@ -53,7 +53,7 @@ interface EstimatorOptions {
 }
 
 const defaultMaxCandidates = 20_000;
-/** Looking up one id costs about as much as reading this many. */
+/** Looking up one id costs about as much as reading this many rows. */
 const lookupCost = 40;
 /**
  * A sample older than this is read again. The caller waits for the new one only if the old one contains all
@@ -109,7 +109,7 @@ export function createAudienceEstimator(
         // throws if the outcomes are not known
         await store.attempts.idsAfter(audience, { afterId: 0, ids: 1 });
         const broadcast = await store.broadcasts.get(audience.broadcast);
-        // few enough to read them all
+        // there are few enough to read them all
         if (broadcast.recipients <= maxCandidates) return count(audience);
         const leftOut = await store.broadcasts.leftOut(broadcast.id);
         return { kind: 'most', count: countGroup(audience.outcome, broadcast, leftOut) };

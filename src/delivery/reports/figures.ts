@@ -7,7 +7,7 @@ export interface DeliveryFigures {
   readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
   /** Duration of commits of rows. */
   readonly commits: DurationCounts;
-  /** Slices that another worker took because this one did not renew its lease in time. */
+  /** Slices that another worker took because this worker did not renew its lease in time. */
   readonly leasesLost: number;
 }
 

@@ -16,7 +16,7 @@ export const defaultWorkerSettings = {
    * rows taken from a slice), or leased as retries.
    */
   maxDetachedRows: 3072,
-  /** How many of these may be retries. */
+  /** How many of these rows may be retries. */
   maxRetryRows: 1536,
   retryLeaseRows: 256,
   readRows: 1024,
@@ -34,7 +34,7 @@ export const defaultWorkerSettings = {
   crowdedCommitDelayMs: 100,
   /** How often to look for due retries while slices are being read. */
   leaseRetriesEveryMs: 100,
-  /** How often to lease rows early that were put aside, after some had to be put aside again. */
+  /** How often to lease put-aside rows early, after some had to be put aside again. */
   leaseAheadEveryMs: 50,
   /** How often to look for work if there was none. */
   leaseSliceEveryMs: 250,

@@ -42,7 +42,7 @@ export class Workload {
     return this.#sum(({ pageRows }) => pageRows);
   }
 
-  /** True if soon no more rows of slices can be taken. */
+  /** True if it will soon be impossible to take more rows of slices. */
   get isCrowded(): boolean {
     return this.#pageRows > this.#parts.settings.maxPageRows / 2;
   }

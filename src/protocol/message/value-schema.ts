@@ -121,7 +121,7 @@ function findMemberFault(value: object, schema: ValueSchema, path: string): Foun
   return undefined;
 }
 
-/** Checks everything except the type and nested values. May throw errors of JSON or `Intl`. */
+/** Checks everything except the type and nested values. May throw errors from JSON or `Intl`. */
 function fits(value: unknown, schema: ValueSchema): boolean {
   const {
     type,

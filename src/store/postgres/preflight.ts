@@ -1,5 +1,5 @@
-// Checks a server before its database is used: a version that is known to work, the right encoding, writable, with
-// the necessary rights, and a clock like this machine's.
+// Checks a server before its database is used: a version that is known to work, the right encoding, write access,
+// the necessary rights, and a clock that agrees with this machine's.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type DatabaseContent, type DatabaseState, unheardBellsQuery } from '../database-content.ts';
 import { createSenders, createSending } from '../sending.ts';

@@ -41,7 +41,7 @@ export function createPageReader(database: PostgresDatabase): PageReader {
   let vapidKeys: ReadonlyMap<number, string> = new Map();
   let readAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Reads all keys again if one is unknown, or if the last read was a while ago. */
+  /** Reads all keys again if a key is unknown, or if the last read was a while ago. */
   const loadVapidKeys = async (ids: Iterable<number | undefined>): Promise<void> => {
     const isMissing = [...new Set(ids)].some((id) => id !== undefined && !vapidKeys.has(id));
     const nowMs = database.clock.now();

@@ -53,7 +53,7 @@ export function assertNotEmpty(file: string): void {
 // "Desk" in ASCII: distinguishes our files from those of other programs
 const applicationId = 0x4465736b;
 
-// SQLite blocks the thread while it waits for a lock, so it waits briefly; our own longer waits do not block
+// SQLite blocks the thread while it waits for a lock, so it waits only briefly; our own longer waits do not block
 const busyTimeoutMs = 20;
 
 const migrationTimeoutMs = 10_000;

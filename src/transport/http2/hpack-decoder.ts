@@ -227,8 +227,8 @@ const symbols = Uint16Array.from({ length: codeLengths.length }, (_, symbol) => 
   (a, b) => bitsOf(a) - bitsOf(b) || a - b,
 );
 /**
- * For each code length: the index in `symbols` of its first symbol, and, as 30 bits, its first code and the first
- * longer code.
+ * For each code length: the index in `symbols` of its first symbol, its first code, and the first code of greater
+ * length (both codes left-aligned to 30 bits).
  */
 const firstIndex: number[] = [];
 const firstCode: number[] = [];

@@ -131,7 +131,7 @@ export class FlowController {
     if (!this.#write(stream)) this.#blocked.add(stream);
   }
 
-  /** Forgets a stream that has ended, even if its body was not completely written. */
+  /** Removes a stream that has ended, even if its body was not completely written. */
   forget(stream: Stream): void {
     this.#blocked.delete(stream);
   }
