@@ -187,7 +187,8 @@ retry.addEventListener('click', async () => {
   if (retry.hidden) focusFirst();
 });
 offer.addEventListener('deskbell-change', async () => {
-  if (offer.hidden || offer.getAttribute('state') !== 'subscribed') return;
+  // the event may come again before the channels are loaded
+  if (offer.hidden || main.ariaBusy === 'true' || offer.getAttribute('state') !== 'subscribed') return;
   await load(Promise.resolve());
   if (offer.hidden) focusFirst();
 });
