@@ -36,7 +36,7 @@ const firstLine = (value: unknown): readonly string[] => textOf(value)?.split('\
 export function readGitEvent(
   { fields = {} }: Pick<Posted, 'fields'>,
   event: string,
-  about = subjects.split(' ').find((name) => fields[name] != null) ?? event,
+  about = subjects.split(' ').find((name) => lookUp(fields, name) != null) ?? event,
 ): Shown | Nothing {
   if (event === 'ping') return { whyNothing: 'it is a ping: the webhook works' };
   const { full_name, html_url } = objectOf(fields['repository']);
@@ -104,7 +104,7 @@ export function readGitLabEvent({ fields = {} }: Posted, event: string): Shown |
   const { path_with_namespace, web_url } = objectOf(fields['project']);
   const attributes = objectOf(fields['object_attributes']);
   const isNote = kind === 'note';
-  const noted = ['merge_request', 'issue', 'snippet', 'commit'].find((name) => fields[name] != null);
+  const noted = ['merge_request', 'issue', 'snippet', 'commit'].find((name) => lookUp(fields, name) != null);
   const about = isNote ? objectOf(lookUp(fields, noted ?? '')) : { ...fields, ...attributes };
   const subject = {
     number: about['iid'],

@@ -157,7 +157,12 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ['lease slices of 2,000 subscriptions', 2000, 'store/slices.ts', 'defaultSliceRows'],
   ['does not answer within a second', secondMs, 'http/client-limits.ts', 'answerWithinMs'],
   ['for the next five seconds', 5 * secondMs, 'http/client-limits.ts', 'aloneForMs'],
-  ['stores the responses in one commit, once a second', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],
+  [
+    'stores the responses in one commit, once a second',
+    secondMs,
+    'delivery/single/answer-log.ts',
+    'reportAfterMs',
+  ],
   ['or after every thousand', 1000, 'delivery/single/answer-log.ts', 'maxPending'],
   ['has at most 64 KiB', 64 * kibibytes, 'http/problem.ts', 'maxErrorBytes'],
   ['(256 KiB for a message)', 256 * kibibytes, 'operator/console/pages/send.ts', 'bodyLimit'],

@@ -1,6 +1,13 @@
 // Formats a broadcast, its requested audience and its creator as text, for the command line, logs and the console.
 import { hostname } from 'node:os';
-import { checkOptions, isText, isWholeNumber, type OptionChecks, wrong } from '../../errors/check-options.ts';
+import {
+  checkOptions,
+  isText,
+  isWholeNumber,
+  lookUp,
+  type OptionChecks,
+  wrong,
+} from '../../errors/check-options.ts';
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import type {
   Alarm,
@@ -135,7 +142,7 @@ const addCounts = <Counts extends object>(one: Counts, other: Counts): Counts =>
   Object.fromEntries(
     Object.entries(one).map(([name, value]) => [
       name,
-      typeof value === 'number' ? value + (other as Record<string, number>)[name]! : value,
+      typeof value === 'number' ? value + lookUp(other as Record<string, number>, name)! : value,
     ]),
   ) as Counts;
 
