@@ -1,4 +1,4 @@
-// Opens data for a sender. SQLite and the file system are loaded only then, so that importing `deskbell` is cheap.
+// Opens data for a sender. SQLite and the file system are loaded with the first call, so importing `deskbell` is cheap.
 import type { DataDirectory, DataDirectoryOptions } from './cli/data/data-directory.ts';
 import type { PostgresStoreOptions } from './store/postgres/open-store.ts';
 import type { SqliteStoreOptions } from './store/sqlite/open-store.ts';

@@ -43,7 +43,7 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
       await runWorkers({ broadcastId: id, rows: prepared.counts.pending }, signal);
     });
     const finished = ended.then(() => broadcasts.get(id));
-    // callers that do not await it still notice an error: `progress` ends early, and the store records it
+    // callers may ignore `finished`: after an error, `progress` ends early, and the store records the error
     finished.catch(() => {});
     return { broadcast, isNew, finished, stop, progress: () => watchProgress(broadcasts, id, finished) };
   };

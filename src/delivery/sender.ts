@@ -70,11 +70,11 @@ export function createSender(options: SenderOptions): Sender {
   );
   const broadcaster = lazily(async () => (await import('./broadcaster.ts')).openBroadcaster(guarded));
   const { store, onGone, onWarning } = guarded;
-  // Starts now, even if nothing is sent.
+  // Reports start now, even if nothing is ever sent.
   const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning);
 
   const close = async (): Promise<void> => {
-    // includes everything that was passed to the sender while it was loading
+    // waits for parts that are still loading, which may already have work
     const [messages, broadcasts] = await Promise.all([single.opened(), broadcaster.opened()]);
     await Promise.all([messages?.close(), broadcasts?.close()]);
     await goneReports?.close();
@@ -96,18 +96,18 @@ export function createSender(options: SenderOptions): Sender {
 interface Lazy<Part> {
   /** @throws {DeskbellError} ERR_CLOSED */
   open(): Promise<Part>;
-  /** `undefined` if the part was not used. Resolves to undefined if it could not be loaded. */
+  /** Returns `undefined` if the part was never used. The promise resolves to `undefined` if loading failed. */
   opened(): Promise<Part | undefined> | undefined;
 }
 
-/** Finds errors that would otherwise only appear later. */
+/** Finds errors in the options that would otherwise appear only later. */
 function assertUsable(options: SenderOptions): void {
   checkSenderOptions(options);
   readAddressSettings(options);
   const { vapid, store, threads } = options;
   const { subject, lifetimeSeconds, previousKeys = [] } = vapid;
   for (const keys of [vapid, ...previousKeys]) createVapidAuthorizer({ keys, subject, lifetimeSeconds });
-  // These are called in this thread, even if others deliver.
+  // These functions are always called in this thread, so delivery threads do not get them.
   const forThreads = { ...options, onWarning: undefined, onGone: undefined, onFigures: undefined };
   if (store !== undefined) resolveThreadCount(threads, forThreads);
 }
@@ -115,7 +115,7 @@ function assertUsable(options: SenderOptions): void {
 // Checks a sender's options, so that a wrong one is reported when the sender is made. The transport checks its own options.
 
 const vapidChecks: OptionChecks<SenderVapid> = {
-  // `createVapidAuthorizer` reports what is wrong with these
+  // `createVapidAuthorizer` checks the following members
   publicKey: isCheckedElsewhere,
   privateKey: isCheckedElsewhere,
   subject: isCheckedElsewhere,

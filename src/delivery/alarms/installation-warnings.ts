@@ -24,8 +24,8 @@ const cacheMs = 5000;
 type WarnedStore = Pick<Store, 'sending' | 'vapidKeys' | 'senders' | 'check'>;
 
 /**
- * @param keyDirectory key files to compare with the keys that the store needs; without it, nothing is compared
- * @returns a function that reads the warnings, and caches them for some seconds
+ * @param keyDirectory the directory whose key files must contain the keys that the store needs. Default: no check
+ * @returns a function that reads the warnings and caches them for a few seconds
  */
 export function createWarningReader(store: WarnedStore, keyDirectory?: string): ReadWarnings {
   let cached: ReturnType<ReadWarnings> | undefined;
@@ -48,7 +48,7 @@ async function readAll(store: WarnedStore, keyDirectory: string | undefined): Re
     (error: unknown) => error,
   );
   if (fault !== undefined) {
-    // an error that is not the store's own is a bug
+    // any other error is a bug
     if (!(fault instanceof DeskbellError)) throw fault;
     warnings.push({ code: 'store-failed', detail: fault.message, remedy: storeRemedy });
   }

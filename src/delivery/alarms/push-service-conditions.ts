@@ -19,8 +19,8 @@ export const unreachableAlarms = (senders: readonly StoredSenderReport[]): reado
   findUnreachable(senders).map(toUnreachable);
 
 /**
- * Merges alarms of the same kind: alarms for hosts of one push service, and alarms for all push services that
- * strangers named, because there may be any number of them.
+ * Merges alarms of the same kind if their hosts belong to one push service. All hosts that strangers named also share
+ * one alarm of each kind, because there may be any number of them.
  *
  * @param unlisted hosts that strangers named
  */
@@ -85,7 +85,7 @@ function remedyFor(obstacle: string | undefined, machines: readonly string[]): s
   return `Check name resolution, firewall and proxy of ${machines.join(', ')}.`;
 }
 
-/** @param facts `raised`: alarms of the affected broadcasts */
+/** @param facts `raised`: the alarms that broadcasts raised */
 export const heldAlarms = ({
   held,
   raised,
@@ -107,7 +107,7 @@ export const heldAlarms = ({
     link,
   }));
 
-/** Finds push services that refuse our token or key for every message, whatever the age of the broadcasts. */
+/** Finds push services that refuse our token or key for every message. @returns since when, by origin */
 export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<string, number> => {
   const since = new Map<string, number>();
   for (const { origin, suspendedSinceMs } of answers) {
@@ -123,14 +123,14 @@ export const judgedMs = 24 * 60 * 60 * 1000;
 /** This many responses are enough to judge. */
 const judgedAnswers = 100;
 
-/** At most one response in this many (5 %) may differ. */
+/** Responses count as the same if at most one in this many (5 %) differs. */
 const share = deletionGuardPolicy.answersPerAcceptance;
 
 type Answers = Pick<OutcomeInterval, 'accepted' | 'gone' | 'rejected'>;
 
 const sum = ({ accepted, gone, rejected }: Answers): number => accepted + gone + rejected;
 
-/** What nearly all responses may say, the narrower kind first. */
+/** What nearly all responses may have in common. The more specific alarm comes first. */
 const unanimous = {
   'all-gone': {
     isSaidBy: (answers: Answers) => (answers.accepted + answers.rejected) * share <= sum(answers),
@@ -148,10 +148,10 @@ const unanimous = {
 } as const satisfies Partial<Record<AlarmKind, object>>;
 
 /**
- * Finds push services whose latest responses nearly all say the same, and when that began.
+ * Finds push services for which nearly all recent responses are the same, and when that began.
  *
  * @param intervals in chronological order
- * @param isNamed true if another alarm already reports the push service
+ * @param isNamed returns true for a push service that another alarm already reports
  */
 export function findUnanimous(
   intervals: readonly OutcomeInterval[],

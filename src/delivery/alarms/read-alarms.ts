@@ -93,7 +93,7 @@ const finders: Readonly<Record<AlarmKind, Finder>> = {
   'chrome-limit': raisedByBroadcasts,
 };
 
-/** Checks all conditions. Removes acknowledgements whose condition has ended or become worse. */
+/** Checks all conditions. Removes the acknowledgements of alarms that have ended or become worse. */
 export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings): Promise<Alarms> {
   const nowMs = store.now();
   const [warnings, due, senders, held, raised, tokenAnswers, intervals, acknowledgements] = await Promise.all(
@@ -149,7 +149,7 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
   };
 }
 
-/** If nothing can be written, they are removed later. */
+/** Removes acknowledgements. If the store cannot be written now, a later call removes them. */
 async function endAcknowledgements(
   { alarms }: AlarmSources,
   ended: readonly Acknowledgement[],
@@ -232,9 +232,9 @@ const refusedTokens: Finder = ({ suspended, raised }) =>
     return fromRaised({ origin, reason: vapidRefusedReason, detail, sinceMs, rows, broadcastIds });
   });
 
-/** True if an alarm raised by broadcasts is still active: no condition covers it, and no response shows that it is over. */
+/** False if a condition already covers the alarm that broadcasts raised, or if a later response ended it. */
 function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly TokenAnswers[]): boolean {
-  // these reasons have conditions of their own
+  // the alarms `deletions-held` and `unreachable` cover these reasons
   if (reason === heldDeletionsReason || reason === 'connection') return false;
   if (reason !== vapidRefusedReason) return true;
   return !answers.some(
@@ -254,7 +254,7 @@ function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: Rai
     pushService,
     what: pushService === '' ? what : `${pushService}: ${what}`,
     remedy,
-    // a broadcast's detail would repeat the rest of the alarm
+    // without a push service, the detail would only repeat the rest of the alarm
     detail: origin === '' ? '' : detail,
     sinceMs,
     count: rows,
@@ -264,7 +264,7 @@ function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: Rai
   };
 }
 
-/** Work normally begins within seconds. After this time it is late. */
+/** Work normally begins within seconds of its time. After this delay, it is late. */
 export const lateAfterMs = 60_000;
 
 /** How long the oldest work has been due, in milliseconds; 0 if nothing is late. */
@@ -283,7 +283,7 @@ export function findLateWork(
   nowMs: number,
 ): { readonly alarms: readonly FoundAlarm[]; readonly lateness: Lateness } {
   const hasWorker = senders.some(({ kind }) => kind === 'worker');
-  // a running worker continues broadcasts that have begun; if there is none, nothing has been sent since the last message
+  // a worker continues broadcasts that have begun; without a worker, they have waited since the last message was sent
   const waiting = broadcasts
     .filter(({ hasBegun }) => !hasWorker || !hasBegun)
     .map((due) => (hasWorker ? due : { ...due, sinceMs: Math.max(due.sinceMs, lastSentAtMs) }));

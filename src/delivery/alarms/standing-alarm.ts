@@ -38,8 +38,8 @@ export const alarmKinds = Object.keys(conditions) as readonly AlarmKind[];
 export const isAlarmKind = (kind: string): kind is AlarmKind => Object.hasOwn(conditions, kind);
 
 /**
- * Reasons for which broadcasts raise alarms have ranks too. None of these is urgent: if nothing can be sent to a push service, it also has
- * the alarm `unreachable` or `accepts-nothing`; and most of these failures can be caused by a host that a stranger named.
+ * Includes the reasons for which broadcasts raise alarms. None of them is urgent, because a host that a stranger named
+ * can cause most of them. If nothing can be sent to a push service, `unreachable` or `accepts-nothing` says so.
  */
 const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   ...conditions,
@@ -74,7 +74,7 @@ const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
 export const rankOf = (kind: string): AlarmRank =>
   Object.hasOwn(ranks, kind) ? ranks[kind as KnownReason] : 'note';
 
-/** These affect every broadcast that is not over. */
+/** Kinds of alarms that affect every broadcast that is not over. */
 export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
   'store-failed',
   'keys-missing',
@@ -107,7 +107,7 @@ export interface StandingAlarm {
   readonly what: string;
   /** What to do; may be empty. */
   readonly remedy: string;
-  /** The explanation of the push service or the resolver; may be empty. */
+  /** The explanation that the push service or the resolver gave; may be empty. */
   readonly detail: string;
   /** Absent if the time is unknown. */
   readonly sinceMs: number | undefined;
@@ -118,7 +118,7 @@ export interface StandingAlarm {
   readonly isAtLeast: boolean;
   /** In ascending order. */
   readonly broadcastIds: readonly number[];
-  /** Path of the console page where it can be fixed. */
+  /** Path of the console page where the problem can be fixed. */
   readonly link: string;
   readonly acknowledgement: Acknowledgement | undefined;
 }

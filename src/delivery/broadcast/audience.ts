@@ -67,7 +67,7 @@ export function checkAudience(audience: Audience): void {
     throw fieldError(code, '/outcome', `The outcome must be one of ${outcomeGroups.join(', ')}.`);
 }
 
-/** Number of ids per read, which takes a few milliseconds. */
+/** Number of ids per read. A read of this size takes a few milliseconds. */
 const idsAtOnce = 5000;
 
 /** Yields the ids of subscriptions with an outcome in a broadcast, in ascending order. Reads them in batches. */
@@ -85,12 +85,12 @@ export async function* readIds(
 export interface WrittenAudience {
   /** Absent if the audience is all subscriptions. */
   readonly audienceId?: number;
-  /** Set while the list still has to be filled from this lookup. */
+  /** Set until the list contains the result of this lookup. */
   readonly matching?: LookedUpAudience | undefined;
   readonly list?: ListKind;
   /** Set if the audience is a single person. */
   readonly user?: string | undefined;
-  /** Equal for the same members in the same order, and for equal lookups. */
+  /** Lists with the same members in the same order have the same hash, and so do equal lookups. */
   readonly hash: Buffer;
 }
 
@@ -99,7 +99,7 @@ const batchSize = 1000;
 /**
  * Writes an audience to the store.
  *
- * @param isSplit readers get different texts or times, so members must be listed even if the audience is all subscriptions
+ * @param isSplit texts or times differ by reader, so the members must be listed even for the audience `all`
  * @throws {DeskbellError} ERR_FIELD_VALUE if an id, user or tag is invalid or the outcomes are not known;
  *   ERR_FIELD_TYPE, ERR_SUBSCRIPTION_INVALID
  */
@@ -181,7 +181,7 @@ function checkId(id: number): number {
   );
 }
 
-/** Each member starts with its kind, and its kind or text gives its length, so different lists have different hashes. */
+/** Hashes each member in a form that shows where it ends, so that different lists have different hashes. */
 function updateHash(hash: Hash, member: number | Subscription): void {
   if (typeof member === 'number') hash.update(`id ${member}\n`);
   else hash.update(`to ${member.endpoint}\n`).update(member.p256dh).update(member.auth);

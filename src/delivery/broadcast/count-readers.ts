@@ -23,7 +23,7 @@ export interface ReaderCounts {
   readonly lookedAt: number;
   /** If true, `lookedAt` counts a sample, and the other numbers are estimates for the whole audience. */
   readonly isEstimate: boolean;
-  /** How many get the text in each language. `undefined` means the message's own text. */
+  /** How many readers get the text in each language. `undefined` stands for the message's own text. */
   readonly byText: ReadonlyMap<string | undefined, number>;
   /** How many have turned the channel off. */
   readonly channelOff: number;
@@ -37,9 +37,9 @@ export interface ReaderCounts {
   readonly atOnce: number;
   /** How many of the recipients get it later, when their quiet hours end. */
   readonly heldByQuietHours: number;
-  /** How many get nothing because their quiet hours end after the TTL. */
+  /** How many readers get nothing because their quiet hours end after the TTL. */
   readonly expired: number;
-  /** The first and the last time at which a reader gets it. */
+  /** When the first and the last reader get the message. */
   readonly fromMs: number | undefined;
   readonly throughMs: number | undefined;
 }
@@ -49,8 +49,8 @@ export const formatReaderCount = (count: number, { isEstimate }: ReaderCounts): 
   isEstimate && count > 0 ? `about ${formatEstimate(count)}` : formatCount(count);
 
 /**
- * Lists the counts that are not 0 with what they mean, without the counts by text. Lists inactive readers even if
- * there are none.
+ * Lists counts with their meanings, without the counts by text. Leaves out counts that are 0, except the count of
+ * inactive readers.
  */
 export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [number, string])[] => {
   const described = (
@@ -67,7 +67,7 @@ export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [
   return counts.inactive === 0 ? [...described, nobodyInactive] : described;
 };
 
-/** Says how many get it at once and how many later, if readers get it at different times. */
+/** Says how many readers get the message at once and how many later; empty if all get it at the same time. */
 function timesOf({ atOnce, byText, throughMs }: ReaderCounts): readonly (readonly [number, string])[] {
   if (throughMs === undefined) return [];
   const all = [...byText.values()].reduce((sum, count) => sum + count, 0);
@@ -171,7 +171,7 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
       }
     },
 
-    /** @param estimated set if the rows are a sample */
+    /** @param estimated given only if the rows are a sample */
     counts(estimated?: { readonly reached: AudienceSize; readonly scale: number }): ReaderCounts {
       const { reached: size = { kind: 'exact' as const, count: reached.size }, scale = 1 } = estimated ?? {};
       const scaled = (count: number): number => Math.round(count * scale);

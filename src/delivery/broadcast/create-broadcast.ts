@@ -45,7 +45,7 @@ export const maxKeyCharacters = 200;
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID */
 export function checkIdempotencyKey(key: unknown): asserts key is string {
   const isShort = typeof key === 'string' && key.length > 0 && key.length <= maxKeyCharacters;
-  // otherwise, one of the two databases could not store it
+  // at least one of the two databases cannot store other keys
   if (isShort && key.isWellFormed() && !key.includes('\0')) return;
   throw new DeskbellError(
     'ERR_MESSAGE_INVALID',
@@ -61,7 +61,7 @@ const operatorPrefix = /^operator [^\n]*\n/;
 /** Returns the key in the form that the operator gave it. */
 export const givenKey = (stored: string): string => stored.replace(operatorPrefix, '');
 
-/** True if the key could be mistaken for an operator's. */
+/** True if the key looks like the stored key of an operator. */
 const isLikeOperatorKey = (key: string): boolean => operatorPrefix.test(key);
 
 // Writes a broadcast to the store. After that, any worker of any process may deliver it.
@@ -72,7 +72,7 @@ export interface BroadcastOptions extends DeliveryOptions {
   readonly idempotencyKey?: string | undefined;
   /** Nothing is sent before this time. Default: now. */
   readonly startAt?: Date | undefined;
-  /** The creator, shown to operators. Default: the application, by the name of its machine. */
+  /** The creator, shown to operators. Default: the application, named after its machine. */
   readonly createdBy?: BroadcastCreator | undefined;
 }
 
@@ -97,7 +97,7 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
   throw fieldError('ERR_MESSAGE_INVALID', '/startAt', detail);
 }
 
-/** Accepts a start that was still in the future when it was typed, or by another clock. */
+/** A start may be this long ago: it may have been in the future when it was typed, or by the caller's clock. */
 export const maxLateMs = 60_000;
 const occurrencePrefix = 'schedule/';
 
@@ -228,7 +228,7 @@ function checkKey(key: unknown): void {
 // Prepares broadcasts: looks up the audience of an expression, range by range. Any process may do this, and continues
 // where another has stopped. A broadcast is sent once its audience is complete.
 
-/** How often to check whether another process has finished preparing it. */
+/** How often to check whether another process has finished preparing the broadcast. */
 const lookEveryMs = 250;
 const lookForWorkEveryMs = 1000;
 

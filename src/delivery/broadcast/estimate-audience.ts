@@ -19,14 +19,14 @@ import { totalReceipts } from './format-broadcast.ts';
 /** `count` is an integer if it is exact. Estimates are rounded only for display. */
 export type AudienceSize =
   | {
-      /** `below`: an upper bound, because the sample has too few hits. `most`: an upper bound, because some ids may not be stored. */
+      /** Upper bounds: `below` if the sample has too few matches, `most` if some of the ids may not be stored. */
       readonly kind: 'exact' | 'below' | 'most';
       readonly count: number;
     }
   | {
       readonly kind: 'about';
       readonly count: number;
-      /** Standard error of `count`, in subscriptions. */
+      /** The standard error of the estimate, in subscriptions. */
       readonly error: number;
     };
 
@@ -133,7 +133,7 @@ export function createAudienceEstimator(
   };
 }
 
-/** Counts the group at the time of the broadcast, whether its subscriptions are still stored or not. */
+/** Returns the size that the group had during the broadcast, including subscriptions that were removed since. */
 function countGroup(
   group: OutcomeGroup,
   broadcast: Broadcast,
@@ -195,8 +195,8 @@ export function scaleOf({
 }
 
 /**
- * Estimates how many subscriptions have a property. It is a ratio estimate over the windows of a sample, because rows within a
- * window may be similar.
+ * Estimates how many subscriptions have a property. Rows within a window of the sample may be similar, so this is a
+ * ratio estimate over windows.
  *
  * @see W. G. Cochran, Sampling Techniques, 3rd edition, chapter 6 (ratio estimates) and 9A (clusters of unequal sizes)
  */

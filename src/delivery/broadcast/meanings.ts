@@ -126,7 +126,7 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   },
 };
 
-/** @param reason as in `Outcome` and `Alarm`; a reason that only a later version knows has no meaning here */
+/** @param reason as in `Outcome` and `Alarm`. A reason from a later version has an empty meaning and remedy */
 export const meaningOf = (reason: string): ReasonMeaning =>
   Object.hasOwn(meanings, reason) ? meanings[reason as KnownReason] : { meaning: '', remedy: '' };
 
@@ -153,13 +153,13 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
 export const inactiveMeaning = (skipInactive = 0): string =>
   `inactive: no click on ${lastBroadcasts(skipInactive)} shown to them`;
 
-/** Other reasons for which readers were left out. */
+/** Why readers were left out, other than inactivity. */
 export const leftOutMeanings = {
   channelOff: 'have the channel off',
   timePassed: 'their local time was over',
 } as const satisfies Partial<Record<LeftOut, string>>;
 
-/** Names groups of recipients. The name of the broadcast follows. */
+/** Names of groups of recipients, to be followed by the name of the broadcast. */
 export const groupMeanings: Readonly<Record<OutcomeGroup, string>> = {
   accepted: 'those who got',
   missed: 'those who did not get',

@@ -48,7 +48,7 @@ export const formatWait = ({ for: cause, rows, origin }: Wait): string =>
 export const waitsByService = (broadcast: Broadcast): readonly Wait[] =>
   waitsOf({ ...broadcast, heldBack: byPushService(broadcast.heldBack) });
 
-/** Returns the reasons for waiting with a row count for each; the counts add up to the number of pending rows. */
+/** Returns the reasons why rows wait, and how many wait for each. The numbers add up to the pending rows. */
 export function waitsOf({ counts, waiting, toRetry, heldBack, later }: Broadcast): readonly Wait[] {
   const held = heldBack.reduce((sum, { rows }) => sum + rows, 0);
   const waits: readonly Wait[] = [
@@ -91,7 +91,7 @@ const settledIn = (interval: OutcomeInterval): number =>
 
 const averageOverMs = 5000;
 
-/** Before this time, a rate gives an estimate only if the rest takes at most `estimatedShare` times as long. */
+/** Before this time, the end is estimated only if the rest is at most `estimatedShare` times what is settled. */
 const estimatedAfterMs = 2000;
 const estimatedShare = 20;
 
@@ -150,7 +150,7 @@ export interface ReachTime {
   readonly percent: (typeof percents)[number];
   /** Seconds from the start of the broadcast, as an upper bound; `undefined` if this share was not reached. */
   readonly seconds?: number;
-  /** The real time is at most this much earlier. */
+  /** The share was reached at most this many seconds earlier than `seconds`. */
   readonly precisionSeconds?: number;
 }
 
@@ -189,8 +189,8 @@ const measuredBroadcasts = 3;
 const tellingRecipients = 1000;
 
 /**
- * Measures the newest broadcasts that started at once and had at least as many recipients, or a thousand. The time
- * runs from the first outcome until 95 % of the recipients were reached, or else half of them.
+ * Measures the newest broadcasts that started at once and had at least as many recipients, or at least a thousand. The
+ * time runs from the first outcome until 95 % of the recipients were reached, or 50 % if 95 % were not.
  *
  * @param recipients of the planned broadcast
  * @returns undefined if no such broadcast exists
@@ -223,14 +223,14 @@ async function readUsualRate(
 /** What sending will take. */
 export interface Forecast extends UsualRate {
   readonly seconds: number;
-  /** At the latest, if all goes as usual. If readers get it at different times, most may be done earlier. */
+  /** When sending will be done at the usual rate. If sending times differ by reader, most rows may be done earlier. */
   readonly doneAtMs: number;
 }
 
 /**
- * @param recipients of the broadcast to come
- * @param lastMs when the last of them can be sent to. Default: now
- * @returns undefined if that is not known
+ * @param recipients number of recipients of the planned broadcast
+ * @param lastMs when the last message may be sent. Default: now
+ * @returns undefined if no earlier broadcast can be compared
  */
 export async function forecast(
   store: Pick<Store, 'broadcasts' | 'statistics' | 'now'>,

@@ -19,7 +19,7 @@ const lastZoneMs = 12 * 60 * 60 * 1000;
 /**
  * Checks options that depend on each other.
  *
- * @param isRecurring each occurrence determines its own day
+ * @param isRecurring the options belong to a schedule, so `localTime` must have no date
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
 export function checkReaderOptions(
@@ -44,7 +44,7 @@ export function checkReaderOptions(
     throw fieldError(code, '/localTime', '"localTime" is over in all time zones; give a time to come.');
 }
 
-/** @returns the options with the full local time, and with the broadcast's own time zone if that matters */
+/** @returns the options with date and time zone added, if any of them depends on the reader's local time */
 export function resolveTimes<Options extends DeliveryOptions>(options: Options, fromMs: number): Options {
   if (!hasReaderTimes(options)) return options;
   const { localTime, timeZone = 'UTC' } = options;
@@ -84,8 +84,8 @@ export function toSplit(
 }
 
 /**
- * Returns when subscriptions that are not stored get the message. Nothing is known about their readers, so all get it
- * at the same time.
+ * Returns when subscriptions that are not stored get the message. It is the same time for all, because nothing is known
+ * about their readers.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID if nobody would get it
  */

@@ -70,7 +70,7 @@ export function watchBroadcasts(
   return watchStore(findEvents, { signal, everyMs, onError, looksAfterEnd: true });
 }
 
-/** Returns the newest broadcasts, and older ones that were not over at the last look, oldest first. */
+/** Returns the newest broadcasts, and older broadcasts that were not over at the last look. The oldest comes first. */
 async function lookAtBroadcasts(
   store: BroadcastStore,
   seen: ReadonlyMap<number, BroadcastLook>,
@@ -119,7 +119,7 @@ export interface UnreachablePushService {
   readonly machines: readonly string[];
 }
 
-/** `reachable`: it answers again, or the senders that could not reach it have ended. */
+/** `reachable`: the push service responds again, or the senders that could not reach it have ended. */
 export type ReachabilityEvent =
   | ({ readonly state: 'unreachable' } & UnreachablePushService)
   | { readonly state: 'reachable'; readonly origin: string };
@@ -186,19 +186,19 @@ export interface WorkerProcess {
   readonly startedAtMs: number;
 }
 
-/** `stopped`: it has withdrawn its reports. `lost`: it gives no sign of life any more. */
+/** `stopped`: the process has withdrawn its reports. `lost`: it no longer renews them. */
 export interface WorkerEvent extends WorkerProcess {
   readonly state: 'started' | 'stopped' | 'lost';
 }
 
 interface WorkerLook extends WorkerProcess {
   readonly seenAtMs: number;
-  /** How many looks in a row found the same report. */
+  /** How many times in a row the process's report was read unchanged. */
   readonly silentLooks: number;
 }
 
 const workersPollMs = 2000;
-/** Reports are repeated every eight seconds. If one stays the same for this many looks, its process is considered lost. */
+/** Reports are renewed every eight seconds. A process whose report was read unchanged this many times is lost. */
 const silentLooksOfLost = 6;
 
 /**

@@ -4,7 +4,7 @@ import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 
 export const notListedReason = 'not-listed';
 
-/** Reason of an alarm that is not about a push service: none has responded, so no response can show that the clock is wrong. */
+/** The broadcast expired before anything was sent. Without any response, a wrong clock cannot be noticed. */
 export const expiredUnsentReason = 'expired-unsent';
 
 /** The message must never be sent. */
@@ -15,12 +15,12 @@ export interface NotSendable {
 
 export type NotSent =
   | { readonly kind: 'notSendable'; readonly fault: NotSendable }
-  /** This process's configuration does not list the push service. A sender whose configuration does may send the message. */
+  /** This process's configuration does not list the push service. A sender that lists it may send the message. */
   | { readonly kind: 'notListed'; readonly detail: string }
   | { readonly kind: 'expired' }
   /** The person has already been contacted as often as the broadcast allows. */
   | { readonly kind: 'capped' }
-  /** The push service is unlisted and has never accepted anything, so it has lost its place (`store/unlisted-push-services.ts`). */
+  /** The push service is unlisted, never accepted a message, and is now ignored (`store/unlisted-push-services.ts`). */
   | { readonly kind: 'dormant' }
   /** The push service refuses our token or key. The message is kept until it accepts one again, or until it expires. */
   | { readonly kind: 'suspended' }

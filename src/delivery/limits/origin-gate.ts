@@ -39,7 +39,7 @@ const noAnswers = (): Answers => ({
 
 export class OriginGate {
   readonly load: OriginLoad;
-  /** True if it has accepted a message, as far as this process knows. */
+  /** True if this process knows that the push service has accepted a message. */
   hasAccepted = false;
   /** By the monotonic clock. */
   acceptedAtMs = Number.NEGATIVE_INFINITY;
@@ -54,8 +54,8 @@ export class OriginGate {
   }
 
   /**
-   * @param isProbe sent to test whether the push service accepts messages again
-   * @param deferral the transport's reason to wait
+   * @param isProbe the message tests whether the push service accepts messages again
+   * @param deferral why the transport cannot send now, if so
    * @returns `undefined` if a message may be sent
    */
   admit(isProbe: boolean, deferral: Deferral | undefined): NotSent | undefined {
@@ -95,7 +95,7 @@ export class OriginGate {
     return answers;
   }
 
-  /** Applies what the store has learned from responses to all workers; `undefined` if it knows nothing. */
+  /** Applies what the store knows from the responses that all workers received; `undefined` if it knows nothing. */
   setState(state: PushServiceState | undefined): void {
     this.#refusalsToSuspend = state?.refusalsToSuspend ?? suspensionPolicy.refusalsToSuspend;
     this.hasAccepted ||= state?.hasAccepted ?? false;

@@ -6,8 +6,8 @@
 //   BACKLOGGED  a row has waited too long, or memory fills up while many wait or requests in flight get no response. No row of a
 //               slice waits in memory. It is put aside: stored with the time at which it will be read again. That is half of
 //               the expected wait, in case the pace grows. When nothing waits any more → FLOWING
-//   SILENT      requests in flight have had no response for so long that the push service must be broken: nothing is sent
-//   HELD        nothing can be sent to it: rows are put aside for a long time, in order, but a few come back soon as probes
+//   SILENT      requests in flight got no response for so long that the push service must be broken: nothing is sent
+//   HELD        nothing can be sent: rows are put aside for a long time, in order, but a few come back soon as probes
 //
 // Rows that were put aside come back early as soon as the push service answers and no row waits in memory. This
 // includes rows that another worker held. A response ends SILENT and HELD. All times are by the monotonic clock.
@@ -18,10 +18,10 @@ import type { WorkerSettings } from '../settings/settings.ts';
 
 export type LoadSettings = Pick<WorkerSettings, 'patienceMs' | 'silentAfterMs' | 'minAsideMs' | 'heldMs'>;
 
-/** The members of a row that its load needs. */
+/** The members of a row that `OriginLoad` uses. */
 export interface LoadRow {
   readonly takenAtMs: number;
-  /** True if it was stored individually before, and has now been read again. */
+  /** True if the row was stored individually before, and has now been read again. */
   readonly isReturning: boolean;
   readonly sending?: Sending | undefined;
 }
@@ -30,19 +30,19 @@ export interface LoadRow {
 const averageOver = 64;
 /** A response that takes more round trips than this is late. */
 const lateAfterRoundTrips = 1.5;
-/** If there is no response for this many round trips, all responses are missing. */
+/** If there is no response at all for this many round trips, requests count as stalled. */
 const stalledAfterRoundTrips = 2;
-/** After this many round trips, a waiting row has waited too long, and an unanswering push service counts as broken. */
+/** The limit, in round trips, for the wait of a row. A push service that is silent for as long counts as broken. */
 const longRoundTrips = 4;
-/** Rows that are put aside come back as if the pace were this many times higher. */
+/** The return of put-aside rows is scheduled for a pace this many times higher, in case the pace grows. */
 const earlierBy = 2;
-/** How many returning rows may wait in memory, unless more can be sent within `patienceMs`. */
+/** This many returning rows may wait in memory, or more if more can be sent within `patienceMs`. */
 const leastStake = 64;
-/** More than one probe, because some rows may have expired or been removed in the meantime. */
+/** The number of probes. One is not enough, because a row may expire or be removed while it is put aside. */
 const probeRows = 4;
-/** If no probe has come back after this time, they must all have ended in another way. */
+/** If no probe has come back after this time, all of them must have expired or been removed. */
 const probesLateMs = 1000;
-/** If there has been no response for a long time, held rows come back at this rate per millisecond, whatever the pace was. */
+/** How many held rows come back per millisecond, whatever the pace was before. */
 const heldPerMs = 0.4;
 
 /** How far ahead to look for rows that another worker holds. */
@@ -54,7 +54,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   readonly #settings: LoadSettings;
   readonly #returning = new Fifo<Row>();
   readonly #fresh = new Fifo<Row>();
-  /** Rows in flight that are stored one by one. */
+  /** Rows in flight whose results are stored one by one. */
   readonly #detached = new Set<Row>();
   #inFlight = 0;
   /** The oldest row in flight. */
@@ -66,10 +66,10 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   #isHeld = false;
   #probes = 0;
   #probesAtMs = 0;
-  /** The last time at which a returning row was scheduled to come back; `#freshUntilMs` is the same for other rows. */
+  /** The latest time at which a returning row is due to come back; `#freshUntilMs` is the same for other rows. */
   #returningUntilMs = Number.NEGATIVE_INFINITY;
   #freshUntilMs = Number.NEGATIVE_INFINITY;
-  /** The same time for rows that another worker may hold. */
+  /** The latest time at which rows held by another worker may come back. */
   #othersUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(settings: LoadSettings) {
@@ -86,7 +86,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
 
   /**
    * @param perMs requests per millisecond
-   * @returns what happens to the row if it may not wait here
+   * @returns when the row will be read again, if it may not wait in memory
    */
   add(row: Row, perMs: number, nowMs: number): NotSent | undefined {
     if (row.isReturning && this.#returning.length >= this.#stake(perMs))
@@ -100,10 +100,10 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   }
 
   /**
-   * True if rows of slices may not wait in memory.
+   * True if rows of slices may no longer wait in memory for this push service.
    *
    * @param perMs requests per millisecond
-   * @param isCrowded there will soon be no room for rows of other push services
+   * @param isCrowded there is little room left for rows of other push services
    */
   isBacklogged(perMs: number, nowMs: number, isCrowded: boolean): boolean {
     const isSlow = this.#latencyMs > 0 && this.#fresh.length > perMs * this.#settings.minAsideMs;
@@ -116,7 +116,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#isBacklogged;
   }
 
-  /** Takes the next row that may not wait in memory. */
+  /** Takes the next row that may no longer wait in memory. */
   takeBacklog(nowMs: number): Row | undefined {
     return this.#fresh.shift() ?? (this.isSilent(nowMs) ? this.#returning.shift() : undefined);
   }
@@ -159,7 +159,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return Math.ceil(this.#freshUntilMs - nowMs);
   }
 
-  /** Call this when a held row has come back. Another worker may have held it, and may hold more. */
+  /** Call this when a held row comes back. If another worker held the row, that worker may hold more rows. */
   expectAside(nowMs: number): void {
     this.#othersUntilMs = nowMs + othersHeldMs;
   }
@@ -178,7 +178,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   wanted(perMs: number, nowMs: number): number {
     if (this.waiting > 0 || this.isSilent(nowMs)) return 0;
     if (!this.#isHeld) return this.#stake(perMs);
-    // by now the probes must have ended in another way
+    // if the probes are late, they must have expired or been removed
     return nowMs >= this.#probesAtMs + probesLateMs ? leastStake : 0;
   }
 
@@ -213,7 +213,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     this.#latencyMs += (latencyMs - this.#latencyMs) / (this.#latencyMs === 0 ? 1 : averageOver);
   }
 
-  /** True if a row's response is later than usual, so that it should not delay rows that were sent after it. */
+  /** True if the row's response takes so long that the row should no longer delay rows that were sent later. */
   isLate({ sending, takenAtMs }: Row, nowMs: number, afterMs: number): boolean {
     if (sending === undefined) return false;
     const sinceMs = sending.writtenAtMs > 0 ? sending.writtenAtMs : takenAtMs;
@@ -235,7 +235,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#unansweredMs(nowMs) >= Math.max(silentAfterMs, longRoundTrips * this.#latencyMs);
   }
 
-  /** Time since the last response, or since the oldest request in flight was written, or sent if no connection takes it. */
+  /** Time without a response: since the last response or since the oldest request in flight, whichever is later. */
   #unansweredMs(nowMs: number): number {
     if (this.#inFlight === 0) return 0;
     const writtenAtMs = this.#first?.sending?.writtenAtMs ?? 0;

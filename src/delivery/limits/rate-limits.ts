@@ -1,7 +1,7 @@
-// Keeps a worker within the store's rate limits, which operators set or which apply to unlisted push services. A worker
-// takes a share of a limit before it sends. If the share is used up, a row is stored with its time in the queue that all
-// workers share, so that other push services are served meanwhile and each row normally waits once. A row that has waited but
-// gets no permission is retried soon, as often as necessary, because the share that it takes by asking expires.
+// Keeps a worker within the rate limits that all workers of a store share. Operators set them, and unlisted push
+// services have one by default. Before it sends, a worker takes a share of the limit. When the share is used up, rows
+// are stored with their time in a common queue, so each row normally waits once, and other push services are served
+// meanwhile. A row whose time has come but for which no share is left is retried every `comesBackAfterMs`.
 import { isGooglePushService } from '../../protocol/known-push-services.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import type { RowResult } from '../../store/ledger.ts';
@@ -14,7 +14,7 @@ const shareLastsMs = 2000;
 /** How long a row waits before it is retried when the share is used up. Must be less than `idleAfterMs`. */
 const comesBackAfterMs = 500;
 const askEveryMs = 50;
-/** A push service that had nothing to send for this long needs no share. */
+/** After this long without messages for a push service, no share of its limit is taken. */
 const idleAfterMs = 1000;
 /** A row waits at least this long, because each waiting row is stored. */
 const minWaitMs = 50;
@@ -52,7 +52,7 @@ export class RateLimits {
 
   /**
    * @param isReturning the row was rate limited or tried before
-   * @param perSecond the limit if the operator sets none; absent for no limit
+   * @param perSecond the limit to use if the operator has set none. Default: no limit
    * @returns `undefined` if a message may be sent
    */
   admit(origin: string, isReturning: boolean, nowMs: number, perSecond?: number): NotSent | undefined {
@@ -106,7 +106,7 @@ export const chromeLimitReason = 'chrome-limit';
 const suspiciousAttempts = 5;
 const suspiciousWaitMs = 10 * 60 * 1000;
 
-/** @returns the alarm to raise for a row that was asked to wait, if this limit may be the cause */
+/** @returns the alarm to raise if Chrome's limit may be why the push service asked to wait */
 export function findChromeLimit(
   origin: string,
   { reason, afterMs = 0 }: Extract<Outcome, { kind: 'retry' }>,

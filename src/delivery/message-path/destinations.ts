@@ -1,5 +1,5 @@
-// The destinations of messages: a push service combined with one VAPID key. Most rows share scheme, host and key, so
-// everything that depends only on these is determined once.
+// The destinations of messages: a push service combined with one VAPID key. Most rows share a destination, so
+// everything that depends only on scheme, host and key is determined once.
 import { findAppleSubjectFault } from '../../protocol/vapid.ts';
 import { splitEndpoint } from '../../protocol/endpoint.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
@@ -30,13 +30,13 @@ export interface Destination {
    * have just accepted messages from this process.
    */
   isSilentStranger(): boolean;
-  /** Broadcasts send nothing to it (`store/unlisted-push-services.ts`). */
+  /** True if broadcasts send nothing to the push service (`store/unlisted-push-services.ts`). */
   readonly isDormant: boolean;
-  /** Makes it dormant. `storeDormant` stores this. */
+  /** Makes the push service dormant. `storeDormant` stores that. */
   setDormant(): void;
-  /** Why this process's configuration does not list the push service. Another sender's configuration may list it. */
+  /** The explanation for operators, if this process's configuration does not list the push service. */
   readonly notListed: string | undefined;
-  /** Set if nothing may ever be sent there. */
+  /** Set if nothing may ever be sent to this destination. */
   readonly notSendable: NotSendable | undefined;
   readonly gate: OriginGate;
   /** @throws {DeskbellError} ERR_MESSAGE_INVALID */
@@ -184,7 +184,7 @@ export function createDestinations(
   };
 }
 
-/** Remembers which push services are dormant: what the store said recently, and what it still has to store. */
+/** Remembers which push services are dormant: those recently read from the store, and those yet to be stored. */
 class Dormant {
   readonly #unlisted: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'> | undefined;
   readonly #monotonicNow: Clock['monotonicNow'];
@@ -248,7 +248,7 @@ const foreignKey: NotSendable = {
   detail: 'The subscription was made with a VAPID key that is not ours.',
 };
 
-/** Returns scheme and host with the slash; the whole endpoint if it has no path or begins with a query. */
+/** Returns the endpoint up to the slash after the host; all of it if it has no path or a query follows the host. */
 function rootOf(endpoint: string): string {
   const pathStart = endpoint.indexOf('/', 'https://'.length);
   const root = endpoint.slice(0, pathStart + 1);

@@ -65,7 +65,7 @@ function select<Message extends PushMessage>(message: Message, admit: Admit<Mess
 }
 
 /**
- * Encrypts messages, each with its own key pair. If a stored key is not a point on the curve, only its own message fails.
+ * Encrypts messages, each with its own key pair. A stored key that is not a point on the curve fails only its message.
  *
  * @returns one entry for each message, in order
  */
@@ -103,7 +103,7 @@ export interface MessagePath {
   deferral: Transport['deferral'];
   /** Defers messages that were posted and still wait in the transport. */
   withdraw(): void;
-  /** Starts reporting the state of push services to the store. @returns ends it; `undefined` without a store */
+  /** Starts reporting the state of push services to the store. @returns a function that ends it, if there is a store */
   startReport(kind: SenderReport['kind']): (() => Promise<void>) | undefined;
   close: Transport['close'];
 }

@@ -6,7 +6,7 @@ import type { PushRequest, Sending, Transport, TransportResult } from '../../tra
 import type { ClockCheck } from '../reports/clock-check.ts';
 import type { NotSent } from '../limits/not-sent.ts';
 
-/** The message was posted, or no connection could be made for it. */
+/** The message was posted, or posting failed because no connection could be made. */
 export interface Posted {
   readonly kind: 'posted';
   readonly outcome: Outcome;

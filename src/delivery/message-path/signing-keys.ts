@@ -1,6 +1,6 @@
-// The VAPID pairs that a sender signs with: those from its options and those in its key directory, except retired
-// ones. A pair is written to its file before any subscription uses it. So reading the files again finds every pair of
-// ours, even if it was made after this process started.
+// The VAPID pairs that a sender signs with: the pairs in its options and in its key directory, except retired pairs.
+// A pair is written to its file before any subscription uses it, so reading the files again also finds pairs that
+// were made after this process started.
 import { readKeyRing } from '../../keys/vapid-key-files.ts';
 import { pushHeaders, type PushOptions } from '../../protocol/request.ts';
 import { createVapidAuthorizer, type VapidAuthorizer, type VapidKeys } from '../../protocol/vapid.ts';
@@ -15,7 +15,7 @@ export interface SigningKeys {
   /** @returns `undefined` if the key is not loaded */
   find(publicKey: string): HeaderSource | undefined;
   /**
-   * Loads these keys if they are ours, and unloads retired ones. If one is `undefined`, brings `current` up to date.
+   * Loads the keys that are in the key directory, and unloads retired keys. For `undefined`, updates `current` first.
    *
    * @returns the keys that were loaded or unloaded
    * @throws {DeskbellError} the errors of `readKeyRing`
@@ -26,7 +26,7 @@ export interface SigningKeys {
 /** The store's role that knows which keys exist and which is current. */
 export type KeyStates = Pick<VapidKeyStore, 'current' | 'list'>;
 
-/** Minimum time between two searches for keys that are not ours. */
+/** Minimum time between two searches for a key that was not found. */
 const lookAgainAfterMs = 1000;
 /** Minimum time between two checks for retired keys. */
 const askAgainAfterMs = 100;

@@ -64,7 +64,7 @@ export class ClockCheck {
 export const clockRemedy =
   'Set it, and keep it right with NTP. With PostgreSQL it is the clock of its server.';
 
-/** @param differenceMs from `ClockCheck` */
+/** @param differenceMs the push services' clocks minus the store's clock, from `ClockCheck` */
 export function describeClock(differenceMs: number): string {
   const minutes = Math.round(Math.abs(differenceMs) / 60_000);
   return (

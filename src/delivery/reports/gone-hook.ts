@@ -26,7 +26,7 @@ export function startGoneReports(
   let isFailing = false;
   let closesAtMs = Infinity;
 
-  /** Tries to report all of them. @throws the first error of `onGone`, after all were tried */
+  /** Reports all ended subscriptions, even if `onGone` throws. @throws the first error of `onGone` */
   const report = async (): Promise<void> => {
     let failure: { readonly error: unknown } | undefined;
     let page: readonly EndedSubscription[] = [];

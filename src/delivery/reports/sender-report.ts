@@ -12,7 +12,7 @@ const silentIntervals = 4;
 const maxPushServices = 50;
 
 /**
- * Starts reporting. If the store cannot be written to, sending itself fails, but reporting does not.
+ * Starts reporting. Errors of the store are ignored, because sending itself then fails with them.
  *
  * @param self a `single` sender reports only after it has sent something
  * @returns a function that ends reporting and withdraws the report

@@ -18,7 +18,7 @@ export interface ScheduleOptions extends DeliveryOptions {
   readonly cron: string;
   /** An IANA name such as `Europe/Berlin`. Default: `UTC`. */
   readonly timezone?: string | undefined;
-  /** The creator, shown to operators. Default: the application, by the name of its machine. */
+  /** The creator, shown to operators. Default: the application, named after its machine. */
   readonly createdBy?: BroadcastCreator | undefined;
 }
 

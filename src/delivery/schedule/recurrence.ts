@@ -40,7 +40,7 @@ function nextFixed(wallTimes: Cron, timezone: string, timeMs: number): number | 
   let wallMs = nextRun(wallTimes, toWallTime(timeMs, timezone));
   while (wallMs !== undefined) {
     const atMs = toInstant(wallMs, timezone);
-    // when clocks go back, this time has already occurred; several times in one gap occur together
+    // skip times that have already occurred: the second pass when clocks go back, and further times in one gap
     if (atMs > timeMs) return atMs;
     wallMs = nextRun(wallTimes, wallMs);
   }

@@ -1,5 +1,5 @@
-// Resumes automatic sending after it was paused for a whole store, and lists in advance what resuming will start. If the
-// store is a copy, the original may have sent what a schedule missed in the meantime.
+// Resumes automatic sending after it was paused for a whole store, and lists in advance what resuming will start. If
+// the store is a copy, the original may already have sent the occurrences that the copy missed.
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { SendingPause } from '../../store/sending.ts';
@@ -14,7 +14,7 @@ export interface Resumption {
   readonly schedules: readonly Schedule[];
   /** Schedules whose time came during the pause. */
   readonly missed: readonly Schedule[];
-  /** Events that will be posted at once if a process has a webhook. */
+  /** Number of stored events that a process with a webhook will post immediately. */
   readonly webhookEvents: number;
   /** Broadcasts that were paused together with the store and still are. */
   readonly broadcastIds: readonly number[];
@@ -46,7 +46,7 @@ export async function describeResumption(store: PausedStore): Promise<Resumption
 }
 
 export interface ResumeOptions {
-  /** Whether schedules send missed occurrences, unless it is too late. Default: they skip them. */
+  /** Whether to send missed occurrences of schedules that are not too late. Default: skip all of them. */
   readonly withMissed: boolean;
   /** Whether to resume broadcasts that were paused together with the store. Default: they stay paused. */
   readonly withBroadcasts: boolean;

@@ -45,7 +45,7 @@ type NextTry = (
   random: number,
 ) => StoredRetry | 'expired' | 'exhausted' | 'doubtful';
 
-/** If a row waits for a fix on this side, its deferrals count up to this number, at which the wait is longest. */
+/** Deferrals of a row that waits for a fix on our side are counted up to this number, which gives the longest wait. */
 export const longestWaitDeferrals = 10;
 
 export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {

@@ -1,5 +1,5 @@
-// Settings of delivery: keys, transport, rate limits, and sizes and times of workers. They can be posted to a thread,
-// except for the functions in `TransportOptions`.
+// Settings of delivery: keys, transport, rate limits, and the workers' sizes and times. All of them can be posted to a
+// thread, except functions in `TransportOptions`.
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { lookUp } from '../../errors/check-options.ts';
@@ -7,34 +7,34 @@ import type { VapidKeys } from '../../protocol/vapid.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
-/** Sizes in rows, times in milliseconds. */
+/** Sizes are in rows, times in milliseconds. */
 export const defaultWorkerSettings = {
-  /** Maximum number of rows of slices that are taken but not committed. */
+  /** Maximum number of rows that are taken from slices but not committed. */
   maxPageRows: 4096,
   /**
-   * Maximum number of rows that are stored one by one while they wait for their responses: detached from a page (the
-   * rows taken from a slice), or leased as retries.
+   * Maximum number of rows whose results are stored one by one: retries, and rows detached from a page (the rows taken
+   * from a slice) because their responses are late.
    */
   maxDetachedRows: 3072,
-  /** How many of these rows may be retries. */
+  /** How many of the `maxDetachedRows` may be retries. */
   maxRetryRows: 1536,
   retryLeaseRows: 256,
   readRows: 1024,
-  /** Number of rows encrypted and posted together. Switching between crypto and sockets for each row costs nearly twice as much. */
+  /** Number of rows encrypted and posted together. Alternating for each row nearly doubles the cost. */
   batchRows: 64,
-  /** A commit is made after this many results, … */
+  /** Results are committed when there are this many. */
   commitRows: 1024,
-  /** … or after this many results that are not acceptances, because each may need its own row in the database, … */
+  /** Results other than accepted are committed when there are this many, because each may need its own stored row. */
   commitOtherRows: 256,
-  /** … or after this time. */
+  /** The maximum time between commits. */
   commitEveryMs: 200,
   /** How long a row without a response may delay the commit of rows behind it. */
   maxCommitDelayMs: 1000,
-  /** The same limit while more than half of the allowed rows are taken, so that soon no more can be sent. */
+  /** The value of `maxCommitDelayMs` while more than half of `maxPageRows` are taken. */
   crowdedCommitDelayMs: 100,
   /** How often to look for due retries while slices are being read. */
   leaseRetriesEveryMs: 100,
-  /** How often to lease put-aside rows early, after some had to be put aside again. */
+  /** Minimum time between early leases of put-aside rows, once leased rows had to be put aside again. */
   leaseAheadEveryMs: 50,
   /** How often to look for work if there was none. */
   leaseSliceEveryMs: 250,
@@ -46,15 +46,15 @@ export const defaultWorkerSettings = {
   stopGraceMs: 5000,
   /** A smaller audience takes at most a second of CPU time, so a missing accelerator needs no warning. */
   warnFromAudience: 10_000,
-  /** Maximum number of rows that wait in memory for their push services, unless rows for another push service could be sent. */
+  /** Maximum number of rows that wait in memory, unless some push service in use has none waiting. */
   waitingRows: 256,
-  /** A row waits in memory for this long plus some round trips. Then it and others are put aside, … */
+  /** A row waits in memory for this long plus some round trips. After that, waiting rows are put aside. */
   patienceMs: 1000,
-  /** … for at least this long. */
+  /** The minimum time for which a row is put aside. */
   minAsideMs: 250,
-  /** A push service that has not responded for this long gets no rows for the same time. */
+  /** A push service that does not respond for this long gets no rows for the same time. */
   silentAfterMs: 3000,
-  /** How long rows are put aside if their push service cannot be reached, unless it answers earlier. */
+  /** How long rows are put aside if their push service cannot be reached, unless it responds earlier. */
   heldMs: 60_000,
 };
 

@@ -13,7 +13,7 @@ import type { Addressee, Destination, Destinations } from '../message-path/desti
 import type { Result } from '../message-path/post.ts';
 
 const reportAfterMs = 1000;
-/** When there are this many, they are stored early. */
+/** Responses are stored early when this many are waiting. */
 const maxPending = 1000;
 /** The store itself retries for 20 seconds each time, and recognizes a repeated commit for ten minutes. */
 const maxTries = 5;
@@ -38,7 +38,7 @@ export class AnswerLog {
     this.#onWarning = onWarning;
   }
 
-  /** @returns if the subscription has ended: a promise that resolves when the store has saved it or failed; otherwise undefined */
+  /** @returns a promise if the subscription has ended, which resolves when that is stored or storing failed */
   add(subscription: Addressee, { origin, gate }: Destination, result: Result): Promise<void> | undefined {
     const answer = readAnswer(result);
     if (answer === undefined || result.kind !== 'posted') return undefined;
@@ -86,7 +86,7 @@ export class AnswerLog {
     return { id: randomUUID(), origins: gathered.origins(), answers };
   }
 
-  /** Commits. If the store fails, that does not change the result of the messages. @returns whether it succeeded */
+  /** Commits responses. A failure does not change the results of messages. @returns whether the commit succeeded */
   async #commit(commit: AnswerCommit, tries: number): Promise<boolean> {
     try {
       this.#destinations.setStates(await this.#ledger.recordAnswers(commit));
@@ -113,7 +113,7 @@ export const maxRemembered = 10_000;
 const maxOrigins = 1024;
 
 type Tally = Record<SingleAnswer, number> & {
-  /** By endpoint: the subscription if it is gone, `undefined` if it was accepted since. */
+  /** By endpoint: the subscription if it is gone, or `undefined` if a message was accepted after that. */
   readonly latest: Map<string, Subscription | undefined>;
 };
 

@@ -1,5 +1,5 @@
-// Gathers the single messages of one turn of the event loop, because encrypting several together is cheaper. No
-// message waits longer than the turn, unless there are very many.
+// Gathers the single messages of one turn of the event loop, because encrypting several together is cheaper. A message
+// waits longer than one turn only if there are more than `maxTaken`.
 
 export interface Gathering<Item> {
   add(item: Item): void;
@@ -7,7 +7,7 @@ export interface Gathering<Item> {
   flush(): void;
 }
 
-/** This many take a millisecond or two. More would block the event loop. */
+/** Encrypting this many messages takes one or two milliseconds. More would block the event loop. */
 const maxTaken = 64;
 
 /** @param take gets 1 to 64 items, in the order in which they were added */

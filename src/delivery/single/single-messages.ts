@@ -201,7 +201,7 @@ const maxRemembered = 1024;
 
 export class SingleMessageRates {
   readonly #rates: MaxRates;
-  /** When each push service may get its next message. Up to a second's worth may be saved up. */
+  /** When each push service may get its next message. Up to one second of unused rate can be used later. */
   readonly #nextAtMs = new Map<string, number>();
 
   constructor(rates: MaxRates) {

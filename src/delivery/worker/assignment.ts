@@ -60,7 +60,7 @@ export class Assignment {
   /** Index of the first listed member that the cursor has not passed, if the slice has a list. */
   #nextMember = 0;
   #readPosition = 0;
-  /** Rows that were read; those from `#nextUnsent` on have not been taken. */
+  /** Rows that were read. The rows from index `#nextUnsent` on have not been taken. */
   #unsent: readonly (Recipient | RetryRow)[];
   #nextUnsent = 0;
   #page: AssignedRow[] = [];
@@ -68,14 +68,14 @@ export class Assignment {
   readonly #detached = new Set<AssignedRow>();
   #settledDetached: RowResult[] = [];
   #uncommittedRows = 0;
-  /** The tries of a row that has not been sent. */
+  /** The tries recorded for a row that has not been sent. */
   readonly #untried: Tries;
   readonly #options: PushOptions;
   readonly #payloads: RowPayloads;
   readonly #quietEnd: ReturnType<typeof createQuietTimes>;
   #data: DataOfRows;
 
-  /** @param data of the readers, for retries */
+  /** @param data the readers' data, given only for retries */
   constructor(
     source: SliceLease | RetryLease,
     payloads: RowPayloads = createRowPayloads(source.broadcast),
@@ -118,7 +118,7 @@ export class Assignment {
     return this.#detached.size + (this.slice === undefined ? this.unsentRows : 0);
   }
 
-  /** Number of taken rows that are not known to be stored. A crash repeats them. */
+  /** Number of taken rows whose commit is not confirmed. After a crash, these rows are sent again. */
   get uncommittedRows(): number {
     return this.#uncommittedRows;
   }
@@ -141,7 +141,7 @@ export class Assignment {
     return this.#isStopped;
   }
 
-  /** True if other workers will continue it. */
+  /** True if other workers will continue the assignment. */
   get isUnfinished(): boolean {
     return this.#mode === 'STOPPED';
   }
@@ -152,7 +152,7 @@ export class Assignment {
     return this.slice !== undefined && isPassed && this.#cursor < this.slice.throughPosition;
   }
 
-  /** Adds rows that were read. `isLast`: the slice has no more. Does nothing if the assignment was stopped. */
+  /** Adds rows that were read. Does nothing if the assignment was stopped. @param isLast the slice has no more rows */
   addRead(rows: readonly Recipient[], isLast: boolean, data: DataOfRows = {}): void {
     assert(this.#mode !== 'READ' && this.unsentRows === 0, 'rows are read only where some are left');
     if (this.#mode === 'STOPPED') return;
@@ -239,9 +239,9 @@ export class Assignment {
   }
 
   /**
-   * Takes the settled rows at the head of the page.
+   * Takes the settled rows at the start of the page.
    *
-   * @param mayDetach called for each unsettled row that delays others; may settle the row
+   * @param mayDetach called for each unsettled row that delays the rows behind it; may settle the row
    * @param leaseMs how long detached rows are leased
    */
   takePage(mayDetach: (row: AssignedRow) => boolean, leaseMs: number): CommitPart | undefined {
@@ -270,7 +270,7 @@ export class Assignment {
     return { rows, cursors: { fromCursor, cursor: this.#cursor, ...missing } };
   }
 
-  /** @returns how many members the cursor has newly passed; undefined if the slice has no list */
+  /** @returns how many members the cursor has passed since the last call; undefined if the slice has no list */
   #passMembers(): number | undefined {
     const ids = this.slice?.members?.ids;
     if (ids === undefined) return undefined;
@@ -282,7 +282,7 @@ export class Assignment {
 
 const noPayload = new Uint8Array();
 
-/** When an untried row expires. Readers in other time zones may get the message at other times. */
+/** When an untried row expires. The time may depend on the reader's time zone. */
 const expiryOf = (broadcast: Broadcast, reader: SliceLease['reader']): number =>
   hasReaderTimes(broadcast)
     ? createReaderTimes(broadcast)(reader?.timeZone).expiresAtMs

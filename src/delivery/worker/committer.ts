@@ -79,9 +79,9 @@ export class Committer {
   }
 
   /**
-   * Decides whether a row may be detached. A row without a response stays in its page until it is late. A push service may use
-   * only as much of the room for detached rows as is still free, so that other push services with late responses get some too. Rows of a
-   * silent push service are always detached, so that the cursor can pass them; it gets no further rows.
+   * Decides whether a row may be detached. A row without a response stays in its page until its response is late. A
+   * push service may have at most as many detached rows as there are free places, so some are left for others. Rows of
+   * a silent push service, which gets no further rows, are always detached, so that the cursor can pass them.
    */
   readonly #mayDetach = (row: AssignedRow): boolean => {
     const { maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
@@ -106,7 +106,7 @@ export class Committer {
   /** Stores results. A fault is reported only by `throwFault`. */
   async #storeAll(assignment: Assignment, parts: readonly (CommitPart | undefined)[]): Promise<void> {
     try {
-      // one transaction, if the store batches concurrent requests
+      // both at once, so that a store that batches requests needs only one transaction
       await Promise.all(parts.map((part) => part && this.#store(assignment, part)));
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {
@@ -133,7 +133,7 @@ export class Committer {
     assignment.recordCommitted(rows);
     await destinations.storeDormant();
     if (messageLog !== undefined && !answer.isLeaseLost) logRows(messageLog, lease.broadcastId, rows);
-    // page and detached rows are logged separately
+    // the page and the detached rows are stored separately, but a lost lease counts once
     const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);
     figures?.recordCommit(now() - startedMs, isLeaseLost);
     destinations.setStates(answer.pushServices);

@@ -1,4 +1,4 @@
-// Assembles a worker from message path, transport and store, in a thread of its own or in the caller's.
+// Creates a worker from a message path, a transport and a store. It runs in its own thread or in the caller's.
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { createEncryptBatch, type Encrypt } from '../../protocol/message-encryption.ts';
 import { DiskFullError } from '../../store/database-content.ts';

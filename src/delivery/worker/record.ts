@@ -24,7 +24,7 @@ export interface Row {
   readonly destination: Destination;
   /** The tries before this attempt. */
   readonly tries: Tries;
-  /** What it means if the row's push service refuses our token or key. */
+  /** What to do with the row if its push service refuses our token or key. */
   readonly ifRefused: IfRefused;
   /** 0 if it was not posted. */
   readonly sentAtMs: number;
@@ -41,8 +41,8 @@ export interface RecordSettings {
 }
 
 /**
- * Turns a result into what the ledger stores. A row for an unlisted host keeps its broadcast from ending only for a few tries
- * and minutes. After that it waits *outside*: the broadcast may end without it, and its waits grow so that it costs little.
+ * Turns a result into what the ledger stores. The broadcast waits for a row of an unlisted host only during a few tries
+ * and minutes. After that, the row is *outside*: the broadcast may end without it, and it is tried less and less often.
  */
 export function toRowResult(row: Row, result: Result, settings: RecordSettings): RowResult {
   const { tries, broadcast, destination } = row;
@@ -81,7 +81,7 @@ function toOwnResult(row: Row, result: Result, settings: RecordSettings): RowRes
             settings,
           );
     case 'notSendable':
-      // the push service would refuse our subject, which can be corrected
+      // the row waits, because an operator can correct the subject that the push service would refuse
       if (result.fault.reason === 'vapid-refused') return toWaiting(row, result.fault, settings);
       return { ...unsent(row, result.fault), result: 'rejected', alarm: toAlarm(row, result.fault) };
     case 'notListed':
@@ -118,7 +118,7 @@ const strangerTries = 5;
 const strangerHoldsMs = 10 * 60 * 1000;
 const longestWaitOutsideMs = 6 * 60 * 60 * 1000;
 
-/** True if the broadcast expired before this row was tried and before anything else of it was sent. */
+/** True if the broadcast expired before anything was sent, including this row. */
 const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): boolean =>
   tries.isOutside !== true &&
   tries.attempts + tries.deferrals === 0 &&
@@ -204,8 +204,8 @@ function withRetry(
 }
 
 /**
- * Holds the row because nothing can be sent to its push service. It waits with the others until it expires. No
- * attempt is counted.
+ * Holds the row because nothing can be sent to its push service. The row waits with the push service's other rows until
+ * it expires. No attempt is counted.
  */
 function toHeld(
   row: Row,
@@ -227,7 +227,7 @@ interface Hindrance {
   readonly detail?: string | undefined;
   /** The minimum delay. */
   readonly afterMs: number;
-  /** Whether to raise an alarm, once per row. */
+  /** Whether to raise an alarm. Each row raises at most one. */
   readonly isTold: boolean;
 }
 
@@ -297,7 +297,7 @@ function toWaiting(
   return toRetried(waiting, retryWhenMended(retryPolicy, tries, 0, now(), random()));
 }
 
-/** False for transient faults, which the transport reports itself if they last. */
+/** False for faults that are usually short. The transport reports them if they last. */
 const isToldAtOnce = (reason: string): boolean => reason !== 'connection' && reason !== 'protocol-error';
 
 function toSuspended(row: Row, { random }: RecordSettings): RowResult {
@@ -309,7 +309,7 @@ function toSuspended(row: Row, { random }: RecordSettings): RowResult {
   };
 }
 
-/** Selects rows that were not refused yet first: among many that are refused for good, they would wait a long time. */
+/** Rows that were never refused are drawn first, because others may be refused every time. */
 const toSuspension = ({ destination }: Row, wasRefused: boolean, random: () => number): Suspension => ({
   vapidPublicKey: destination.vapidPublicKey,
   drawOrder: Math.floor(((wasRefused ? 1 : 0) + random()) * (drawOrderEnd / 2)),
@@ -325,7 +325,7 @@ function toPostponed(row: Row, delayMs: number, { now }: RecordSettings): RowRes
 const toRetried = (row: Omit<RowResult, 'result'>, retry: ReturnType<typeof retryAfterAttempt>): RowResult =>
   typeof retry === 'string' ? { ...row, result: retry } : { ...row, result: 'retry', retry };
 
-/** @param words the reason that nothing was sent */
+/** @param words why nothing was sent */
 const unsent = (
   { recipient, destination, tries }: Row,
   { reason, detail }: Pick<RowRecord, 'reason' | 'detail'> = {},

@@ -26,7 +26,7 @@ export interface WorkRange {
 
 export type RunWorkers = (range: WorkRange, signal: AbortSignal) => Promise<void>;
 
-/** @throws {DeskbellError} ERR_CONFIGURATION if there are threads, and functions that cannot be passed to them */
+/** @throws {DeskbellError} ERR_CONFIGURATION if threads are requested and an option is a function */
 export function createRunWorkers({
   store,
   threads,
@@ -72,7 +72,7 @@ const threadFileMissing =
   'Messages are sent in the main thread and encrypted with Node\'s builtins, since the files of "deskbell" are not beside its ' +
   'code, as in a bundle: declare "deskbell" external (docs/sending.md#in-bundles-and-frameworks).';
 
-/** Reports equal warnings of several threads once. */
+/** Reports a warning only once, even if several threads report it. */
 function onceEach(onWarning: (warning: string) => void): (warning: string) => void {
   const reported = new Set<string>();
   return (warning) => {
@@ -133,8 +133,8 @@ export async function restartAfterFaults(
 const resourceLimits = { maxYoungGenerationSizeMb: 18, maxOldGenerationSizeMb: 64 };
 
 /**
- * A row lives for about 30 ms. While a thread warms up, that is longer than the young generation lasts, so V8
- * concludes that rows are long-lived. Collecting them in the old generation then costs 3 % in all.
+ * A row lives for about 30 ms. While a thread warms up, rows outlive collections of the young generation, so V8
+ * allocates later rows in the old generation. Collecting them there costs 3 % in total.
  */
 const pretenuringFlag = '--no-allocation-site-pretenuring';
 
@@ -146,7 +146,7 @@ let starting = 0;
 /** Starts a thread with the heap limits of a delivery thread, whatever flags this process was started with. */
 export function startThread(file: string, options: ThreadOptions): Worker {
   setFlagsFromString(pretenuringFlag);
-  // V8 reads the flags when the thread makes its heap; afterwards the process gets its own flags back
+  // V8 reads the flags when it creates the thread's heap; `onStarted` then restores the process's own flags
   if (starting === 0) for (const flag of sizeFlags) setFlagsFromString(`--${flag}=0`);
   starting += 1;
   const thread = new Worker(file, { ...options, resourceLimits });
@@ -157,14 +157,14 @@ export function startThread(file: string, options: ThreadOptions): Worker {
     starting -= 1;
     if (starting === 0) for (const flag of sizeFlags) setFlagsFromString(`--${flag}=${sizeGiven(flag)}`);
   };
-  // if its heap cannot be made, the thread exits without ever being online
+  // if V8 cannot create its heap, the thread exits without ever being online
   return thread.once('online', onStarted).once('exit', onStarted);
 }
 
-/** The flag that the process was started with, in MB; 0 is V8's default. */
+/** The value of the flag that the process was started with, in MB; 0 means V8's default. */
 function sizeGiven(flag: string): number {
   const given = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ').replaceAll('_', '-');
-  // Node has turned this percentage into a number; the limit of this thread takes precedence
+  // Node converts a percentage to a size at startup, which the heap limit of this thread shows
   const isShare = flag === 'max-old-space-size' && given.includes(`--${flag}-percentage`);
   if (isShare) return Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20);
   return Number([...given.matchAll(new RegExp(`--${flag}[= ](\\d+)`, 'g'))].at(-1)?.[1] ?? 0);
@@ -217,7 +217,7 @@ async function runThread(
   onReady: (() => void) | undefined,
 ): Promise<void> {
   const thread = startThread(threadFile, { workerData: data, name: 'deskbell-delivery' });
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the rule is for windows, not threads
   const stop = () => thread.postMessage('stop');
   let fault: (ThreadReport & { kind: 'fault' }) | undefined;
   thread.on('message', (message: ThreadReport) => {

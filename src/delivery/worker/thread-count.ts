@@ -4,8 +4,8 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 /**
  * @param options sender options; functions cannot be passed to a thread
- * @returns one per core if `threads` is not given; 0 means no additional threads
- * @throws {DeskbellError} ERR_CONFIGURATION if there are both threads and functions
+ * @returns the number of threads to start: by default one per core, or 0 if an option is a function
+ * @throws {DeskbellError} ERR_CONFIGURATION if threads are requested and an option is a function
  */
 export function resolveThreadCount(threads: number | undefined, options: object): number {
   const functions = Object.entries(options).flatMap(([name, value]) =>
@@ -22,7 +22,7 @@ export function resolveThreadCount(threads: number | undefined, options: object)
 /** One thread delivers this many rows before another thread would have started. */
 const rowsForThread = 2000;
 
-/** @returns 0 if this thread alone delivers the rows sooner */
+/** @returns 0 if this thread alone can deliver the rows before another thread would have started */
 export function threadsFor(rows: number, maxThreads: number): number {
   return Math.min(maxThreads, Math.floor(rows / rowsForThread));
 }

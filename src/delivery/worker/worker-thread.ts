@@ -61,7 +61,7 @@ async function deliver(): Promise<void> {
 }
 
 function post(message: ThreadReport): void {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the rule is for windows, not threads
   parentPort?.postMessage(message);
 }
 

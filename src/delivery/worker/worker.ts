@@ -54,7 +54,7 @@ class Worker {
   #waiting = 0;
   /** Number of rows that were posted but have no response yet. */
   #inFlight = 0;
-  /** When to look again, while it is cut off. */
+  /** When to check the network again, while no push service can be reached. */
   #looksAgainAtMs = 0;
   #wake: () => void = noWake;
 
@@ -121,11 +121,11 @@ class Worker {
     return this.#parts.path.isCutOff();
   }
 
-  /** For a while, leaves to others the work that it has taken but not sent. */
+  /** Gives back work that was taken but not sent, and takes none for a while, so that other workers can have it. */
   #waitForNetwork(): void {
     this.#looksAgainAtMs = this.#parts.clock.monotonicNow() + this.#settings.lookWhileCutOffMs;
     for (const assignment of this.#workload.assignments) assignment.stop();
-    // every other batch has only untried rows, which may include a push service that can be reached
+    // every other time, send only untried rows: some may be for a push service that can be reached
     this.#workload.leaveRetries(this.#now() + 1.5 * this.#settings.lookWhileCutOffMs);
   }
 
@@ -153,7 +153,7 @@ class Worker {
     if (!isOver && this.#parts.path.isCutOff()) this.#waitForNetwork();
   }
 
-  /** True unless enough rows wait in memory. More are still taken if rows behind them may be sendable. */
+  /** False if enough rows wait in memory, unless the next rows may be for a push service that is ready. */
   get #mayTake(): boolean {
     return this.#waiting < this.#settings.waitingRows || this.#known.size > this.#waitedFor.size;
   }
@@ -246,7 +246,7 @@ class Worker {
     destination.gate.load.expectAside(nowMs);
   }
 
-  /** Rows that may be sent early, because their push service answers and no row waits for it here. */
+  /** Put-aside rows to send early, because their push service responds and no other row waits for it in memory. */
   get #ahead(): RowsAhead | undefined {
     const nowMs = this.#parts.clock.monotonicNow();
     const wanting: Destination[] = [];
@@ -290,7 +290,7 @@ class Worker {
     const wasPosted = row.sending !== undefined;
     if (wasPosted) this.#recordAnswer(row, result);
     else if (row.isReturning) this.#recordReturn(row, result);
-    // another worker may continue at once with rows that were stopped here
+    // if the assignment was stopped, another worker may send the row immediately
     const isGivenBack = result.kind === 'deferred' && row.assignment.isStopped;
     const rowResult = toRowResult(row, isGivenBack ? atOnce : result, this.#record);
     row.assignment.settle(row, rowResult);
@@ -300,7 +300,7 @@ class Worker {
     if (wasPosted && this.#waiting > 0) this.#wake();
   };
 
-  /** Records rows that come back without being sent; this must not loop. */
+  /** Delays the next early lease, so that leasing rows that cannot be sent does not become a loop. */
   #recordReturn({ destination: { gate } }: AssignedRow, { kind }: Result): void {
     const nowMs = this.#parts.clock.monotonicNow();
     if (nowMs >= this.#aheadNotBeforeMs) this.#aheadNotBeforeMs = nowMs + this.#settings.leaseAheadEveryMs;
@@ -340,7 +340,7 @@ class Worker {
     this.#committer.throwFault();
   }
 
-  /** Sleeps until something is committed or a waiting row may have room, at most `ms`. */
+  /** Sleeps for `ms`, or until a commit ends or a response may make room for a waiting row. */
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#parts.clock.startTimer(resolve, ms, true);
@@ -357,7 +357,7 @@ const noWake = (): void => {};
 
 const atOnce = { kind: 'waits', afterMs: 0 } as const;
 
-/** True if nothing could be sent when the row was due before, and its push service is listed. */
+/** True if the row was held before because nothing could be sent to its listed push service. */
 const wasHeld = ({ isReturning, tries, destination }: AssignedRow): boolean =>
   isReturning && tries.deferrals > 0 && !destination.isUnlisted;
 

@@ -42,7 +42,7 @@ export class Workload {
     return this.#sum(({ pageRows }) => pageRows);
   }
 
-  /** True if it will soon be impossible to take more rows of slices. */
+  /** True if more than half of the rows that may be taken from slices are taken. */
   get isCrowded(): boolean {
     return this.#pageRows > this.#parts.settings.maxPageRows / 2;
   }
@@ -79,13 +79,13 @@ export class Workload {
     return retryRows + added <= maxRetryRows && this.detachedRows + added <= maxDetachedRows;
   }
 
-  /** Makes the next `replenish` look for leases again, because some may be available. */
+  /** Makes the next `replenish` look for leases immediately. */
   lookAgain(): void {
     this.#leaseRetriesNotBeforeMs = 0;
     this.#leaseSliceNotBeforeMs = 0;
   }
 
-  /** Leases no retries until this time. Only every second call has an effect, so that retries get their turn. */
+  /** Leases no retries until `untilMs`. Only every second call does so, because retries must be sent too. */
   leaveRetries(untilMs: number): void {
     this.#isLeavingRetries = !this.#isLeavingRetries;
     if (this.#isLeavingRetries) this.#leaseRetriesNotBeforeMs = untilMs;
@@ -94,7 +94,7 @@ export class Workload {
   /**
    * Provides rows to send: due retries from time to time, otherwise the rest of a slice or a new one.
    *
-   * @param ahead rows to lease early
+   * @param ahead put-aside rows to lease before they are due
    */
   async replenish(nowMs: number, ahead?: RowsAhead): Promise<void> {
     const hasSliceRows = [...this.assignments].some(({ slice, unsentRows }) => slice && unsentRows > 0);
@@ -121,7 +121,7 @@ export class Workload {
     const rows: AssignedRow[] = [];
     const batchRows = Math.min(settings.batchRows, maxUncommittedOf(settings) - this.#uncommittedRows);
     for (const assignment of this.assignments) {
-      // room for retries is already reserved
+      // room for retries was reserved when they were leased
       const capacity = assignment.slice ? settings.maxPageRows - this.#pageRows : batchRows;
       const end = Math.min(batchRows, rows.length + capacity);
       while (rows.length < end) {
