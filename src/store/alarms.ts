@@ -6,8 +6,8 @@ import { isNotPaused } from './sending.ts';
 import { allBroadcasts, outcomeWidths } from './statistics.ts';
 
 /**
- * The same alarm in all broadcasts that are still open or ended within the last day. `counts-differ` is kept as long as
- * its broadcast.
+ * One alarm for all broadcasts that raised it and are still open or ended within the last day. `counts-differ` stays as
+ * long as its broadcast.
  */
 export interface RaisedAlarm {
   readonly origin: string;
@@ -24,7 +24,7 @@ export interface RaisedAlarm {
 /** How a push service responds to our token or key, per VAPID key. */
 export interface TokenAnswers {
   readonly origin: string;
-  /** When it began to refuse all of them; absent if it does not. */
+  /** When the push service began to refuse all messages; `undefined` if it is not suspended. */
   readonly suspendedSinceMs: number | undefined;
   /** 0 if it has accepted nothing. */
   readonly acceptedAtMs: number;
@@ -33,16 +33,16 @@ export interface TokenAnswers {
 /** A running broadcast with work that no worker has leased. */
 export interface DueBroadcast {
   readonly id: number;
-  /** When its work became available, if known; otherwise its start time. */
+  /** When the work became available. If that is unknown, the broadcast's start time. */
   readonly sinceMs: number;
   /** True if something was sent, or its audience is being prepared. */
   readonly hasBegun: boolean;
 }
 
 export interface DueWork {
-  /** Up to `maxDue`. */
+  /** At most `maxDue`. */
   readonly broadcasts: readonly DueBroadcast[];
-  /** Up to `maxDue`, the longest overdue first. */
+  /** At most `maxDue`, longest overdue first. */
   readonly schedules: readonly { readonly id: number; readonly sinceMs: number }[];
   /** When anything was last sent; 0 if that was hours ago. */
   readonly lastSentAtMs: number;
@@ -65,7 +65,6 @@ export interface Acknowledgement {
 export interface AlarmStore {
   raised(): Promise<readonly RaisedAlarm[]>;
   tokenAnswers(): Promise<readonly TokenAnswers[]>;
-  /** Finds work that is due now. */
   dueWork(): Promise<DueWork>;
   acknowledgements(): Promise<readonly Acknowledgement[]>;
   /** Replaces an earlier acknowledgement of the same alarm. */
@@ -89,7 +88,7 @@ const newestDetail = `select d.detail from deskbell.alarms d
 
 interface DueRow {
   readonly id: number;
-  /** Null if the broadcast has ended meanwhile; so is `freeAtMs`. */
+  /** Null, like `freeAtMs`, if the broadcast has ended in the meantime. */
   readonly startAtMs: number | null;
   readonly freeAtMs: number | null;
   readonly begun: number | null;

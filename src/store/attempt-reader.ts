@@ -12,7 +12,7 @@ import { decodeIds, indexOfId } from './id-set.ts';
 import type { PortableDatabase } from './portable-sql.ts';
 
 export interface AttemptReader extends Pick<AttemptStore, 'list' | 'countAnswers'> {
-  /** Returns all attempts of these subscriptions in broadcasts, newest first. @param idRange of subscriptions */
+  /** Returns all attempts to send these broadcasts to subscriptions in the range, newest first. */
   histories(broadcastIds: readonly number[], idRange: IdRange): Promise<readonly AttemptRecord[]>;
 }
 
@@ -52,7 +52,7 @@ const selectSets = `
   from deskbell.attempt_sets s
   join deskbell.answers a on a.broadcast_id = s.broadcast_id and a.id = s.answer_id`;
 
-/** Selects the newest sets of a broadcast for each outcome, in the order of the index. */
+/** For each outcome, selects the newest sets of a broadcast in the order of the index. */
 const newestSets = (wanted: readonly AttemptOutcome[]): string =>
   wanted
     .map(
@@ -90,7 +90,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
   };
 
   const histories: AttemptReader['histories'] = async (broadcastIds, { firstId, lastId }) => {
-    // without reading the sets themselves, of which there may be thousands
+    // do not read the sets themselves: there may be thousands
     const found = await database.read<{ readonly id: number }>(
       `select s.id from deskbell.attempt_sets s
        where ${database.isOneOf('s.broadcast_id', 'broadcastIds')}
@@ -184,7 +184,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
 
     countAnswers: async (broadcastIds) => {
       if (broadcastIds.length === 0) return [];
-      // PostgreSQL does not infer the second condition from the first, and would read all answers
+      // PostgreSQL does not infer the second condition from the first; without it, it would read all answers
       const rows = await database.read<CountRow>(
         `select c.broadcast_id, a.origin, a.outcome, a.status, a.reason, a.detail,
                 sum(c.rows) as rows, max(c.last_at_ms) as last_at_ms

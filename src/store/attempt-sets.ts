@@ -6,12 +6,12 @@ import { isSettlement } from './broadcasts.ts';
 import { encodeIds } from './id-set.ts';
 import { countedAs, type RowResult } from './ledger.ts';
 
-/** Number of different responses that one process stores with their text. Further ones are stored without it. */
+/** Maximum number of response texts that a process stores per broadcast. Later responses are stored without text. */
 export const maxWordsPerBroadcast = 500;
 /** Number of broadcasts whose responses are remembered. */
 const maxBroadcasts = 100;
 
-/** Maximum rows per set, so that the number of an attempt fits into its id (`attempt-reader.ts`). */
+/** Maximum rows per set. An attempt's id has room for this many positions (`attempt-reader.ts`). */
 export const maxSetRows = 2 ** 16;
 
 export interface StoredAnswer extends Answer {
@@ -47,7 +47,7 @@ interface Group {
   readonly ids: number[];
 }
 
-/** @returns a function that gathers what is stored about the rows of one commit */
+/** @returns a function that builds the answers and sets to store for the rows of one commit */
 export function createAttemptGatherer(): (
   broadcastId: number,
   rows: readonly RowResult[],
@@ -66,7 +66,7 @@ export function createAttemptGatherer(): (
 
   return (broadcastId, rows) => {
     const groups = new Map<string, Group>();
-    // making a key is expensive, and most rows have the same one as the previous row of their push service
+    // try the push service's latest group first: it fits most rows, and making a key is expensive
     const latest = new Map<string, Group>();
     for (const row of rows) {
       const outcome = outcomeOf(row);

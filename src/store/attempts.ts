@@ -6,7 +6,6 @@ import type { ReceiptEvent } from './receipts.ts';
 
 /** Final outcomes, and `retry`: the row will be tried again. */
 export const attemptOutcomes = [...settlements, 'retry'] as const;
-/** The result of an attempt. */
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 /** What a push service responded, or why nothing was sent. */
@@ -31,7 +30,7 @@ export interface AttemptRecord extends Answer {
   readonly atMs: number;
   /** When the first attempt in its set was made. */
   readonly sinceMs: number;
-  /** Counts from 1. If nothing was sent, the number of earlier attempts. */
+  /** The number of the attempt, from 1. If nothing was sent, the number of earlier attempts. */
   readonly attempt: number;
 }
 
@@ -42,7 +41,7 @@ export interface AnswerCount extends Answer {
   readonly lastAtMs: number;
 }
 
-/** States of a row that no attempt has settled. */
+/** States of a row that has no final outcome from an attempt. */
 const unsettledStates = [
   'notInAudience',
   'inactive',
@@ -58,7 +57,6 @@ const unsettledStates = [
   'noLongerKept',
 ] as const;
 
-/** Every state of a row. */
 export const rowStates = [...settlements, ...unsettledStates] as const;
 
 /**
@@ -80,7 +78,6 @@ export interface RowWait {
   readonly for: 'pushService' | 'retry' | 'localTime' | 'turn';
   /** When the wait ends; absent if that depends on the push service. */
   readonly untilMs?: number | undefined;
-  /** When the row expires. */
   readonly expiresAtMs: number;
   readonly attempts: number;
 }
@@ -90,7 +87,7 @@ export interface RowOutcome {
   readonly broadcastId: number;
   readonly subscriptionId: number;
   readonly state: RowState;
-  /** Absent if neither an attempt nor the store knows it. */
+  /** Absent if there was no attempt and the subscription is not stored. */
   readonly origin?: string | undefined;
   /** Absent if the subscription is anonymous or has left the store. */
   readonly user?: string | undefined;
@@ -104,7 +101,7 @@ export interface RowOutcome {
   readonly attempts: readonly AttemptRecord[];
   /** What its browser reported about the notification. Absent if the broadcast does not request receipts. */
   readonly receipts?: readonly ReceiptEvent[] | 'noLongerKept' | undefined;
-  /** When its push service began to call it gone; set if an operator must decide. */
+  /** When its push service began to report it as gone. Only set if an operator must decide whether to delete it. */
   readonly heldSinceMs?: number | undefined;
 }
 
@@ -118,8 +115,8 @@ export interface RowOutcomes {
 /** Reads the results of rows for operators. */
 export interface AttemptStore {
   /**
-   * Lists attempts of a broadcast, a subscription or both, newest first. For a subscription alone, it searches
-   * broadcasts from the newest, or that of `beforeId`, at most a hundred that have attempts.
+   * Lists attempts of a broadcast, a subscription or both, newest first. For a subscription alone, it searches at most
+   * a hundred broadcasts that have attempts, starting with the newest or with that of `beforeId`.
    */
   list(
     filter: {

@@ -10,11 +10,11 @@ import type { ScheduleAudience } from './schedules.ts';
 export interface BellSettings {
   /** Sends only to readers who have this channel on. */
   readonly channel?: string | undefined;
-  /** Title of messages that have none. */
+  /** Default title of messages. */
   readonly title?: string | undefined;
   /** Opened by a click if the message does not say what to open. */
   readonly url?: string | undefined;
-  /** Urgency of messages that have none. */
+  /** Default urgency of messages. */
   readonly urgency?: Urgency | undefined;
   /** JSON Pointers (RFC 6901) into the body, for tools that Deskbell does not know. */
   readonly textFrom?: string | undefined;
@@ -33,8 +33,8 @@ export interface Bell extends BellSettings {
 }
 
 /**
- * `folded`: counted in one notification with others. `cancelled`: the waiting notification is not sent. `nothing`:
- * there was nothing to show.
+ * `folded`: combined with other requests into one notification. `cancelled`: the waiting notification is not sent.
+ * `nothing`: the request had nothing to show.
  */
 export const bellOutcomes = ['rung', 'folded', 'repeated', 'cancelled', 'nothing', 'refused'] as const;
 export type BellOutcome = (typeof bellOutcomes)[number];
@@ -88,16 +88,16 @@ export interface BellStore {
   /** Removes a bell. Broadcasts that it created stay. @returns false if there is none with this name */
   remove(name: string): Promise<boolean>;
   /**
-   * Counts a request. Requests over the limit of a minute are counted in one broadcast, which is sent after that
-   * minute. Each of them replaces its payload.
+   * Counts a request. Once a minute's limit is reached, its further requests are counted in a single broadcast, which
+   * is sent after that minute. Each request replaces the broadcast's payload.
    *
-   * @param encode makes the payload of the counting broadcast
+   * @param encode makes that payload
    */
   admit(id: number, perMinute: number, encode: (fold: Fold) => Uint8Array): Promise<Admission>;
   /**
-   * Sets the broadcast that counts further requests in this minute, including requests that have already arrived.
+   * Sets the broadcast that counts the further requests of this minute, including those that have already arrived.
    *
-   * @param startAtMs from `admit`
+   * @param startAtMs as returned by `admit`
    */
   foldInto(
     id: number,
@@ -123,7 +123,7 @@ interface BellRow {
 }
 
 const minuteMs = 60_000;
-/** A counting broadcast starts this long after its minute. Until then, no worker has read its payload. */
+/** A counting broadcast starts this long after its minute ends. No worker reads its payload before that. */
 const foldMarginMs = 5000;
 
 const secretCharacters = 14;
@@ -244,7 +244,7 @@ interface FoldRow {
 const minuteOf = (atMs: number): number => Math.floor(atMs / minuteMs);
 const toFold = (row: FoldRow): Fold => ({ count: row.folded, sinceMs: row.folded_since_ms });
 
-/** @returns how many broadcasts were changed: 0 if the broadcast was cancelled, and so no longer counts */
+/** @returns how many broadcasts were changed: 0 if the broadcast was cancelled and so no longer counts requests */
 const setPayload = (broadcastId: number, payload: Uint8Array): Work<number> =>
   changeRows(
     `update deskbell.broadcasts set payload = :payload where id = :broadcastId and state <> 'cancelled'`,

@@ -17,16 +17,16 @@ import { createPreparations, type MemberFinder } from './preparations.ts';
 import { receiptWindowMs } from './receipts.ts';
 import { cutSlices, maxSlices, type Slice } from './slices.ts';
 
-/** All subscriptions at one moment. No row up to `lastId` can appear later; rows deleted later count as removed. */
+/** The subscriptions at one moment. No id up to `lastId` can be added later; rows deleted later count as removed. */
 export interface FrozenSubscriptions {
   readonly rows: number;
   readonly lastId: number;
   readonly removalsAfter: number;
 }
 
-/** The slices of an audience. Slices of sets are not included. */
+/** The slices of an audience; empty if it is stored as sets. */
 export interface SlicedRows {
-  /** The column `rows_in` of the table of broadcasts. Rows of sets have "all". */
+  /** Stored in the column `rows_in` of broadcasts. It is `all` for rows in sets. */
   readonly rowsIn: 'list' | 'partition' | 'all';
   readonly slices: readonly (Slice & { readonly number: number })[];
 }
@@ -155,7 +155,7 @@ interface SlicedAudience extends SlicedRows, Omit<FrozenSubscriptions, 'lastId'>
   readonly preparedRows?: number;
 }
 
-/** A list has its own members. Removals are read here, so that old ones can be deleted. */
+/** Slices a list. The latest removal is stored with the broadcast, so that older ones can be deleted. */
 async function sliceList(
   database: PortableDatabase,
   audienceId: number | undefined,
@@ -266,5 +266,5 @@ function* insertBroadcast(
   return id;
 }
 
-/** The first range to search has this many times the ids of a slice. */
+/** The first range that is searched has this many times as many ids as a slice. */
 const firstLook = 32;

@@ -41,7 +41,7 @@ export type BroadcastReader = Pick<
   getForWork(id: number): Promise<Broadcast>;
 };
 
-/** Also has the columns of the delivery options. */
+/** The row also has the columns of the delivery options. */
 interface BroadcastRow {
   readonly id: number;
   readonly idempotency_key: string | null;
@@ -198,7 +198,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       return ids.length === 0 ? undefined : ids.toSorted((one, other) => one - other);
     },
     countOpen: async () => {
-      // written in the same form as the condition of its index
+      // the condition is written in the same way as that of its index
       const [row] = await database.read<OpenBroadcasts>(
         `select (select count(*) from deskbell.preparations where is_paused = 0) as preparing,
            count(*) filter (where state = 'running' and finished_at_ms is null and start_at_ms <= :nowMs) as running,
@@ -243,7 +243,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
 const isPreparing = `case when b.state = 'paused' and exists (
   select 1 from deskbell.preparations p where p.broadcast_id = b.id and p.is_paused = 0) then 1 else 0 end as is_preparing`;
 
-/** Whether broadcast `b` is open. If its last rows wait outside, it has ended, but is stored as running or paused. */
+/** True if broadcast `b` is open. If its last rows wait outside it, it has ended but is stored as running or paused. */
 const isOpen = "(b.state in ('running', 'paused') and b.finished_at_ms is null)";
 
 function stateOf(
@@ -270,7 +270,7 @@ interface Later {
 const toLater = ({ rows, atMs }: Later): Broadcast['later'] =>
   rows === null || atMs === null ? undefined : { rows, atMs };
 
-/** Details are only read if there can be any. */
+/** Reads details, such as receipts, only if the broadcast can have any. */
 function selectOf({ jsonArray, jsonObject }: PortableDatabase, withLater: boolean): string {
   const jsonOf = (members: readonly string[], orderedRows: string): string => {
     const pairs = members.map((name) => `'${name}', d."${name}"`).join(', ');

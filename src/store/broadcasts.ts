@@ -47,18 +47,17 @@ export const isSettlement = (result: string): result is Settlement =>
   (settlements as readonly string[]).includes(result);
 
 /**
- * Reason of the alarm for a broadcast that is done but whose counts do not add up to its audience. The alarm is not
- * about a push service, so its origin is empty.
+ * Reason of the alarm that the counts of a done broadcast do not add up to its audience. The alarm's origin is empty,
+ * because it is not about a push service.
  */
 export const countsDifferReason = 'counts-differ';
 
-/** The detail of the same alarm. */
 export const countsDifferDetail = 'the counts do not add up to the audience';
 
 /** A broadcast's counts at one push service. */
 export interface OriginCounts extends Readonly<Record<Settlement, number>> {
   readonly origin: string;
-  /** POSTs including repeats, and attempts that could not connect. */
+  /** Number of POST requests, including repeated ones, and of failed attempts to connect. */
   readonly attempts: number;
 }
 
@@ -157,7 +156,7 @@ export interface Broadcast
   };
   /** Number of pending rows that are stored individually, to be sent later. */
   readonly waiting: number;
-  /** Number of waiting rows that were tried before. Other waiting rows are held back, or were deferred without an attempt. */
+  /** Number of waiting rows that were tried before. The others are held back, or were deferred without an attempt. */
   readonly toRetry: number;
   /** Pending rows that wait for their reader's local time or the end of quiet hours. `atMs` is the first such time. */
   readonly later?: { readonly rows: number; readonly atMs: number } | undefined;
@@ -174,7 +173,7 @@ export interface Broadcast
 /** Numbers of broadcasts that are not over, by state. */
 export type OpenBroadcasts = Readonly<Record<'preparing' | 'running' | 'scheduled' | 'paused', number>>;
 
-/** The members of a broadcast that searches read. */
+/** The members of a broadcast that searches need. */
 export type BroadcastSummary = Pick<
   Broadcast,
   'id' | 'state' | 'isScheduled' | 'startAtMs' | 'payload' | 'createdBy'
@@ -204,7 +203,7 @@ export function repeatBroadcast(
 
 /** A row of an audience, with everything needed to send to it. */
 export interface Recipient extends Subscription {
-  /** Increases within the audience. Cursors are positions. */
+  /** Position in the audience, in ascending order. A cursor is such a position. */
   readonly position: number;
   /** `undefined` for a row of a list that is not a stored subscription. */
   readonly subscriptionId: number | undefined;
@@ -237,9 +236,9 @@ export interface BroadcastStore {
   /**
    * Adds the next members to the audience of a broadcast that is preparing, in a short transaction.
    *
-   * @param holder UUID of the caller; others do not touch the broadcast for some seconds
-   * @returns false if the holder has nothing more to do: the audience is complete, the broadcast was paused or
-   *   cancelled, or another process prepares it
+   * @param holder UUID of the caller. No other holder can prepare the broadcast for some seconds.
+   * @returns false if there is nothing more to do: the audience is complete, the broadcast was paused or cancelled, or
+   *   another process prepares it
    */
   prepare(id: number, holder: string): Promise<boolean>;
   /** Finds an unprepared broadcast that no process is preparing. */
@@ -256,7 +255,7 @@ export interface BroadcastStore {
   texts(id: number): Promise<ReadonlyMap<string, Uint8Array>>;
   /** Returns how many were left out when the audience was made, by reason. Omits reasons with 0. */
   leftOut(id: number): Promise<Readonly<Partial<Record<LeftOut, number>>>>;
-  /** Returns when readers in other time zones will get it, in chronological order. */
+  /** Returns the future times at which readers in other time zones get the broadcast, in chronological order. */
   timesToCome(id: number): Promise<readonly TimeToCome[]>;
   find(id: number): Promise<Broadcast | undefined>;
   /** Newest first. */
@@ -294,8 +293,8 @@ export interface BroadcastStore {
 export type ListKind = 'ids' | 'subscriptions';
 
 /**
- * Groups of an earlier broadcast to which a later one can be sent: by outcome, by reason for being left out, or by what
- * browsers reported after acceptance. `missed`: all recipients who did not get it in the end, except those in doubt.
+ * Groups of an earlier broadcast's readers to which a later one can be sent: by outcome, reason for being left out, or
+ * what browsers reported after acceptance. `missed`: all recipients who never got the message, except those in doubt.
  */
 export const outcomeGroups = [
   ...settlements,
@@ -342,16 +341,16 @@ interface NewBroadcastSource {
   /** A list created by `openAudience`. Default: every subscription that exists at creation. */
   readonly audienceId?: number | undefined;
   /**
-   * The lookup that fills the list, which is empty. The broadcast is `preparing` until `prepare` has done this. Must
-   * come from `checkExpression`; an expression without parts selects everyone.
+   * The lookup that fills the list, which is still empty. The broadcast is `preparing` until `prepare` has filled it.
+   * The value must come from `checkExpression`; an expression without parts selects everyone.
    */
   readonly matching?: LookedUpAudience | undefined;
-  /** What the list was made of, unless `matching` is set. */
+  /** What the list was made from, if `matching` is not set. */
   readonly list?: ListKind | undefined;
   readonly createdBy?: BroadcastCreator | undefined;
 }
 
-/** The database columns; null if unknown. */
+/** Database columns. Null means unknown. */
 interface SourceColumns {
   readonly asked_audience: string | null;
   readonly created_by: string | null;

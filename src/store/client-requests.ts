@@ -12,8 +12,8 @@ export interface ClientRequests {
   /**
    * Counts one request.
    *
-   * @param client who makes which request, such as `192.0.2.1 register`; only a hash of it is stored
-   * @returns `undefined` if it was not counted, because another client took its place in the table
+   * @param client the client and the kind of request, such as `192.0.2.1 register`; only a hash of this is stored
+   * @returns `undefined` if the request was not counted, because another client took its place in the table
    * @throws {DeskbellError} ERR_STORE_UNAVAILABLE
    */
   count(client: string, windowMs: number): Promise<ClientWindow | undefined>;

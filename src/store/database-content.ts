@@ -27,7 +27,7 @@ export interface DatabaseState {
   /** The version of its tables, and the newest version. */
   readonly schema: number;
   readonly newestSchema: number;
-  /** Unknown unless the schema is the newest. */
+  /** `undefined` if the schema is not the newest. */
   readonly content: DatabaseContent | undefined;
 }
 
@@ -67,10 +67,10 @@ export function checkVersion(version: number, newest: number, label: string): nu
   return version;
 }
 
-/** A table that has one row while the database is the target of a copy: name of the source, schema, progress as JSON. */
+/** While the database is the target of a copy, this table has one row: name of the source, schema, progress as JSON. */
 export const unfinishedCopy = 'unfinished_copy';
 
-/** The error for anything that opens the database, except the copy itself. */
+/** The error when anything except the copy itself opens the database. */
 export const unfinishedCopyError = (label: string): DeskbellError =>
   new DeskbellError('ERR_COPY_UNFINISHED', `The database ${label} is a copy that is not complete`);
 

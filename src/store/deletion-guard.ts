@@ -18,11 +18,11 @@ import { isAnswer, type RowResult } from './ledger.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 export const deletionGuardPolicy = {
-  /** Responses to single messages are judged in windows of at least this many. Each page of a broadcast has its own window. */
+  /** Responses to single messages are judged in windows of at least this size. Each page of a broadcast is a window. */
   windowAnswers: 100,
   /** At least one in this many responses must be an acceptance: 5 %. */
   answersPerAcceptance: 20,
-  /** Fewer deletions than this are accepted, whatever the origin's other responses. */
+  /** Fewer deletions than this are made whatever else the origin responds. */
   fewMarks: 20,
   /** A window with fewer responses is inconclusive, so such windows are merged. */
   minWindowAnswers: 20,
@@ -79,7 +79,7 @@ const sentAt = ({ record }: RowResult): number => record?.atMs ?? 0;
 
 const isAccepted = ({ result }: RowResult): boolean => result === 'accepted';
 
-/** The responses of one page or one moment: a row of `answer_windows`, or counts without a window. */
+/** The responses of one page or one moment: a row of `answer_windows`, or counts that are in no window. */
 interface WindowRow extends AnswerCounts {
   /** Undefined if it is not stored. */
   readonly id: number | undefined;
@@ -90,7 +90,7 @@ interface WindowRow extends AnswerCounts {
   /** When the first accepted message was sent, and when the last message to a gone subscription was sent. */
   readonly from_ms: number;
   readonly marks_ms: number;
-  /** True if marks in this window are waiting. */
+  /** True if the window has marks that have not been judged. */
   readonly has_marks: number | boolean;
 }
 
@@ -99,11 +99,11 @@ interface Window extends AnswerCounts {
   readonly isOfPages: boolean;
   readonly fromMs: number;
   readonly marksMs: number;
-  /** The windows that were merged into it. */
+  /** The windows from which this one was merged. */
   readonly parts: readonly WindowRow[];
 }
 
-/** @param counts the responses to count, if not all of the row's */
+/** @param counts used instead of the row's own counts */
 const toWindow = (row: WindowRow, counts: AnswerCounts = row): Window => ({
   answers: counts.answers,
   accepted: counts.accepted,
@@ -129,13 +129,13 @@ const hasNewSingleMarks = ({ parts }: Window): boolean =>
 const hasNewAcceptances = ({ parts }: Window): boolean =>
   parts.some((part) => isNew(part) && part.accepted > 0);
 
-/** `pages`: skip it if another transaction is judging. `single`: single messages. `over`: no responses are expected for a while. */
+/** What was sent before judging. `pages`: if another transaction is judging, skip it. `over`: a whole broadcast. */
 export type JudgedAfter = 'pages' | 'single' | 'over';
 
 /**
  * Judges the marks of an origin. Run it as `PortableDatabase.background`.
  *
- * @returns how many of them are newly held
+ * @returns how many subscriptions it now holds for an operator to decide
  */
 export function* judgeMarks(database: PortableDatabase, origin: string, after: JudgedAfter): Work<number> {
   const lock = after === 'pages' ? database.skipLocked : database.forUpdate;
@@ -193,7 +193,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
       );
     }
   }
-  // only the last windows are compared with the next ones, and none after a broadcast: the next may be days later
+  // keep the last windows to compare with later ones; after a broadcast keep none, as the next may be days later
   const past = windows.flatMap((window, index) => {
     const isJudged = deletedFew !== undefined || !hasMarks(window) || due.includes(index);
     return isJudged && (after === 'over' || index < windows.length - 3) ? [ids[index]!] : [];
@@ -230,7 +230,7 @@ function* takeUncounted({ skipLocked }: PortableDatabase, origin: string): Work<
   };
 }
 
-/** Lines up the numbered windows, then the counted responses, then the windows without a number. */
+/** Puts the windows in order: numbered windows, then the counted responses, then windows without a number. */
 function lineUp(rows: readonly WindowRow[], counted: AnswerCounts): readonly Window[] {
   const windows = rows.filter((row) => !isNew(row)).map((row) => toWindow(row));
   const add = (next: Window): void => {
@@ -252,7 +252,7 @@ function lineUp(rows: readonly WindowRow[], counted: AnswerCounts): readonly Win
     add(toWindow({ ...noWindow, answers, accepted }));
   }
   for (const row of rows.filter(isNew)) {
-    // ignore acceptances that are older than a waiting mark
+    // ignore acceptances that are older than a mark that has not been judged
     const isLate =
       !row.has_marks && windows.some((window) => hasMarks(window) && window.marksMs > row.from_ms);
     add(toWindow(row, isLate ? { answers: row.answers - row.accepted, accepted: 0 } : row));
@@ -265,12 +265,12 @@ function mayJoin(last: Window, next: Window): boolean {
   if (!next.isOfPages) return next.accepted === 0 && !hasMarks(next);
   if (!hasMarks(last)) return !hasMarks(next);
   const speaksForLast = next.accepted === 0 || next.fromMs >= last.marksMs;
-  // so few acceptances in an earlier page can justify only as many deletions as would be made anyway
+  // the earlier acceptances can then justify only a few deletions, which would be made anyway
   const speaksForNext = !hasMarks(next) || last.accepted === 0 || next.answers < minWindowAnswers;
   return last.answers < minWindowAnswers && speaksForLast && speaksForNext;
 }
 
-/** Numbers new windows after the existing numbers, and merges windows. @returns the ids of the windows */
+/** Stores windows: continues the numbers for new ones, and merges joined ones. @returns the ids of the windows */
 function* storeWindows(origin: string, windows: readonly Window[]): Work<readonly number[]> {
   const ids: number[] = [];
   let number = 0;
@@ -329,7 +329,7 @@ const deleteMarked = (
     values,
   );
 
-/** True if the window is healthy, or inconclusive after a healthy one, and its neighbours are healthy or inconclusive. */
+/** True if the window is healthy, or inconclusive right after a healthy one, and no neighbour is unhealthy. */
 function isReliable(windows: readonly AnswerCounts[], index: number): boolean {
   const window = windows[index]!;
   const [before, after] = [windows[index - 1], windows[index + 1]];

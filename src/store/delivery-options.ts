@@ -33,8 +33,9 @@ export interface DeliveryOptions extends PushOptions {
    */
   readonly perPerson?: string | undefined;
   /**
-   * Leaves out subscriptions without a click on any of the last 1 to 100 broadcasts shown to them, according to receipts of the
-   * last 30 days. `Broadcast.inactive` counts them. Subscriptions that were shown fewer broadcasts are not left out.
+   * Leaves out subscriptions that clicked on none of the last broadcasts shown to them: this many (1 to 100), according
+   * to receipts of the last 30 days. Subscriptions that were shown fewer broadcasts are not left out.
+   * `Broadcast.inactive` counts those left out.
    */
   readonly skipInactive?: number | undefined;
   /** Sends only to readers who have this channel on. */
@@ -227,7 +228,7 @@ function checkTopic(topic: unknown, name: string): void {
   if (!isPlainText(text)) throw fault('has a control character or a lone surrogate; give text without them');
 }
 
-/** Options stored in columns with the same names. `receipts` is stored differently in both tables. */
+/** Options stored in columns of the same name. `receipts` is stored differently for broadcasts and schedules. */
 export type StoredOptions = Omit<DeliveryOptions, 'receipts'>;
 
 const descriptions = Object.entries<OptionDescription>(deliveryOptions);
@@ -260,7 +261,7 @@ export function toOptionRow(options: StoredOptions): Readonly<Record<string, str
   return Object.fromEntries(stored.map(({ name, column }) => [column, lookUp(values, name) ?? null]));
 }
 
-/** @param row has the columns of the options, possibly among others */
+/** @param row has the columns of the options, and maybe others */
 export function readOptionRow(row: object): StoredOptions {
   const values = row as Readonly<Record<string, unknown>>;
   return Object.fromEntries(stored.map(({ name, column }) => [name, values[column] ?? undefined]));

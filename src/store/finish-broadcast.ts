@@ -30,7 +30,7 @@ export function* judgePages(
   after: 'pages' | 'over' = 'pages',
 ): Work<readonly Alarm[]> {
   const alarms: Alarm[] = [];
-  // in the same order everywhere, to prevent deadlocks
+  // always in the same order, to prevent deadlocks
   for (const origin of origins.toSorted()) {
     const rows = yield* judgeMarks(database, origin, after);
     if (rows === 0) continue;
@@ -54,8 +54,8 @@ export function* judgeBroadcast(database: PortableDatabase, broadcastId: number)
 }
 
 /**
- * SQL condition: an open broadcast `b` has nothing left to send, or is running, has not ended, and all remaining rows
- * wait outside. It starts with the last slices, because they were leased last.
+ * SQL that is true if an open broadcast `b` can end: nothing is left to send, or it is running and all remaining rows
+ * wait outside it. Slices are searched from the last, because the last are leased last.
  */
 export const mayEnd = `case
   when (select number from deskbell.slices where broadcast_id = b.id order by number desc limit 1) is not null then false
@@ -64,8 +64,8 @@ export const mayEnd = `case
     and coalesce((select sum(rows) from deskbell.waiting_rows where broadcast_id = b.id and push_service_id > -2), 0) = 0 end`;
 
 /**
- * Ends the broadcast if nothing is left to send, or if all remaining rows wait outside; it then stays stored as
- * running, with the time of its end. @returns new alarms; undefined if it does not end now
+ * Ends the broadcast if nothing is left to send, or if all remaining rows wait outside it. In the second case, it stays
+ * stored as running, with the time of its end. @returns new alarms; `undefined` if it does not end now
  */
 export function* finishIfOver(
   database: PortableDatabase,

@@ -19,11 +19,11 @@ export interface HeldOrigin {
 }
 
 export interface HeldDeletions {
-  /** In the order of origins. */
+  /** Ordered by origin. */
   list(): Promise<readonly HeldOrigin[]>;
   /** Deletes the held subscriptions of the origin as gone. @returns how many */
   confirm(origin: string): Promise<number>;
-  /** Keeps the held subscriptions of the origin, because its responses were wrong. @returns how many */
+  /** Keeps the origin's held subscriptions, because its responses were wrong. @returns how many were kept */
   discard(origin: string): Promise<number>;
 }
 
@@ -52,8 +52,8 @@ export function createHeldDeletions(database: PortableDatabase): HeldDeletions {
 }
 
 /**
- * @param subscriptions how many were confirmed or discarded
- * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND if there were none
+ * @param subscriptions number of confirmed or discarded subscriptions
+ * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND if it is 0
  */
 export function requireHeldDeletions(subscriptions: number, origin: string): number {
   if (subscriptions > 0) return subscriptions;
@@ -67,12 +67,12 @@ export function requireHeldDeletions(subscriptions: number, origin: string): num
 
 /** A subscription that was deleted because its push service has ended it (404 or 410). */
 export interface EndedSubscription {
-  /** Its former id, which no other subscription gets. */
+  /** Its former id, which is never reused. */
   readonly id: number;
   readonly endpoint: string;
   /** The user it belonged to, if the application had set one. */
   readonly user: string | undefined;
-  /** When the push service said so, in milliseconds since 1970. */
+  /** When the push service reported it as gone, in milliseconds since 1970. */
   readonly goneAtMs: number;
 }
 
@@ -82,7 +82,7 @@ export interface EndedSubscriptions {
   list(limit: number, afterId?: number): Promise<readonly EndedSubscription[]>;
   /** Lists at most `limit` ended subscriptions of a user, latest first. */
   ofUser(user: string, limit: number): Promise<readonly EndedSubscription[]>;
-  /** Removes ended subscriptions of which the application has been told. */
+  /** Removes ended subscriptions that the application has been told about. */
   remove(ids: readonly number[]): Promise<void>;
 }
 

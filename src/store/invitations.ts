@@ -54,8 +54,8 @@ const valuesOf = (tokenHash: Uint8Array, endpoint: string, nowMs: number) => ({
 });
 
 /**
- * Consumes an invitation within the transaction that stores the subscription. If this returns no row, it cannot be
- * used: `notInvited`.
+ * Consumes an invitation in the transaction that stores the subscription. If no row is returned, the invitation cannot
+ * be used: throw `notInvited`.
  */
 export const consumeInvitation = (
   tokenHash: Uint8Array,
@@ -67,8 +67,8 @@ export const consumeInvitation = (
 });
 
 /**
- * When a subscription replaces a former one, it also takes over the consumed invitation. Otherwise the invitation
- * would admit the former one again, and then another in its place.
+ * Passes the consumed invitation on to the subscription that replaces the former one. Otherwise the invitation would
+ * admit the former subscription again, and then one more in its place.
  */
 export const passInvitationOn = (formerEndpoint: string, endpoint: string): PortableStatement => ({
   sql: 'update deskbell.invitations set consumed_by = :endpointHash where consumed_by = :formerHash',

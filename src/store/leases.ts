@@ -4,12 +4,12 @@ import type { Broadcast, Recipient } from './broadcasts.ts';
 import type { IfRefused } from './push-services.ts';
 import type { MemberSet } from './slices.ts';
 
-/** One in this many leases of a worker does not prefer broadcasts with high priority. */
+/** Of this many leases of a worker, one does not prefer broadcasts with high priority. */
 export const leasesPerTurn = 4;
 
-/** PostgreSQL records the lease of each of a broadcast's first slices, … */
+/** PostgreSQL records every lease of a broadcast's first slices, up to this number. */
 export const exactSlices = 16;
-/** … and after that, of one in this many slices. */
+/** Of the leases of later slices, PostgreSQL records one in this many. */
 export const sliceStep = 16;
 
 /** Stands for any broadcast. */
@@ -39,7 +39,7 @@ export interface SliceLease extends Lease {
   readonly throughPosition: number;
   /** The ids of its rows, if the audience is only some of the stored subscriptions. */
   readonly members?: MemberSet | undefined;
-  /** Text and time zone for all its rows. */
+  /** Text and time zone that apply to all rows of the slice. */
   readonly reader?: RowReader | undefined;
 }
 
@@ -57,13 +57,12 @@ export interface ReaderColumns {
   readonly time_zone: string | null;
 }
 
-/** @returns undefined if it has neither */
+/** @returns undefined if there is neither a language nor a time zone */
 export const toRowReader = ({ language, time_zone: timeZone }: ReaderColumns): RowReader | undefined =>
   language === null && timeZone === null
     ? undefined
     : { language: language ?? undefined, timeZone: timeZone ?? undefined };
 
-/** A row to retry. */
 export interface RetryRow extends Recipient {
   readonly attempts: number;
   readonly deferrals: number;
@@ -79,7 +78,6 @@ export interface RetryRow extends Recipient {
   readonly reader?: RowReader | undefined;
 }
 
-/** Due retries. */
 export interface RetryLease extends Lease {
   readonly broadcast: Broadcast;
   readonly rows: readonly RetryRow[];
@@ -94,7 +92,7 @@ export interface WorkRequest {
   readonly broadcastId?: number | undefined;
 }
 
-/** `ready`: a slice or a retry may be free now. `idle`: nothing yet, ask again. `over`: the broadcast is not running. */
+/** `ready`: a slice or a retry may be free. `idle`: no work yet, so ask again. `over`: the broadcast is not running. */
 export type WorkState = 'ready' | 'idle' | 'over';
 
 /** All times are by the database's clock, which all workers share. */
@@ -105,9 +103,9 @@ export interface Leases {
    */
   leaseSlice(request: WorkRequest): Promise<SliceLease | undefined>;
   /**
-   * Leases due retries of one running broadcast, the longest due first. Suspended rows come before them when it is
-   * time for probes. Rows without a subscription are dropped. `aheadMs`: rows that were deferred without an attempt
-   * are due this much earlier.
+   * Leases due retries of one running broadcast, the longest due first. When it is time for probes, suspended rows come
+   * first. Rows whose subscription was removed are dropped. `aheadMs`: rows that were deferred without an attempt
+   * become due this much earlier.
    */
   leaseRetries(
     request: WorkRequest & { readonly limit: number; readonly aheadMs?: number | undefined },

@@ -11,7 +11,6 @@ import type { Lease, RowReader, SliceLease } from './leases.ts';
 
 /** When a row will be retried, and how many times it was tried. */
 export interface StoredRetry {
-  /** The delay from now. */
   readonly delayMs: number;
   readonly attempts: number;
   /** How many times it was deferred without being sent. */
@@ -21,13 +20,13 @@ export interface StoredRetry {
   readonly refusals?: number | undefined;
   /** Number of attempts without a response, which may have arrived. Default: 0. */
   readonly doubts?: number | undefined;
-  /** True if the broadcast may end without it. It is counted as `dormant` until it is settled. */
+  /** True if the broadcast may end without this row. The row counts as `dormant` until it has a final outcome. */
   readonly isOutside?: boolean | undefined;
   /** The reader's settings, from the slice of the row. */
   readonly reader?: RowReader | undefined;
 }
 
-/** Stored for a row whose push service is suspended, or may become so. */
+/** Stored for a row whose push service is suspended or may become suspended. */
 export interface Suspension {
   /** The key that would sign. */
   readonly vapidPublicKey: string;
@@ -42,19 +41,20 @@ export interface RowRecord extends Pick<Answer, 'status' | 'reason' | 'detail'> 
   readonly attempt: number;
 }
 
-/** The result of one attempt at a row, or of the decision not to make one. */
+/** The result of one attempt to send to a row, or of the decision not to send. */
 export interface RowResult {
   readonly recipient: Recipient;
   readonly origin: string;
   /** Number of POSTs: 0 or 1. */
   readonly attempts: 0 | 1;
   /**
-   * `detached`: the response has not come yet, so the row is leased under the token until it is due. `heldBack`: its push service
-   * is suspended; if it is open again by now, the row is due at once. `refused`: the push service has refused our token or key
-   * for it (`push-services.ts`); if it is suspended by now, so is the row, otherwise the row is retried.
+   * `detached`: no response has come yet, so the row stays leased under the token until it is due. `heldBack`: the push
+   * service is suspended. If it is open again by now, the row is due at once. `refused`: the push service has refused
+   * our token or key for the row (`push-services.ts`). If it is suspended by now, so is the row. Otherwise, the row is
+   * retried.
    */
   readonly result: Settlement | 'retry' | 'detached' | 'heldBack' | 'refused';
-  /** Set unless the result is a settlement. */
+  /** Set if the result is not final. */
   readonly retry?: StoredRetry | undefined;
   /** True if it already waited outside. */
   readonly wasOutside?: boolean | undefined;
@@ -62,7 +62,7 @@ export interface RowResult {
   readonly suspension?: Suspension | undefined;
   /** Further facts to store about it (`attempts.ts`). */
   readonly record?: RowRecord | undefined;
-  /** About its push service, unless `origin` is empty. */
+  /** About the row's push service, or about none if `origin` is empty. */
   readonly alarm?: { readonly origin?: ''; readonly reason: string; readonly detail: string } | undefined;
 }
 
@@ -74,7 +74,7 @@ export const countedAs = ({ result, retry, wasOutside }: RowResult): RowResult['
 export const isWoken = ({ retry, wasOutside }: RowResult): boolean =>
   wasOutside === true && retry?.isOutside !== true;
 
-/** The name of this in SQL. */
+/** The SQL name of `isWoken`. */
 export const woken = 'woken' as const;
 
 /**
@@ -87,14 +87,14 @@ export function isAnswer({ attempts, result, record }: RowResult): boolean {
   return attempts > 0 && (result === 'accepted' || result === 'gone' || isAboutMessage);
 }
 
-/** A page contains the cursor at which it begins, so that it is refused if the database has lost the previous page. */
+/** A page contains the cursor at which it begins. So a page is refused if the database has lost the one before it. */
 export interface PageOfSlice {
   readonly number: number;
   /** The cursor before the page. */
   readonly fromCursor: number;
   /** The cursor after the page. */
   readonly cursor: number;
-  /** If the slice has `members`: how many in this range were not found when they were read. */
+  /** For a slice with `members`: how many members of this page were not found. */
   readonly missing?: number | undefined;
 }
 
@@ -118,7 +118,7 @@ export interface CommitAnswer {
   readonly state: BroadcastState;
   /** Alarms that are new in this broadcast. */
   readonly newAlarms: readonly Alarm[];
-  /** In the order of `Ledger.pushServices`. */
+  /** In the same order as from `Ledger.pushServices`. */
   readonly pushServices: readonly PushServiceState[];
 }
 
@@ -132,15 +132,15 @@ export interface SingleAnswers {
   /** Number of other responses from the push service itself. */
   readonly other: number;
   /**
-   * Subscriptions that it called gone. The store finds them by endpoint and keys. The list may be incomplete, and
-   * some may not be stored.
+   * Subscriptions that the push service called gone. The store finds them by endpoint and keys. The list may be
+   * incomplete, or contain subscriptions that are not stored.
    */
   readonly goneSubscriptions: readonly Subscription[];
   /** Endpoints at which it accepted a message. The list may be incomplete. */
   readonly acceptedEndpoints: readonly string[];
 }
 
-/** What these responses add to the counts of the push service's outcomes. */
+/** Returns what to add to the push service's counts of outcomes. */
 export function countSingleAnswers({ accepted, gone, refused, other }: SingleAnswers): typeof noOutcomes {
   return { ...noOutcomes, attempts: accepted + gone + refused + other, accepted, gone, rejected: refused };
 }
@@ -162,9 +162,9 @@ export interface Ledger {
    */
   readRows(lease: SliceLease, afterPosition: number, limit: number): Promise<readonly Recipient[]>;
   /**
-   * Stores the results of rows in one transaction: cursor, counts, retries, attempts, alarms. Skips rows of retries
-   * that are no longer leased under the token, because their new holder counts them. Marks subscriptions that are
-   * gone and have not changed since they were read (`held-deletions.ts`). Ends the broadcast when nothing is left.
+   * Stores the results of rows in one transaction: cursor, counts, retries, attempts, alarms. Skips retries that are no
+   * longer leased under the token: their new holder counts them. Marks gone subscriptions that have not changed since
+   * they were read (`held-deletions.ts`). Ends the broadcast when nothing is left.
    */
   commit(page: PageCommit): Promise<CommitAnswer>;
   /**

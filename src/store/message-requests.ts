@@ -2,7 +2,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { run, type PortableDatabase } from './portable-sql.ts';
 
-/** A key is usually free again after this time, because requests are repeated within minutes. */
+/** An idempotency key is usually free again after this time. Clients repeat their requests within minutes. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** Each new request removes up to this many expired ones. */
@@ -12,17 +12,17 @@ export interface MessageRequest {
   readonly key: string;
   /** 32 bytes, equal for equal requests. */
   readonly contentHash: Uint8Array;
-  /** Distinguishes a call that is repeated because its response was lost from a call for another request. */
+  /** If the call is repeated because its response was lost, it has the same claim. Another request has another. */
   readonly claim: string;
 }
 
 export interface MessageRequests {
   /**
-   * Takes the key durably, or finds the request that has it.
+   * Reserves the key durably, or finds the earlier request that has it.
    *
-   * @returns the response to the earlier request; `undefined` if there was none, so that the message may be sent
+   * @returns the response to the earlier request; `undefined` if there was none, so the message may be sent
    * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to different content, ERR_MESSAGE_IN_DOUBT if the
-   *   earlier request has no response, because it is being sent or its process ended
+   *   earlier request has no response: it is still being sent, or its process ended
    */
   begin(request: MessageRequest): Promise<string | undefined>;
   finish(request: MessageRequest, answer: string): Promise<void>;

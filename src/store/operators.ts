@@ -38,7 +38,7 @@ export interface AuditStore {
     readonly action: string;
     readonly target?: string | undefined;
   }): Promise<number>;
-  /** @param target replaces the one given to `begin`, if only the change itself determines it */
+  /** @param target replaces the one given to `begin`, if it is only known after the change */
   finish(
     id: number,
     outcome: { readonly status: number; readonly target?: string | undefined },
@@ -54,8 +54,8 @@ export interface AuditStore {
 }
 
 /**
- * Each condition is a range of an index. Retention drops the oldest records first: if the record `beforeId` is gone, so are
- * all older ones.
+ * Each condition selects a range of an index. Retention drops the oldest records first. So if the record `beforeId` is
+ * gone, all older ones are gone too.
  */
 const conditions = {
   operator: 'operator = :operator',
@@ -123,7 +123,7 @@ export interface OperatorStore {
   }): Promise<Operator>;
   findById(id: number): Promise<Operator | undefined>;
   findByToken(tokenHash: Uint8Array): Promise<Operator | undefined>;
-  /** In the order of names. */
+  /** Ordered by name. */
   list(): Promise<readonly Operator[]>;
   /** @returns false if there is none with this name */
   remove(name: string): Promise<boolean>;
@@ -149,7 +149,7 @@ export interface OperatorStore {
   endSession(nameHash: Uint8Array): Promise<void>;
 }
 
-/** More than the number of people who look after one installation. */
+/** More sessions than all operators of an installation need. */
 export const maxSessions = 1000;
 
 const columns = 'id, name, role, created_at_ms as "createdAtMs"';

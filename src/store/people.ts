@@ -8,7 +8,7 @@ import { type RemovedPerson, removePerson } from './remove-person.ts';
 import { createSampler, type ReadWindows, type SubscriptionSample } from './subscription-sample.ts';
 import type { FormerSubscription } from './subscriptions.ts';
 
-// Statements within transactions: user and tags of a subscription, and what a new subscription takes over from a former one.
+// Statements for transactions: the user and tags of a subscription, and what it takes over from the one it replaces.
 export interface OwnedRow {
   readonly id: number;
   readonly auth: Uint8Array;
@@ -23,7 +23,7 @@ export interface OwnedRow {
 const findById = (database: PortableDatabase, id: number): Work<OwnedRow | undefined> =>
   find(database, 'id = :id', { id });
 
-/** Finds the subscription with this endpoint, if `auth` is its own. */
+/** Finds the subscription that has this endpoint and this `auth`. */
 export function* findOwn(
   database: PortableDatabase,
   { endpoint, auth }: FormerSubscription,
@@ -68,10 +68,10 @@ function* assignTags(database: PortableDatabase, id: number, tags: readonly stri
 }
 
 /**
- * Moves data of a former subscription to its successor: language, time zone and choices, unless the successor has its
- * own; user and tags, unless the successor has any.
+ * Moves data of a former subscription to its successor. Language, time zone and choices move unless the successor has
+ * its own. User and tags move unless the successor has any.
  *
- * @param withOwner false: user and tags stay
+ * @param withOwner if false, user and tags do not move
  */
 export function* moveFromFormer(
   database: PortableDatabase,
@@ -117,7 +117,7 @@ export interface PeopleStore {
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; nothing is changed
    */
   assign(id: number, change: OwnerChange): Promise<boolean>;
-  /** Clears user and tags if `auth` is the subscription's own. The endpoint's scheme, host and port may have any spelling. */
+  /** Clears the subscription's user and tags if `auth` is right. Scheme, host and port may have any spelling. */
   signOut(endpoint: string, auth: Uint8Array): Promise<boolean>;
   /**
    * Adds tags to a subscription, and removes tags from it.
@@ -129,7 +129,7 @@ export interface PeopleStore {
     id: number,
     change: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
   ): Promise<boolean>;
-  /** Returns the tags in use, in the order of names, and the number of subscriptions with each. */
+  /** Returns the tags in use, ordered by name, and the number of subscriptions with each tag. */
   countTags(): Promise<readonly { readonly tag: string; readonly subscriptions: number }[]>;
   /**
    * Returns about `rows` random subscriptions, or all if there are fewer. Reads about three times as many rows,

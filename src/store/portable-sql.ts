@@ -4,7 +4,7 @@
 import { fieldError } from '../errors/deskbell-error.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
-/** Use lists of numbers with `isOneOf`. */
+/** Use `isOneOf` to compare with a list of numbers. */
 export type PortableValue = string | number | boolean | Uint8Array | readonly number[] | null;
 export type PortableValues = Readonly<Record<string, PortableValue>>;
 
@@ -13,13 +13,13 @@ export interface PortableStatement {
   readonly values: PortableValues;
 }
 
-/** The statements of a transaction, in order. Each yields its rows. */
+/** The statements of a transaction, in order. For each statement that it yields, the generator receives the rows. */
 export type Work<Result> = Generator<PortableStatement, Result, readonly unknown[]>;
 
 /** How many rows `writeInBatches` changes per transaction, which takes some tens of milliseconds. */
 export const batchRows = 5000;
 
-/** Finds given subscriptions, each through an index, whatever the size of the tables. */
+/** Finds given subscriptions through an index, however large the tables are. */
 export interface GivenSubscriptions {
   /** Rows `s` of the subscriptions in `:keys`, and `p` of their people, if any. */
   readonly sql: string;
@@ -30,7 +30,7 @@ export interface PortableDatabase {
   /** The store's time in milliseconds since 1970. */
   readonly now: () => number;
   readonly given: GivenSubscriptions;
-  /** The column by which subscriptions and list members are found, and its value for a normalized endpoint. */
+  /** The column that identifies subscriptions and list members, and its value for a normalized endpoint. */
   readonly endpoint: {
     readonly column: string;
     valueOf(endpoint: string): string;
@@ -55,11 +55,11 @@ export interface PortableDatabase {
   elementsOf(name: string): string;
   /** A collation that compares text byte by byte. */
   readonly byBytes: string;
-  /** The function that returns the position of a text in another one: from 1, or 0. */
+  /** The SQL function that finds a text in another text. It returns the position from 1, or 0 if there is none. */
   readonly position: string;
   /** Appended to a query whose rows will be changed, so that other transactions skip them. */
   readonly skipLocked: string;
-  /** Appended to a query to lock its rows until the transaction ends. Waits for current holders. */
+  /** Appended to a query that waits for other locks on its rows, then locks the rows until the transaction ends. */
   readonly forUpdate: string;
   /** Columns by which a subscription and its mark refer to each other, in "subscriptions" and in "gone_marks". */
   readonly markedRow: { readonly subscription: string; readonly mark: string };
@@ -70,7 +70,7 @@ export interface PortableDatabase {
   readonly jsonObject: string;
   /** Runs a query. PostgreSQL may run it twice. */
   read<Row>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
-  /** Runs a statement durably. PostgreSQL may run it twice, so it does not return what it finds. */
+  /** Runs a statement durably. PostgreSQL may run it twice, so it returns no rows. */
   write(sql: string, values?: PortableValues): Promise<void>;
   /** Runs a statement as a transaction that is committed exactly once. @returns its rows */
   writeOnce<Row = never>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
@@ -88,8 +88,8 @@ export interface PortableDatabase {
    */
   transaction<Result>(work: () => Work<Result>, lock?: string): Promise<Result>;
   /**
-   * Like `transaction`, for work that is found again and repeated if a crash of the database undoes it. Does not wait until
-   * it is on disk, so locks are held only briefly.
+   * Like `transaction`, for work that is done again if a crash of the database undoes it. Does not wait until the work
+   * is on disk, so locks are held only briefly.
    */
   background<Result>(work: () => Work<Result>): Promise<Result>;
   /**
@@ -107,13 +107,13 @@ export function* run<Row = never>(
   return (yield { sql, values }) as readonly Row[];
 }
 
-/** Runs a statement that changes rows, written without "returning". @returns how many */
+/** Runs a statement that changes rows. @param sql has no "returning" @returns the number of changed rows */
 export function* changeRows(sql: string, values: PortableValues): Work<number> {
   return (yield* run(`${sql} returning 1`, values)).length;
 }
 
 /**
- * Refuses text with NUL, which PostgreSQL cannot store, for both databases.
+ * Refuses text that contains NUL in both databases, because PostgreSQL cannot store it.
  *
  * @throws {DeskbellError} ERR_FIELD_VALUE
  */

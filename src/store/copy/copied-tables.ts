@@ -10,19 +10,19 @@ export type CopyRow = readonly CopyValue[];
 export interface CopiedTable {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** Columns that identify a row. Rows are copied and compared in their order. */
+  /** Columns that identify a row. Rows are copied and compared in the order of these columns. */
   readonly key: readonly string[];
   /**
-   * Tables that columns refer to. A row without its parent is skipped: in PostgreSQL, a broadcast can be deleted
-   * while rows for it are being written.
+   * Tables that this table's columns refer to. A row whose parent is missing is skipped: PostgreSQL can delete a
+   * broadcast while rows for it are being written.
    */
   readonly parents: readonly {
     readonly column: string;
     readonly table: string;
-    /** If the parent is missing, only the column is dropped, not the row. */
+    /** If true, a missing parent sets only the column to null. Otherwise, the row is skipped. */
     readonly isOptional: boolean;
   }[];
-  /** The rows are counted, not copied: see `counted`. */
+  /** The column of `counted`. Its sums are compared, not copied. */
   readonly sum?: string | undefined;
 }
 
@@ -35,7 +35,7 @@ const leftOut: ReadonlySet<string> = new Set([
   'waiting_rows',
 ]);
 
-/** Triggers count these, in shards that differ between the databases, so the sum of this column is compared. */
+/** Columns that triggers count, by table. Their shards differ between the databases, so only sums are compared. */
 const counted: Readonly<Record<string, string>> = { subscription_counts: 'subscriptions' };
 
 /** SQLite has a row per tag, PostgreSQL a column. They are copied as a column with a JSON array. */
@@ -52,7 +52,7 @@ export const sequences: CopiedTable = {
   parents: [],
 };
 
-/** The tables that have such ids. */
+/** The tables to copy, and those whose ids are never reused. */
 export const { copiedTables, sequenceTables } = readTables();
 
 function readTables(): {
@@ -113,8 +113,8 @@ export const tablesToBeEmpty: readonly CopiedTable[] = copiedTables.filter(
 );
 
 /**
- * What must be selected differently in one of the databases. In the SQL, `t` is the table. If `from` is given, parents are
- * not looked up.
+ * What must be selected differently in one of the databases. In the SQL, `t` is the table. If `from` is given, rows are
+ * selected even without their parents.
  */
 export interface OwnForm {
   /** Default: the table. */
@@ -148,7 +148,7 @@ export function selectSql(table: CopiedTable, own: OwnForm = {}): string {
   return `select ${list} from deskbell.${name} t ${where} ${groups}`;
 }
 
-/** Sorts these rows in the table's order. @param collation that sorts text as SQLite does */
+/** Sorts the rows of a query in the table's order. @param collation SQL that sorts text as SQLite does */
 export function inOrder({ columns, key }: CopiedTable, sql: string, collation = ''): string {
   const texts = new Set(columns.flatMap(({ name, type }) => (type === 'TEXT' ? name : [])));
   const order = key.map((column) => `c."${column}"${texts.has(column) ? collation : ''}`);

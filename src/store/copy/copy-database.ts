@@ -45,7 +45,7 @@ export interface CopyDatabase {
   /** A query that finds the table `:name`. */
   readonly findTable: string;
   transaction<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
-  /** Runs a transaction that sees the database at one moment. Nothing else writes while it runs. */
+  /** Runs a transaction that reads one snapshot of the database. Nothing else writes while it runs. */
   read<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
   /** Called when all tables are written. */
   finish(transaction: CopyTransaction): Promise<void>;
@@ -69,9 +69,9 @@ export type Progress = Readonly<Record<string, TableChecksum>>;
 
 export interface CopyTarget extends CopySource {
   /**
-   * Marks an empty database as an unfinished copy, which cannot be opened otherwise, or finds what was copied before.
+   * Marks an empty database as an unfinished copy, which only the copy can open, or finds what was copied before.
    *
-   * @param source name of the source, for messages
+   * @param source name of the source, for error messages
    * @throws {DeskbellError} ERR_STORE_NOT_EMPTY, ERR_COPY_UNFINISHED if another version of Deskbell began the copy
    */
   begin(source: string): Promise<Progress>;
@@ -83,7 +83,6 @@ export interface CopyTarget extends CopySource {
   complete(): Promise<void>;
 }
 
-/** Number of rows per page. */
 export const pageRows = 1000;
 
 export const toSource = (database: CopyDatabase): CopySource => ({
@@ -107,7 +106,7 @@ export function toTarget(database: CopyDatabase): CopyTarget {
         );
         if (isNew === undefined || rows.length === 0 || table.sum !== undefined) return;
         await insert(table, rows);
-        // triggers have just counted these rows, but the days are copied
+        // triggers have just added these rows to the counts by day, but those counts are copied
         if (table.name === 'subscriptions') await run('delete from deskbell.subscription_days');
       });
       known = progress;

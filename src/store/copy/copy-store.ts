@@ -65,7 +65,7 @@ interface TableCopy extends Pick<CopyOptions, 'from' | 'to'> {
   readonly report: (state: CopyState) => void;
 }
 
-/** @returns the progress, including the whole table */
+/** @returns the progress, which now includes the whole table */
 async function copyTable(
   table: CopiedTable,
   { from, reader, to, progress, report, isComplete }: TableCopy,

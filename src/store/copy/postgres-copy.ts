@@ -27,15 +27,15 @@ import {
   type CopyTransaction,
 } from './copy-database.ts';
 
-/** PostgreSQL may have to sort a large table before it returns the first row, and the other database may be slow. */
+/** Long: PostgreSQL may sort a large table before the first row, and the other database may be slow. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
-/** Within this time, connections that were just closed or whose process was killed have disappeared. */
+/** Closed connections, and connections of killed processes, disappear within this time. */
 const defaultWaitForOthersMs = 5000;
 const lockTimeoutMs = 2000;
 
 /**
- * Only PostgreSQL has slices that are id ranges in one partition. The remaining rows of an open broadcast with such slices are
- * copied as an audience of sets with the same slices. These temporary tables hold it during the reading transaction.
+ * Only PostgreSQL has slices that are id ranges in one partition. If an open broadcast has such slices, its remaining
+ * rows are copied as sets, with the same slices. These temporary tables hold the sets during the reading transaction.
  */
 const audiencesOfPartitions = 'pg_temp.audiences_of_partitions';
 const setsOfPartitions = 'pg_temp.sets_of_partitions';

@@ -51,7 +51,7 @@ export async function openSqliteTarget(path: string): Promise<CopyTarget> {
 
 /** Opens the file exclusively. SQLite gives this lock only if there is no other connection, and then allows none. */
 function openAlone(path: string): CopyDatabase {
-  // tables are not sorted by foreign key; rows without their parent are not read
+  // tables are not written in the order of foreign keys; rows without their parent were never read
   const database = new DatabaseSync(readWriteUrl(path), { enableForeignKeyConstraints: false });
   try {
     database.exec('pragma locking_mode = exclusive; pragma synchronous = full; begin immediate; commit');

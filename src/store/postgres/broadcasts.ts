@@ -48,7 +48,7 @@ async function sliceAll(
   return { rowsIn: 'partition', slices };
 }
 
-/** Reads only the ends of indexes. Subscriptions are spread evenly, so they need not be counted. */
+/** Reads only the ends of indexes. Subscriptions are spread evenly over the partitions, so counting is unnecessary. */
 const selectExtents = Array.from(
   { length: partitions },
   (_, number) =>
@@ -58,7 +58,7 @@ const selectExtents = Array.from(
   .join(' union all ')
   .concat(' order by number');
 
-/** Uses the end of the frozen range if no frozen rows are left. */
+/** If no frozen rows are left, the extent is empty, at the end of the frozen range. */
 const toExtent = ({ first, last }: ExtentRow, lastId: number, rows: number): Extent => ({
   rows,
   firstPosition: first ?? lastId,
@@ -80,7 +80,7 @@ const cutFrozen = (extent: Extent, lastId: number, sliceRows: number, max?: numb
     throughPosition: index === length - 1 ? lastId : slice.throughPosition,
   }));
 
-/** @param functions the schema of the database's functions */
+/** @param functions name of the schema that has the database's functions */
 export function createPostgresBroadcasts(database: PostgresDatabase, functions: string): BroadcastWriter {
   return {
     ...createMemberFinder(database),
