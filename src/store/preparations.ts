@@ -34,9 +34,9 @@ interface FoundSets {
 
 /** Functions that each database implements itself. */
 export interface MemberFinder extends ReaderFinder {
-  /** How many slices' worth of members to look for at once if an audience is split, so that the resulting sets are not too small. */
+  /** When an audience is split, look for the members of this many slices at once, so that sets are not too small. */
   readonly slicesToSplit: number;
-  /** Finds the subscriptions that match an expression now, among some ids after `afterId`. */
+  /** Finds subscriptions that match an expression at this moment, among some of the ids after `afterId`. */
   findMatching(expression: AudienceExpression, range: SearchedRange): Promise<FoundSets>;
   /** @param ids ascending, without duplicates; they need not be stored */
   cutSets(ids: readonly number[], sliceRows: number): Promise<readonly MemberSet[]>;
@@ -46,7 +46,7 @@ export type Preparations = Pick<BroadcastStore, 'addIds' | 'prepare' | 'findUnpr
 
 /** Maximum number of sets per transaction. Each has a few kilobytes. */
 const setsOfTransaction = 100;
-/** A range takes a fraction of this time. */
+/** How long a lease lasts. A range takes a fraction of this time. */
 const leaseMs = 10_000;
 /** Number of sets of an id list that are split together. */
 const listedSets = 32;
@@ -56,7 +56,7 @@ const outcomeIds = 5000;
 const maxLooks = 10;
 
 interface PreparationRow {
-  /** JSON: the lookup, or null for a list of ids whose sets are split. */
+  /** JSON: the lookup. Null for a list of ids whose sets are split. */
   readonly expression: string;
   /** JSON. */
   readonly split: string | null;
@@ -170,7 +170,7 @@ interface FoundRange extends Omit<SearchedRange, 'sliceRows'> {
 }
 
 /**
- * Stores a range. The first holder to have these ids stores them, even if its lease has ended.
+ * Stores a range. If several holders found the same ids, the first one stores them, even if its lease has ended.
  *
  * @returns whether the holder should continue
  */
@@ -220,8 +220,8 @@ function* addRange(
 }
 
 /**
- * Stores the result of a split: when each slice is free, how many readers get each text, and the latest time of any
- * reader.
+ * Stores the result of a split: when each slice is free, how many readers get each text, and the latest time at which
+ * anybody gets it.
  */
 function* noteGroups(
   broadcastId: number,
@@ -278,7 +278,7 @@ function* endSplit(broadcastId: number, audienceId: number): Work<void> {
   );
 }
 
-/** @param firstNumber of the first set; the others are numbered consecutively. Existing sets stay. */
+/** @param firstNumber number of the first set; the others follow it. Sets that exist already stay. */
 function* insertSets(audienceId: number, firstNumber: number, sets: readonly PreparedSet[]): Work<void> {
   for (const [index, set] of sets.entries()) {
     const { partition = null, ids, language = null, timeZone = null, leftOut = 0 } = set;

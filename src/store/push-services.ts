@@ -36,8 +36,8 @@ export interface PushServiceState extends PushServiceKey {
   /** It is suspended after this many refusals in a row. */
   readonly refusalsToSuspend: number;
   /**
-   * True if it has accepted a message with this key. States of push services that are neither suspended nor waiting
-   * are only reported for unlisted ones.
+   * True if it has accepted a message with this key. States that are neither suspended nor waiting are only reported
+   * for unlisted push services.
    */
   readonly hasAccepted: boolean;
   /** How long it has asked senders to wait, from now (`Retry-After`); 0 if it has not. All senders obey. */
@@ -55,49 +55,49 @@ export interface PushServiceAnswers extends PushServiceKey {
   readonly acceptedSubscriptionId?: number | undefined;
   /** Stored subscriptions for which it refused our token or key. */
   readonly refusedSubscriptionIds?: readonly number[] | undefined;
-  /** Stored subscriptions whose messages are rejected because they were refused. */
+  /** Stored subscriptions whose messages are rejected because they were refused too often. */
   readonly rejectedSubscriptionIds?: readonly number[] | undefined;
-  /** How long it has asked senders to wait, from now. */
+  /** How long the push service has asked senders to wait, from now. */
   readonly waitMs?: number | undefined;
 }
 
 export const suspensionPolicy = {
   refusalsToSuspend: 20,
-  /** The number doubles with each wrong suspension, up to this. */
+  /** Each wrong suspension doubles `refusalsToSuspend`, up to this number. */
   maxRefusalsToSuspend: 640,
   probeRows: 4,
-  /** How many probes may be rows that were accepted before. */
+  /** At most this many probes are rows that were accepted before. */
   knownProbeRows: 2,
   /** Number of accepted rows that are remembered per push service and key. */
   rememberedRows: 64,
   /** The pause between the first probes. */
   probePauseMs: 250,
   quickDraws: 20,
-  /** After that, each pause is twice as long as the previous one, up to this. */
+  /** After `quickDraws` probes, each pause is twice as long as the previous one, up to this. */
   maxProbePauseMs: 2 * 60 * 1000,
   /** A row that is refused this many times while others are accepted is rejected. */
   maxRefusals: 5,
-  /** How long rows wait for a push service that refuses all of them, although everything suggests that the rows are at fault. */
+  /** How long rows wait for a push service that refuses all of them, even if the rows seem to be at fault. */
   patienceMs: 60 * 60 * 1000,
-  /** Number of rows to probe at once after that, so that every row gets its own response. */
+  /** Number of rows to probe at once after `patienceMs`, so that every row gets its own response. */
   lastProbeRows: 100,
 } as const;
 
-/** Draw orders are below this number. It is subtracted for rows that were accepted before. The lowest become probes first. */
+/** Draw orders are below this number. Rows that were accepted before get theirs minus it, so they are probed first. */
 export const drawOrderEnd = 2 ** 49;
 
 /** What a further refusal of the row means. */
 export type IfRefused = 'suspend' | 'retry' | 'reject';
 
-/** A row that was refused, or was selected as a probe. */
+/** A row that was refused or was selected as a probe. */
 export interface RefusedRow {
   /** Number of refusals so far. */
   readonly refusals: number;
   /** Time since its first refusal, or since the suspension began. */
   readonly waitedMs: number;
-  /** True if its push service has accepted others since. */
+  /** True if the push service has accepted other rows since. */
   readonly othersAccepted: boolean;
-  /** True if its push service, since it last accepted anything, has not refused a row that it accepted before. */
+  /** True if, since the push service last accepted anything, it has only refused rows that it never accepted. */
   readonly onlyNeverAccepted: boolean;
   /** True if a push service has accepted messages with this key. */
   readonly isKeyGood: boolean;
@@ -117,7 +117,7 @@ export function decideRefusal({
 // Rate limits of push services, for all workers of all processes together. Workers take shares for a fraction of a
 // second, and report how many rows wait.
 
-/** The maximum that may be saved up, in seconds of the rate; at least one message. */
+/** Unused messages can be saved up for this many seconds of the rate; at least one message can. */
 export const burstSeconds = 0.25;
 
 /** After this long without a message, there is no queue: its broadcast was paused or cancelled. */
@@ -130,14 +130,14 @@ export interface RateRequest {
   readonly perSecond: number;
   /** Number of messages that the worker could send now. */
   readonly wanted: number;
-  /** Number of rows over the limit since the worker's last request. Each lengthens the queue by one. */
+  /** Number of rows over the limit since the worker's last request. Each makes the queue one row longer. */
   readonly rateLimited: number;
 }
 
 export interface RateShare {
   /** Number of messages that may be sent now, at most `wanted`. */
   readonly permits: number;
-  /** How long, from now, the waiting rows of all workers will use up the rate; 0 if there are none. */
+  /** How long the waiting rows of all workers will use up the rate; 0 if no rows wait. */
   readonly queueMs: number;
 }
 

@@ -22,9 +22,9 @@ export interface ReaderTime {
   readonly expiresAtMs: number;
   /** True if the local time had passed when the broadcast started. */
   readonly isPassed: boolean;
-  /** True if they get it on a later day, when the local time comes again. */
+  /** True if readers get the message on a later day, when the local time comes again. */
   readonly isNextDay: boolean;
-  /** True if `fromMs` is in quiet hours that end too late for the broadcast. */
+  /** True if `fromMs` is in quiet hours that end after the message has expired. */
   readonly isQuiet: boolean;
 }
 
@@ -40,7 +40,7 @@ export const lifetimeOf = (ttlSeconds: number): number => Math.max(ttlSeconds * 
 export const hasReaderTimes = ({ localTime, quietHours }: StoredOptions): boolean =>
   localTime !== undefined || quietHours !== undefined;
 
-/** @returns a function that says when readers in a time zone get the broadcast; an unknown zone means the broadcast's own */
+/** @returns a function that says when readers in a time zone get the broadcast. No zone means the broadcast's own. */
 export function createReaderTimes(options: TimeOptions): (timeZone: string | undefined) => ReaderTime {
   const { localTime, ifTimePassed = 'nextDay', quietHours, startAtMs, ttlSeconds } = options;
   const wallMs = localTime === undefined ? undefined : parseWallTime(localTime);
@@ -74,9 +74,7 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
   };
 }
 
-/**
- * @returns a function that says when a time zone's current quiet hours end; undefined if there are none at that time
- */
+/** @returns a function that says when a time zone's current quiet hours end; `undefined` if it has none at that time */
 export function createQuietTimes(
   options: StoredOptions,
 ): ((timeZone: string | undefined, atMs: number) => number | undefined) | undefined {

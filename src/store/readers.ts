@@ -1,5 +1,5 @@
-// Readers: a person, or a subscription without one. Language, time zone and choices come from the person or, if the
-// person has none, from the subscription. If neither has chosen, the channel's default applies.
+// Readers: a person, or a subscription without a person. Language, time zone and choices come from the person, or else
+// from the subscription. If no choice was made, the channel's default applies.
 import {
   type Channel,
   checkChannel,
@@ -20,7 +20,7 @@ import { readChoices, type StoredSubscription } from './subscriptions.ts';
 // Channels, which readers switch on and off. Choices are kept when a channel is removed, and apply again if it is restored.
 /** Stores up to 100 channels. */
 export interface ChannelStore {
-  /** In the order of their names. */
+  /** Ordered by name. */
   list(): Promise<readonly Channel[]>;
   /**
    * Adds a channel, or replaces the one with the same name.
@@ -103,8 +103,8 @@ export interface ReaderStore {
   person(user: string): Promise<Person>;
   /**
    * @returns the changed person
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, including when there would be too much data;
-   *   ERR_CHANNEL_NOT_FOUND. Nothing is changed then.
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE (also for too much data), ERR_CHANNEL_NOT_FOUND. Nothing is
+   *   changed then.
    */
   setPerson(user: string, change: PersonChange): Promise<Person>;
   /**

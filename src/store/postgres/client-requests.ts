@@ -27,7 +27,7 @@ export const clientWindows: AgingTable = {
   keptMs: 0,
 };
 
-/** @param functions the schema of the database's functions */
+/** @param functions name of the schema that has the database's functions */
 export function createPostgresClientRequests(database: PostgresDatabase, functions: string): ClientRequests {
   let gathered = new Map<string, Gathered>();
   let countedMs = 0;
@@ -94,7 +94,7 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
   };
 }
 
-/** The row's count includes the last of these requests. */
+/** @param row its count includes all waiting requests */
 function answer(waiting: Gathered['waiting'], row: WindowRow | undefined): void {
   const before = (row?.requests ?? 0) - waiting.length;
   for (const [index, { resolve }] of waiting.entries())

@@ -1,5 +1,5 @@
-// The address of the database, and how to connect to it. Contains only types, and none from the package "pg", so
-// that applications with SQLite can compile too.
+// The address of the database, and how to connect to it. This file contains only types, and none from the package "pg",
+// so that applications that use SQLite compile without it.
 
 /** Options of a connection, or a pool of connections. */
 export interface ConnectionOptions {

@@ -52,7 +52,7 @@ export async function createClient(options: ConnectionOptions): Promise<Client> 
   return new (clientClass(pg.Client, options.url))(clientConfig(options));
 }
 
-/** By URL, so that all connections of the process go to the host that is known to be writable. */
+/** Shared by all connections to a URL, so that they go to the host that is known to be writable. */
 const classesOfSeveralHosts = new Map<string, typeof Client>();
 
 function clientClass(driver: typeof Client, url: string): typeof Client {

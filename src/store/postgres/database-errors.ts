@@ -39,7 +39,7 @@ const isRefusalByServer = /unsupported startup parameter|no such (database|user)
 /** Errors to which `pg` gives no code. */
 const isWithoutTls = /^The server does not support SSL connections/;
 const isWithoutPassword = /client password must be a/;
-/** The server's response if its pg_hba.conf does not allow the connection. Versions before 14 use the second form. */
+/** The server's error if its pg_hba.conf does not allow the connection. Before version 14 it ends with "SSL off". */
 const isRefusedWithoutTls = /pg_hba\.conf.*(no encryption|SSL off)$/;
 const tlsCodes = /CERT|^UNABLE_TO_|^ERR_(TLS|SSL)_/;
 

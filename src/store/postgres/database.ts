@@ -9,8 +9,8 @@ import type { ConnectionOptions } from './connection-options.ts';
 import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 import { describeDatabase } from './database-url.ts';
 
-// The server's time, without asking the server each time. The difference to a monotonic clock is measured at the
-// middle of a round trip, and measured again from time to time. So this machine's clock may be wrong, and may be set.
+// The server's time, without asking the server each time. How far it is from a monotonic clock is measured at the
+// middle of a round trip, and again from time to time. So this machine's clock may be wrong or be set.
 interface ServerClock {
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -25,7 +25,7 @@ export interface ServerClockOptions {
 }
 
 const learnAgainAfterMs = 30_000;
-/** After a slow round trip, the measurement is imprecise, or the server was slow to come back. */
+/** After a longer round trip, time is measured again soon: the result is imprecise, or the server just came back. */
 const slowRoundTripMs = 500;
 const learnSoonAfterMs = 1000;
 
@@ -85,7 +85,7 @@ export class PostgresDatabase {
   readonly #waiting: (() => void)[] = [];
   #pending = 0;
   #onIdle: (() => void) | undefined;
-  /** Ids of `once` whose responses have arrived. The next call deletes them. */
+  /** Ids of `once` whose responses have arrived. The next call of `once` deletes them from `commits`. */
   readonly #answered: string[] = [];
   /** Name for messages, without user and password. */
   readonly label: string;
@@ -124,7 +124,7 @@ export class PostgresDatabase {
     return (await this.query<Row>(sql, values))[0];
   }
 
-  /** Like `query`, for callers that can do without the result. Retries only if a connection has broken unnoticed. */
+  /** Like `query`, but retries only briefly, in case a connection broke unnoticed. For nonessential results. */
   readonly queryBriefly: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
     this.#query<Row>(sql, values, retryBrieflyForMs);
 
@@ -153,7 +153,7 @@ export class PostgresDatabase {
 
   /**
    * Runs several statements as one transaction that is committed exactly once. If the response to the commit is lost,
-   * its id in `commits` shows that it was made, and the result is what `work` returned.
+   * the transaction's id in `commits` shows that it was committed, and the result is what `work` returned.
    */
   async once<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     const id = randomUUID();
@@ -253,7 +253,7 @@ export class PostgresDatabase {
     }
   }
 
-  /** PgBouncer accepts few connection settings. Without these settings, only this side gives up on slow statements. */
+  /** Connects without the settings that PgBouncer refuses. Then only this side gives up on slow statements. */
   async #adaptTo(error: unknown): Promise<boolean> {
     const isRefused =
       codeOf(error) === '08P01' && /unsupported startup parameter/.test((error as Error).message);
@@ -268,7 +268,7 @@ export class PostgresDatabase {
 const queryOf =
   (client: ClientBase, answerWithinMs?: number): Query =>
   async <Row extends object>(text: string, values: readonly Value[] = []) => {
-    // `pg` supports the last member, but its types do not
+    // `pg` supports `query_timeout`, but its types do not
     const statement = { text, values: values as unknown[], query_timeout: answerWithinMs };
     return (await client.query<Row & Record<string, unknown>>(statement)).rows as readonly Row[];
   };
@@ -286,10 +286,7 @@ async function endTransaction(client: PoolClient, error: unknown): Promise<void>
 
 // Calls database functions with named arguments. Among twenty positional arguments, nobody would notice two that are swapped.
 
-/**
- * @param given by the names of the function's parameters, in any order
- * @returns `call`: the call, to insert into a statement
- */
+/** @param given values by parameter name, in any order @returns `call`: SQL to insert into a statement */
 export function callFunction(
   name: string,
   given: Readonly<Record<string, Value>>,

@@ -20,7 +20,7 @@ import type { PostgresDatabase } from './database.ts';
 import { createPageReader, type RecipientRow } from './read-page.ts';
 import { everyBroadcast, type Notices } from './work-notices.ts';
 
-/** Used while notices arrive, which do not tell when other workers' leases end. */
+/** How often to look for work while notices arrive: no notice tells when other workers' leases end. */
 const lookWhileHearingEveryMs = 2000;
 
 interface SliceRow extends ReaderColumns {
@@ -42,7 +42,7 @@ interface RetryRowOfDatabase extends RecipientRow, ReaderColumns {
   readonly refusals: number;
   readonly doubts: number;
   readonly is_outside: boolean;
-  /** Null if nothing is known about refusals; so are the next columns. */
+  /** Null, like the next columns, if nothing is known about refusals. */
   readonly waited_ms: number | null;
   readonly others_accepted: boolean | null;
   readonly only_strangers: boolean | null;
@@ -61,7 +61,7 @@ const decide = (row: RetryRowOfDatabase): IfRefused =>
         isKeyGood: row.is_key_good === true,
       });
 
-/** @param functions the schema of the database's functions */
+/** @param functions name of the schema that has the database's functions */
 export function createPostgresLeases(
   database: PostgresDatabase,
   portable: PortableDatabase,

@@ -31,23 +31,23 @@ import { createPageReader, type PageRow } from './read-page.ts';
 /** The result of `commit_page`. */
 interface StoredAnswer extends CommitAnswer {
   /**
-   * Set if nothing was stored because some rows of retries are no longer leased under the token: the positions of
-   * rows that still are.
+   * Set if nothing was stored because some retries are no longer leased under the token: the positions of the retries
+   * that still are.
    */
   readonly leased?: readonly number[] | null;
   /** Push services whose marks must be judged now. */
   readonly judged: readonly string[];
-  /** True if this commit ended a slice or a retry. */
+  /** True if this commit finished a slice or a retry, so the broadcast may be over. */
   readonly mayBeOver: boolean;
 }
 
 /** The result of `record_single_answers`. */
 type SingleAnswer = Pick<StoredAnswer, 'pushServices' | 'judged'>;
 
-/** Commits by id. No call is repeated after this time. */
+/** Ids of commits, kept for longer than a call is repeated. */
 export const commitIds: AgingTable = { name: 'commits', key: 'id', keptMs: 10 * 60 * 1000 };
 
-/** @param functions the schema of the database's functions */
+/** @param functions name of the schema that has the database's functions */
 export function createPostgresLedger(
   database: PostgresDatabase,
   portable: PortableDatabase,
@@ -56,7 +56,7 @@ export function createPostgresLedger(
   const recipients = createPageReader(database);
   const gather = createAttemptGatherer();
 
-  /** @returns the rows of a page; rows of people who have been contacted often enough are capped */
+  /** @returns the rows of a page; a row is capped if its person has been contacted often enough */
   const reserve = async (
     broadcastId: number,
     perPerson: string,
@@ -94,8 +94,8 @@ export function createPostgresLedger(
   };
 
   /**
-   * Does what only few pages need, in a separate transaction. If this process dies first, later pages and leases
-   * make up for it.
+   * Does what only few pages need, in a transaction of its own. If the process dies before that, later pages and leases
+   * do the work.
    */
   const endPage = async (
     broadcastId: number,
@@ -213,7 +213,7 @@ function toArguments(
     origins,
     names: origins.map(pushServiceName),
     positions: toArrayText(rows.map(({ recipient }) => recipient.position)),
-    // the former counts of woken rows follow the results of all rows
+    // woken rows appear again after all rows, to take back how they were counted before
     row_origins: toArrayText([...rows, ...wokenRows].map(({ origin }) => indexOf.get(origin) ?? 0)),
     results: toArrayText([...rows.map(countedAs), ...wokenRows.map(() => woken)] as const),
     attempts: toArrayText([...rows.map(({ attempts }) => attempts), ...wokenRows.map(() => 0)]),
@@ -245,7 +245,7 @@ function toRetry({ recipient, origin, result, retry, suspension }: RowResult): r
   return [
     {
       position,
-      // identifies the row later; a row of a list is identified by its position
+      // the hash identifies the row later; a row of a list is identified by its position
       hash: hashEndpoint(endpoint),
       ...tries,
       ...reader,

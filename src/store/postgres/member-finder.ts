@@ -1,5 +1,5 @@
-// Finds the members of audiences in PostgreSQL. A set has ids from one partition, so that each is looked up in one
-// index. If few members are found at once, sets have ids of any partition.
+// Finds the members of audiences in PostgreSQL. Each set has ids from one partition, so that its rows are found in a
+// single index. If few members are found at once, a set has ids from any partition.
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { MemberFinder } from '../preparations.ts';
 import { leftOutCode } from '../receipts.ts';
@@ -9,7 +9,7 @@ import type { PostgresDatabase, Value } from './database.ts';
 import { partitions } from './migrations.ts';
 
 // Converts an expression of users and tags to an SQL condition.
-/** @param first the number of the first free parameter; `s` is the table of subscriptions */
+/** @param first number of the first free parameter @returns a condition on subscriptions `s` */
 export function audienceCondition(
   { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
   first: number,
@@ -35,7 +35,7 @@ const minRowsOfPartition = 128;
 const isForPartitions = (rows: number, sliceRows: number): boolean =>
   rows >= partitions * Math.min(sliceRows / 2, minRowsOfPartition);
 
-/** While few members are found, ranges double, up to this many times the first one, which takes a second per statement. */
+/** Ranges double while few members are found, up to this many times the first. The longest takes a second. */
 const maxGrowth = 32;
 /** Number of ids to look up in one statement, which may read the whole table for them. */
 const lookUpAtOnce = 500_000;
@@ -48,7 +48,7 @@ const isOn =
 
 export function createMemberFinder(database: PostgresDatabase): MemberFinder {
   return {
-    // one is enough, because each search covers all partitions
+    // one slice is enough, because each search covers all partitions
     slicesToSplit: 1,
 
     readersOf: async ({ partition, ids }, { channel, skipInactive }) => {
@@ -108,7 +108,7 @@ export function createMemberFinder(database: PostgresDatabase): MemberFinder {
           [`{${some.join(',')}}`],
         );
         const stored = new Set(rows.flatMap((row) => row.ids.split(',').map(Number)));
-        // these count as removed, so it does not matter where they are looked up
+        // ids that are not stored count as removed, so any partition will do
         const others = { partition: 0, ids: some.filter((id) => !stored.has(id)) };
         sets.push(...cut(rows.map(toSet), sliceRows), ...cutSet(others, sliceRows));
       }
@@ -124,7 +124,7 @@ const toSet = ({ partition, ids }: PartitionRow): MemberSet => ({
 
 /**
  * @param byPartition one set for each partition
- * @returns sets of one partition each, or of any partition if few members were found
+ * @returns sets of one partition each; if few members were found, sets of any partition
  */
 const cut = (byPartition: readonly MemberSet[], sliceRows: number): readonly MemberSet[] => {
   const isOfPartitions = byPartition.every(({ partition }) => partition !== undefined);

@@ -133,7 +133,7 @@ async function buildIndex(
         [`deskbell.${name}`],
       );
       if (known?.indisvalid === true) return;
-      // cannot be dropped while the server is still building it for a process that has died
+      // the index cannot be dropped while the server is still building it for a process that has died
       if (known !== undefined) await briefly(`drop index deskbell.${name}`);
       await query(`create index concurrently ${name} on deskbell.${table} ${by}`);
     };
@@ -175,7 +175,7 @@ const watched = (
     maxMigrationMs,
   );
 
-/** Prevents other migrations until the transaction ends. @returns 0 if there are no tables of ours @throws {GaveWay} */
+/** Prevents other migrations until the transaction ends. @returns 0 if Deskbell has no tables yet @throws {GaveWay} */
 async function lockVersion(query: Query, label: string, newest: number): Promise<number> {
   if ((await readVersion(query, label, newest)) === 0) {
     await createSchema(query, label);
@@ -190,7 +190,7 @@ const holdsTable = `exists (
   select from pg_locks l join pg_class c on c.oid = l.relation and c.relnamespace = to_regnamespace('deskbell')
   where l.pid = a.pid and l.granted and l.database = (select oid from pg_database where datname = current_database()))`;
 
-/** Finds the matching session with the oldest transaction. Times of other users' sessions are hidden. */
+/** Finds the matching session with the oldest transaction. The server hides the times of other users' sessions. */
 async function findSession(query: Query, condition: string): Promise<string | undefined> {
   const [session] = await query<{ pid: number; application: string; seconds: number | null }>(`
     select a.pid, a.application_name as application,

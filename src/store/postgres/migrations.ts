@@ -20,7 +20,7 @@ export interface NewIndex {
   readonly index: string;
   /** Name of the table without its schema. */
   readonly on: string;
-  /** As in `create index`: `(user_name, id) where user_name is not null`. */
+  /** Columns and condition as in `create index`: `(user_name, id) where user_name is not null`. */
   readonly by: string;
 }
 

@@ -33,7 +33,7 @@ import { openNotices } from './work-notices.ts';
 
 // Receipts in PostgreSQL: a row for each message, subscription and event while the broadcast's window is open, and
 // counts, which are kept.
-/** @param functions the schema of the database's functions */
+/** @param functions name of the schema that has the database's functions */
 function createPostgresReceipts(database: PostgresDatabase, functions: string): ReceiptStore['add'] {
   return async (receipts) => {
     const row = await database.first<{ readonly added: number }>(
@@ -83,7 +83,7 @@ export interface PostgresStoreOptions extends ConnectionOptions {
   readonly retryForMs?: number | undefined;
   /** Maximum number of stored subscriptions. Default: no limit. */
   readonly subscriptionLimit?: SubscriptionLimit | undefined;
-  /** Called if the server's clock differs from this machine's, and with the session that a migration waits for. */
+  /** Called if the server's clock differs from this machine's, or if a migration waits for another session. */
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
 

@@ -19,7 +19,7 @@ const given: GivenSubscriptions = {
   keysOf: (subscriptions) => `{${subscriptions.map(({ endpoint }) => hashEndpoint(endpoint)).join(',')}}`,
 };
 
-/** Forces indexes: changes affect few rows of a table, whatever the planner knows about its size. */
+/** Makes PostgreSQL use indexes: changes affect few rows, whatever the planner knows about a table's size. */
 const byIndexes =
   'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off';
 
@@ -58,7 +58,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
     position: 'strpos',
     skipLocked: 'for update skip locked',
     forUpdate: 'for no key update',
-    // a subscription that was renewed in the meantime has another time
+    // `updated_at_ms` differs if the subscription was renewed in the meantime
     markedRow: {
       subscription: 'endpoint_hash, id, updated_at_ms',
       mark: 'endpoint_hash, subscription_id, updated_at_ms',

@@ -31,7 +31,7 @@ const describeServer = `
 `;
 
 /**
- * @param onWarning called if a clock differs
+ * @param onWarning called if the clocks differ
  * @param options `isPatient`: wait for a server that is starting up
  * @throws {DeskbellError} ERR_STORE_UNAVAILABLE
  */

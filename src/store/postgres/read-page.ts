@@ -34,7 +34,7 @@ export interface PageReader {
 
 const bytesOfKeys = pointBytes + authBytes;
 
-/** A database that is restored while this process runs may assign the id of a key to another key. */
+/** If the database is restored while this process runs, the id of one key may be given to another. */
 const keepKeysMs = 5000;
 
 export function createPageReader(database: PostgresDatabase): PageReader {

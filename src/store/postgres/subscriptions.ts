@@ -31,7 +31,7 @@ import { runWith, runWork } from './portable-database.ts';
 //   IDLE → (first write) SCHEDULED → (turn ends) WRITING, while further calls wait → IDLE
 interface RowJob<Row, Result> {
   readonly row: Row;
-  /** Jobs that share a key are not written by the same statement. */
+  /** Jobs that have a key in common are not written by the same statement. */
   readonly keys: readonly string[];
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -141,7 +141,7 @@ const selectRow = selectFrom('deskbell.subscriptions');
 /** Whether row `s` belongs to the host `$3` and has the prefix `$4`. */
 const isOfPushService = `split_part(s.endpoint, '/', 3) collate "C" = $3 and starts_with(s.endpoint, $4)`;
 
-/** @param functions the schema of the database's functions */
+/** @param functions name of the schema that has the database's functions */
 export function createPostgresSubscriptions(
   database: PostgresDatabase,
   portable: PortableDatabase,
@@ -205,7 +205,7 @@ export function createPostgresSubscriptions(
 
   const queue = new WriteQueue((rows: readonly NewRow[]) => putRows(rows, database.query));
 
-  /** In one transaction, stores the row, consumes its right to be registered, and moves a former subscription's data. */
+  /** In one transaction: stores the row, uses up its right to be registered, and moves a former subscription's data. */
   const putAlone = (row: NewRow, { invitation, former, replacesFormer, assign }: Registration) =>
     database.transaction(async (query) => {
       const replaced = replacesFormer && former ? await lockOwn(former, query) : undefined;
@@ -229,10 +229,10 @@ export function createPostgresSubscriptions(
       return moved === undefined ? stored : toStored(moved);
     });
 
-  /** @returns its hash if `auth` is its own; no other transaction can replace or delete it until this one ends */
+  /** Locks the subscription until the transaction ends. @returns its hash, if `auth` is its own */
   const lockOwn = async ({ endpoint, auth }: FormerSubscription, query: Query) => {
     const hash = hashEndpoint(endpoint);
-    // before any row, as in put_subscriptions
+    // lock this table before any row, as put_subscriptions does
     await query('lock table deskbell.subscriptions_lock in row exclusive mode');
     const found = await query(
       `select 1 from deskbell.subscriptions
@@ -255,7 +255,7 @@ export function createPostgresSubscriptions(
       const row = toNewRow(registration, toOptions(registration));
       if (invitation !== undefined || former !== undefined)
         return queue.run(() => putAlone(row, registration));
-      // if two have the same keys, the second replaces the first
+      // of two registrations with the same keys, the second replaces the first
       const stored = await queue.add([row.hash, toHex(row.subscription.p256dh)], row);
       if (stored === undefined) throw endpointInUse();
       return stored;
@@ -286,7 +286,7 @@ export function createPostgresSubscriptions(
       return row && toStored(row);
     },
 
-    // the caller has the id, so the row was already stored, and the order does not matter
+    // not in the queue, because the order does not matter: the caller has the id, so the row was stored before
     removeById: (id, by) =>
       database.once(async (query) => {
         const [row] = await query<{ readonly is_removed: boolean }>(
@@ -377,7 +377,7 @@ async function countRows(query: Query, expression?: AudienceExpression): Promise
   return row?.rows ?? 0;
 }
 
-/** @param further more members of the row, for `put_subscriptions` */
+/** @param further additional members for `put_subscriptions` */
 function toNewRow(
   { subscription, vapidPublicKey, assign, createdAtMs, language, timeZone, channels }: NewSubscription,
   further: object = {},

@@ -18,7 +18,7 @@ import type { PostgresDatabase } from './database.ts';
 import { workChannel } from './migrations.ts';
 
 const firstPauseMs = 1000;
-/** Behind PgBouncer, every attempt fails. */
+/** Pauses between attempts grow up to this: behind PgBouncer, every attempt to listen fails. */
 const maxPauseMs = 60_000;
 const proofWithinMs = 2000;
 /** If there are more broadcasts than this, a single notice stands for all. */
@@ -182,10 +182,10 @@ interface Notice {
 }
 
 /**
- * Runs in the main thread: begins to listen when another thread asks.
+ * Runs in the main thread, and starts to listen when another thread asks.
  *
- * @param label of the database
- * @returns a function that ends it
+ * @param label the database's label
+ * @returns a function that stops it
  */
 export function passNoticesOn(notices: Omit<Notices, 'close'>, label: string): () => void {
   const channel = openChannel(label);

@@ -30,7 +30,7 @@ interface Role {
   readonly timeline: number | null;
 }
 
-// the control file contains the new timeline later than the server uses it
+// does not read the control file, which gets the new timeline later than the server uses it
 const askRole = `
   select not (is_standby or current_setting('transaction_read_only')::boolean) as is_writable,
     case when not is_standby
@@ -40,11 +40,11 @@ const askRole = `
 `;
 
 /**
- * Returns a class whose connections go to one of several hosts. A failure is a temporary error
+ * Returns a class whose connections go to one of several hosts. A connection that fails gives a temporary error
  * (`database-errors.ts`), because the next host may be writable.
  *
- * @param driver the class of `pg`, with a listener for errors
- * @param urls one for each host
+ * @param driver class from `pg`, with a listener for errors
+ * @param urls one URL for each host
  */
 export function connectToWritable(driver: typeof Client, urls: readonly string[]): typeof Client {
   let current = 0;
@@ -72,7 +72,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
 
   let looking = Promise.resolve();
   let lookAtMs = Number.NEGATIVE_INFINITY;
-  /** Asks the hosts without a connection, unless that was done just now. */
+  /** Asks the other hosts for their timelines, unless that was done just now. */
   const look = (): Promise<void> => {
     if (performance.now() < lookAtMs) return looking;
     lookAtMs = performance.now() + lookEveryMs;

@@ -118,7 +118,7 @@ function prepareStatements(database: SqliteDatabase) {
 
 /** Call these functions inside a transaction. */
 export interface FrequencyCaps {
-  /** @returns the rows of a page; rows of people who have been contacted often enough are capped */
+  /** @returns the rows of a page; a row is capped if its person has been contacted often enough */
   reserve(broadcast: Broadcast, rows: readonly Recipient[]): readonly Recipient[];
   accept(broadcastId: number, recipient: Recipient, nowMs: number): void;
 }

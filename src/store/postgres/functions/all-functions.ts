@@ -26,7 +26,7 @@ export interface DatabaseFunctions {
 
 type SqlValue = number | string | readonly number[] | { readonly sql: string };
 
-/** Each file uses only functions of earlier ones. In the package, their text is part of the code. */
+/** Each file uses only functions from earlier files. In the package, the text of all files is part of the code. */
 const files = [
   readFileSync(new URL('./subscriptions.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./push-services.sql', import.meta.url), 'utf8'),
@@ -43,7 +43,7 @@ const countResult = (name: string): string => `count(*) filter (where r.result =
 
 const countResults = ['sum(r.attempts)', ...settlements.map(countResult)].join(', ');
 
-/** The columns of a page of subscriptions `s`. Their positions are their ids. */
+/** The columns of a page of subscriptions `s`, whose ids are their positions. */
 const pageColumns = [
   "string_agg(s.id::text, ',' order by s.id)",
   'null',
@@ -57,7 +57,7 @@ const pageColumns = [
 const { maxRefusals: _inCode, ...pushServicePolicy } = suspensionPolicy;
 const { windowAnswers, judgedPages } = deletionGuardPolicy;
 
-/** The values of `:name` in the files. */
+/** The values that replace `:name` in the files. */
 const values: Readonly<Record<string, SqlValue>> = {
   windowAnswers,
   judgedPages,
@@ -77,7 +77,7 @@ const values: Readonly<Record<string, SqlValue>> = {
   addOutcomes: { sql: addColumns },
   // counts rows `r` by their result `r.result`
   countResults: { sql: countResults },
-  // the same, minus rows that were counted before
+  // the same as `countResults`, minus rows that were counted before
   countRows: {
     sql: countResults.replace(countResult('dormant'), `${countResult('dormant')} - ${countResult(woken)}`),
   },
@@ -95,8 +95,8 @@ const values: Readonly<Record<string, SqlValue>> = {
 const hashLength = 12;
 
 /**
- * @param version of the tables that the functions are for
- * @param text creates the functions in the schema `deskbell_functions`
+ * @param version of the tables that the functions need
+ * @param text SQL that creates the functions in the schema `deskbell_functions`
  */
 export function describeFunctions(version = schemaVersion, text = functionsText()): DatabaseFunctions {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, hashLength);

@@ -7,12 +7,12 @@ import type { DatabaseFunctions } from './all-functions.ts';
 /** How long processes of an older version may run beside newer ones without a restart. */
 export const unusedFunctionsKeptDays = 30;
 
-/** Must be more often than once a day. */
+/** Less than a day, because the day of the last use is recorded. */
 export const useFunctionsEveryMs = 6 * 60 * 60 * 1000;
 
 const today = `to_char(clock_timestamp() at time zone 'UTC', '"last used "YYYY-MM-DD')`;
 
-/** @returns whether the functions exist and were used today */
+/** @returns whether the functions exist and have been used today */
 export async function areInUse(query: Query, { schema }: DatabaseFunctions): Promise<boolean> {
   const [row] = await query<{ readonly is_current: boolean }>(
     `select obj_description(oid, 'pg_namespace') is not distinct from ${today}
@@ -43,8 +43,8 @@ export async function keepFunctions(
 }
 
 /**
- * Limits the wait for a lock in a transaction: others would queue behind it, and the snapshot of a waiting
- * transaction blocks building indexes. It is less than the second after which PostgreSQL looks for deadlocks.
+ * Limits how long a transaction waits for a lock: others would queue behind it, and its snapshot would block building
+ * indexes. The limit is below the second after which PostgreSQL looks for deadlocks.
  */
 export const lockBriefly = 'set local lock_timeout = 500';
 
