@@ -66,7 +66,7 @@ export function describeCommand<Described extends Command>(
     .configureHelp({ groupItems: ownGroupsFirst, minWidthToWrap });
 }
 
-/** The parser is needed only if the value is not text. `conflicts` names further options that this one excludes. */
+/** A value without a parser is text. `conflicts` names the options that cannot be used together with this one. */
 type OptionRow = readonly [
   flags: string,
   description: string,
@@ -74,7 +74,7 @@ type OptionRow = readonly [
   conflicts?: readonly string[],
 ];
 
-/** @param conflicts attributes of options; each new option excludes all of them except itself */
+/** @param conflicts attributes of options that cannot be used together with any of the new options */
 export function addOptions<Extended extends Command>(
   command: Extended,
   conflicts: readonly string[],
@@ -89,13 +89,13 @@ export function addOptions<Extended extends Command>(
   return command;
 }
 
-/** Wraps descriptions from this width on, so that a terminal of sixty columns works; commander's default is forty. */
+/** The narrowest column in which descriptions wrap. Commander's default, 40, is too wide for 60-column terminals. */
 const minWidthToWrap = 20;
 
 const generalGroup = 'General:';
 const sharedGroups = [...settingGroups.map(({ heading }) => `${heading}:`), generalGroup];
 
-/** These come after the other options of their group. */
+/** Options that the help lists last in their group. */
 const lastFlags = ['--json', '--help'];
 const placeOf = (item: Option | Command): number =>
   'long' in item ? lastFlags.indexOf(item.long ?? '') : -1;
@@ -125,7 +125,7 @@ function optionOf(name: SettingName): Option {
   );
 }
 
-/** A path or a switch is clear from its placeholder. */
+/** False for paths and for values that are optional, because their placeholders show what is valid. */
 const isValidShown = ({ placeholder, isPath }: Setting<unknown>): boolean =>
   isPath !== true && placeholder.startsWith('<');
 

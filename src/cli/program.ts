@@ -1,4 +1,4 @@
-// The command `deskbell`: its commands, and how a run of one ends.
+// The program `deskbell`: its commands, the help, and the exit code of a run.
 import { type Command, CommanderError } from 'commander';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { type Context, createCommand } from './command.ts';
@@ -62,7 +62,7 @@ export async function runCommandLine(words: readonly string[], context: Context)
   } catch (error) {
     // Commander has printed the help, the version or its message itself.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
-    // Already reported where it happened, with its exit code. A reader that has read enough (`… | head`) is not a failure.
+    // Standard output could not be written, which was already reported. `… | head` closing it early is not a failure.
     if (error instanceof DeskbellError && error.code === 'ERR_OUTPUT') return exitCodes.done;
     context.output.diagnostic(formatError(error, { debug }));
     return exitCodeOf(error);

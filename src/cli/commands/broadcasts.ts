@@ -142,7 +142,7 @@ function textsLine({ texts, recipients }: Broadcast): readonly string[] {
   return [`  texts  ${[...parts, `the message's own: ${formatCount(recipients - others)}`].join(', ')}`];
 }
 
-/** A line for each reason; inactive readers are in the summary already. */
+/** Returns a line for each reason, except for inactive readers, who are already in the summary. */
 const leftOutLines = (leftOut: Readonly<Partial<Record<LeftOut, number>>>): readonly string[] =>
   Object.entries(leftOutMeanings).flatMap(([reason, meaning]) => {
     const count = leftOut[reason as LeftOut];

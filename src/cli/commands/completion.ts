@@ -15,7 +15,7 @@ interface CompletedWord {
 type CompletedValue = 'file' | 'free' | readonly string[];
 
 export interface CompletedFlag extends CompletedWord {
-  /** `undefined` if no value follows, or it is optional. */
+  /** `undefined` if the flag has no value, or an optional value. */
   readonly value: CompletedValue | undefined;
 }
 
@@ -24,7 +24,7 @@ interface CompletedCommand {
   readonly path: string;
   readonly below: readonly CompletedWord[];
   readonly flags: readonly CompletedFlag[];
-  /** What its arguments can be; all of them have the same kind. */
+  /** What the arguments can be. All arguments of a command have the same kind. */
   readonly argument: CompletedValue;
 }
 
@@ -176,7 +176,7 @@ const quoteForFish = (text: string): string => `'${text.replaceAll(/[\\']/g, Str
 const patternOf = (commands: readonly CompletedCommand[]): string =>
   commands.map(({ path }) => quote(path)).join(' | ');
 
-/** The completions of each command, in code for bash and zsh. @param list the words as a value of the shell */
+/** Returns the completions of each command, as code for bash and zsh. @param list formats words for the shell */
 function renderCommands(
   commands: readonly CompletedCommand[],
   list: (words: readonly CompletedWord[]) => string,
@@ -205,7 +205,7 @@ function renderCommands(
 const renderValue = (value: CompletedValue): string =>
   typeof value === 'string' ? value : quote(value.join(' '));
 
-/** Formats a word for zsh's `_describe`: the first colon ends the word. */
+/** Formats a word for zsh's `_describe`, which takes the text after the first colon as the description. */
 const withDescription = ({ word, description }: CompletedWord): string => quote(`${word}:${description}`);
 
 const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -17,7 +17,7 @@ import { addressOf } from '../serve/listening.ts';
 
 /** Light modules around the code. */
 const border = 2;
-/** Dark on light: neither, below, above, both. */
+/** Dark characters on a light background. In this order, dark are: no module, the lower, the upper, both. */
 const characters = [' ', '▄', '▀', '█'] as const;
 
 /** @returns lines of equal length, for dark characters on a light background */

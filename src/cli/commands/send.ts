@@ -94,7 +94,7 @@ export function sendCommand(context: Context): Command {
     ),
   );
   addDeliveryFlags(addMessageFlags(command.optionsGroup('Message:')), 'any');
-  // not with a single subscription, which is sent to immediately or not at all
+  // these options exclude a single subscription, to which a message is sent immediately or not at all
   addOptions(addDeliveryFlags(command.optionsGroup('Broadcast:'), 'broadcast', forOne), forOne, [
     [
       '--at <time>',

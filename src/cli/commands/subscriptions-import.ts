@@ -62,7 +62,7 @@ class ImportReport {
     return isNew && this.#causes.size <= maxCauses ? `line ${line}: ${text}` : undefined;
   }
 
-  /** @param name the kind of a value that is not a row of subscriptions, or is excluded */
+  /** @param name the kind of value that was left out: it is not a row of subscriptions, or it is excluded */
   leaveOut(name: string, line: number): void {
     this.counts.leftOut += 1;
     note(this.#named, `${name}, left out`, String(line));
@@ -75,7 +75,7 @@ class ImportReport {
 
   /** @param fact the kind of value that was not understood, in the plural */
   leaveOutFact(fact: string, value: unknown): void {
-    // a column with another meaning may hold anything
+    // the column may have another meaning and contain secrets, so show only harmless values
     const isShown =
       typeof value === 'string' && fact !== 'choices of channels' && /^[\p{L}\d/:., _+-]{1,20}$/u.test(value);
     note(this.#facts, fact, isShown ? value : undefined);
@@ -202,7 +202,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         const report = new ImportReport();
         const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
         const batches = new Batches(store.subscriptions, report);
-        /** Admits an unlisted push service; called once for each. */
+        /** Unlisted push services that were admitted. */
         const admitted = new Set<string>();
         const admit = async ({ subscription }: NewSubscription): Promise<void> => {
           const { origin } = new URL(subscription.endpoint);

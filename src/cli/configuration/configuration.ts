@@ -106,7 +106,7 @@ const listener = {
   }),
 } satisfies Entries;
 
-/** Options of the service, under its own names. */
+/** Options of the service. Most have the same name in `ServiceOptions`. */
 const service = {
   prefix: text({
     description: 'Path under which the whole service is served, such as "/push".',

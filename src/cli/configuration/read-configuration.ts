@@ -29,10 +29,10 @@ export interface ConfigurationSources {
 export const furtherVariables = ['DESKBELL_CONFIG', 'DESKBELL_DEBUG', 'DESKBELL_WEB_PUSH_TRANSPORT'];
 
 /**
- * Also lets the group use the data directory, if that is configured.
+ * Reads the configuration. If `groupAccess` is set, it also gives the group access to the data directory.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION for an unknown entry or variable, a value that is not valid, or a file
- *   that is not a JSON object; ERR_FILE for one that cannot be read
+ *   that is not a JSON object; ERR_FILE for a file that cannot be read
  */
 export async function readConfiguration(sources: ConfigurationSources): Promise<Configuration> {
   const { environment } = sources;
@@ -182,9 +182,9 @@ export async function storeSettings(
   await writePrivateFile(path, text, { replace: true });
 }
 
-// Defaults taken from the public URL: the contact for push services, and the title of a message.
+// Defaults from the public URL: the contact for push services, and the title of messages without a title.
 
-/** The subject; if there is none, the origin of the public URL, if push services could open it. */
+/** The configured subject, or else the origin of the public URL if push services could open it. */
 export function contactOf({
   subject,
   publicUrl,

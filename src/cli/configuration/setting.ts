@@ -13,23 +13,23 @@ export interface Setting<Value> {
   readonly valid: string;
   /** Placeholder for the value in the help: `<number>`. In brackets if the value is optional. */
   readonly placeholder: string;
-  /** The value is a path: in a configuration file, relative to that file's directory. */
+  /** Whether the value is a path. In a configuration file, paths are relative to the directory of that file. */
   readonly isPath?: boolean;
-  /** Values that are not paths, although the setting is a path. */
+  /** Words that are also valid. They are not read as paths, even if `isPath` is true. */
   readonly literals?: readonly string[];
   /** The values to choose from, if there is a fixed set. */
   readonly names?: readonly string[];
   /** Never printed, because it may hold a password or another secret. */
   readonly isSecret?: boolean;
   /**
-   * The value that `input` means; `undefined` if it is not valid.
+   * Returns the value that `input` stands for, or `undefined` if `input` is not valid.
    *
-   * @throws {DeskbellError} if there is more to say than `valid` does
+   * @throws {DeskbellError} if `input` is not valid and the error can say more than `valid` does
    */
   read(input: unknown): Value | undefined;
 }
 
-/** The parts of a description that all types of settings share. */
+/** The members that describe a setting of any type. */
 type Description<Default> = Pick<Setting<unknown>, 'description' | 'defaultLabel' | 'unit'> & {
   /** If absent, the setting has no default. */
   readonly default?: Default;
@@ -98,7 +98,7 @@ export function oneOf<const Name extends string>({
   };
 }
 
-/** A setting that also takes one literal. */
+/** A setting that also accepts one fixed word. */
 export function orLiteral<Value, const Literal extends string>(
   literal: Literal,
   setting: Setting<Value>,
@@ -123,7 +123,7 @@ export function boolean(common: Description<never>): Setting<boolean> {
   };
 }
 
-/** A list, empty by default: an array of strings in a file, joined by commas as text. `check` as for `text`. */
+/** A list, empty by default: in a file an array of strings, elsewhere text with commas. @param check as for `text` */
 export function list({
   valid,
   check = () => {},

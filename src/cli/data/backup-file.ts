@@ -1,5 +1,5 @@
-// Writes a data directory into one file, and makes a data directory from it. It neither waits for nor stops
-// processes that use the directory.
+// Backs up a data directory to one file, and makes a data directory from such a file. Processes that use the directory
+// can continue during a backup.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -95,7 +95,7 @@ export async function restore(file: string, directory: string): Promise<Restored
     const restored = await useDraft(draft, directory);
     await writeSecretFiles(directory, await readSecretFiles(draft));
     for (const path of [exampleUsersPathOf, databasePathOf]) await place(path(draft), path(directory));
-    // settings that the directory already has win
+    // settings that are already in the directory take precedence
     if (existsSync(storedSettingsPath(draft)))
       await linkUnlessThere(storedSettingsPath(draft), storedSettingsPath(directory));
     await syncDirectory(directory);
@@ -105,7 +105,7 @@ export async function restore(file: string, directory: string): Promise<Restored
   }
 }
 
-/** SQLite would apply another database's log to the restored one. @throws {DeskbellError} ERR_DATA_EXISTS */
+/** SQLite would apply a log that another database left there. @throws {DeskbellError} ERR_DATA_EXISTS */
 function assertNoLog(path: string): void {
   const side = [`${path}-wal`, `${path}-shm`].find((file) => existsSync(file));
   if (side === undefined) return;

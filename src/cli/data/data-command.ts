@@ -1,5 +1,5 @@
-// Commands that use the configured data. Commands made from operations do, check and audit the
-// same things as the API and console. Flags for the members of an operation's body are made from its schema.
+// Commands that use the configured data. Commands for operations behave, check and audit as the API and the console do.
+// Flags for the members of an operation's body are made from its schema.
 import { createHmac, hkdfSync } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -135,7 +135,7 @@ export const createDataCommand = (
 ): DataCommand =>
   describeCommand(new DataCommand(description.name, environment), { ...description, settings: dataSettings });
 
-/** Creates a command that lists all items of a kind with only a few items. @param rowsOf reads them */
+/** Creates a command that lists all items of a kind, of which there are few. @param rowsOf reads the items */
 export const createListCommand = <Row>(
   { environment, output }: Pick<Context, 'environment' | 'output'>,
   {
@@ -178,7 +178,7 @@ interface ChangeCommand<Input, Result> extends Pick<CommandDescription, 'name' |
   readonly argument: string | readonly [description: string, parse: (text: string) => unknown];
   /** Flags for members of the body. */
   readonly flags?: { readonly [Member in keyof Input]?: MemberFlags[string] };
-  /** Default: the API's response, or what was removed. */
+  /** What `--json` prints. Default: the API's response, or the item that was removed. */
   toJson?(result: Result): object;
   toText(result: Result, input: Input, store: Store): string | Promise<string>;
   /** The operator who makes the change. Default: the user of this process. */

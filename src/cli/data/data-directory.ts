@@ -1,5 +1,5 @@
-// The folder of an installation: the VAPID pair, the session and receipt keys, and the database, unless PostgreSQL is used. Only this file
-// decides which.
+// The folder of an installation: the VAPID pair, the session and receipt keys, and the database, unless PostgreSQL is
+// used. Only this file decides between SQLite and PostgreSQL.
 import { existsSync } from 'node:fs';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -26,7 +26,7 @@ export interface DataDirectory {
   readonly vapidKeys: DataDirectoryKeys;
   /** 32 bytes. */
   readonly sessionKey: Uint8Array;
-  /** 32 bytes: for `createSender` and the service, if browsers report on notifications. */
+  /** 32 bytes: lets browsers send receipts, if `createSender` and the service both get this key. */
   readonly receiptKey: Uint8Array;
   /** 32 bytes: signs subscriber tokens (HS256). Created by the first call. */
   subscriberTokenKey(): Promise<Uint8Array>;
@@ -45,7 +45,7 @@ export interface DataDirectoryKeys extends VapidKeys {
 export interface DataDirectoryOptions {
   /** Maximum number of stored subscriptions. Default: no limit. */
   readonly subscriptionLimit?: SqliteStoreOptions['subscriptionLimit'];
-  /** Whether the directory's group may use it too, as with Kubernetes' `fsGroup`. Default: false. */
+  /** Whether the group that owns the directory may also use it, as with Kubernetes' `fsGroup`. Default: false. */
   readonly groupAccess?: boolean | undefined;
   /** URL of a PostgreSQL database to use instead of the file. Needs the package `pg`. */
   readonly database?: string | undefined;
@@ -126,7 +126,7 @@ function readPair(directory: string, isFirstRun: boolean): Promise<VapidKeys> {
   return isFirstRun ? loadOrCreateKeyFile(directory) : readKeyFile(directory);
 }
 
-/** The database says which pair is current; an interrupted rotation may have left the copy of another one. */
+/** Only the database knows which pair is current. After an interrupted rotation, the copied pair may be another one. */
 async function readKeys(keyDirectory: string, current: string): Promise<DataDirectoryKeys> {
   const ring = await readKeyRing(keyDirectory);
   const pair = ring.find(({ publicKey }) => publicKey === current);

@@ -1,5 +1,5 @@
-// Writes, rotates and retires the VAPID pairs of a data directory. After each step, every subscription can still be reached, and a rotation
-// after a crash completes the one before.
+// Writes, rotates and retires the VAPID pairs of a data directory. Every subscription can be reached after each step.
+// If a crash interrupts a rotation, the next rotation completes it.
 import { join } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';
@@ -67,8 +67,8 @@ async function assertNoSubscribersLost(
 }
 
 /**
- * Makes a new pair current: first it is stored in the data directory, where every sender finds it, and recorded as the next one; then
- * services offer it.
+ * Makes a new pair current. First the pair is stored in the data directory, where every sender finds it, and recorded
+ * as the next pair. Only then do services offer it to browsers.
  *
  * @returns the new public key
  * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE
@@ -110,9 +110,9 @@ async function findPair(directory: string, wanted: string): Promise<VapidKeys | 
 /**
  * Retires a pair that is not current: services accept no more subscriptions for it, and its private key is removed.
  *
- * @param options `force`: even if subscriptions were made with it, which then can no longer be sent to
- * @returns how many subscriptions there are
- * @throws {DeskbellError} ERR_KEY_IN_USE for the current pair, and for one that subscriptions were made with
+ * @param options `force`: retires a pair even if subscriptions were made with it; nothing can be sent to them any more
+ * @returns how many subscriptions were made with the pair
+ * @throws {DeskbellError} ERR_KEY_IN_USE if the pair is current, or if subscriptions were made with it
  */
 export async function retireKey(
   directory: string,

@@ -66,7 +66,7 @@ async function findingOf(subject: string, look: () => Promise<Outcome> | Outcome
   }
 }
 
-/** Each client and each connection to a push service uses one. */
+/** Number of open files. Each client and each connection to a push service uses one. */
 const enoughFiles = 4096;
 
 export function checkNode(): Outcome {
@@ -74,7 +74,7 @@ export function checkNode(): Outcome {
   return ok(`Deskbell ${packageVersion()}, Node ${node}, OpenSSL ${openssl}, SQLite ${sqlite ?? 'unknown'}`);
 }
 
-/** Reads the limit of this process, which Node has already raised as far as it can. */
+/** Reads the limit that applies to this process. Node raises it as far as it can when it starts. */
 export async function checkOpenFiles(limitsFile = '/proc/self/limits'): Promise<Outcome> {
   const limits = await readFile(limitsFile, 'utf8').catch(() => '');
   const limit = /^Max open files +(\S+)/m.exec(limits)?.[1];
@@ -256,11 +256,11 @@ async function wayTo(url: URL, { ca, proxy, noProxy, connectOverride }: NetworkO
   return { agent: new HttpsProxyAgent(proxy), secureContext };
 }
 
-/** Below the first, a broadcast may soon fill the disk; below the second, commits fail. */
+/** With less than `lowDiskSpaceBytes`, a broadcast may fill the disk. Below `minDiskSpaceBytes`, commits fail. */
 const lowDiskSpaceBytes = 1e9;
 const minDiskSpaceBytes = 50e6;
 
-/** @param hasOnlyKeys true if the database is not in this directory */
+/** @param hasOnlyKeys true if the directory contains the keys but not the database */
 async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<Outcome> {
   if (isOnReadOnlyDisk(directory)) {
     return {

@@ -60,7 +60,7 @@ export const peopleFlagNames = [
   'notTag',
 ] as const satisfies readonly (keyof PeopleFlags)[];
 
-/** @param conflicts attributes of options that select subscriptions in another way */
+/** @param conflicts attributes of other options that select subscriptions, which cannot be combined with these flags */
 export function addPeopleFlags<Extended extends Command>(
   command: Extended,
   verb: string,
@@ -75,7 +75,7 @@ export function addPeopleFlags<Extended extends Command>(
   ]);
 }
 
-/** @returns `undefined` if none of the flags is given. The members of the expression are not checked yet */
+/** @returns `undefined` if none of the flags is given; otherwise an expression whose members are not checked yet */
 export function expressionOf({
   user,
   tag: all,

@@ -1,5 +1,5 @@
-// The flags of `deskbell send`: one for each delivery option that has a flag, and one for each member of the message, or a whole
-// message as JSON.
+// The flags of `deskbell send`: one for each delivery option that has a flag, one for each member of the message, and
+// one for a whole message as JSON.
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -24,8 +24,8 @@ const deliveryFlags = Object.entries<OptionDescription>(deliveryOptions).flatMap
 );
 
 /**
- * @param kind flags of any message, or only those of broadcasts
- * @param conflicts attributes of options that exclude them
+ * @param kind `any`: flags that apply to any message; `broadcast`: flags that apply only to broadcasts
+ * @param conflicts attributes of options that cannot be combined with these flags
  */
 export function addDeliveryFlags(
   command: Command,
@@ -84,11 +84,11 @@ export interface MessageFlags {
   readonly jsonMessage?: string;
 }
 
-/** Text that is given in addition to the flags. */
+/** Parts of the message that are not flags. */
 interface GivenText {
   /** The message as an argument. */
   readonly text: string | undefined;
-  /** The title to use if the message is an argument. */
+  /** The title of the message, if only `text` is given. */
   readonly defaultTitle: string;
 }
 
@@ -199,7 +199,7 @@ const actionOption = (): Option =>
     "Adds a button that opens a URL, such as 'Open=/orders/7'; a title alone opens what the notification does. May be given several times.",
   ).argParser((value: string, previous: readonly MessageAction[] = []) => [...previous, parseAction(value)]);
 
-/** `Open=/orders/7`, or a title alone. */
+/** Parses an action: a title and a URL, such as `Open=/orders/7`, or only a title. */
 function parseAction(value: string): MessageAction {
   const end = value.indexOf('=');
   const title = end === -1 ? value : value.slice(0, end);
@@ -207,7 +207,7 @@ function parseAction(value: string): MessageAction {
   return { title, url: end === -1 ? undefined : value.slice(end + 1) };
 }
 
-/** The value of a flag. If a flag only negates (`--no-…`), commander reports true when it is not given. */
+/** Returns the value of a flag. For a `--no-…` flag that is not given, commander has true, which is left out. */
 function valueOf(option: Option, flags: object): unknown {
   const value = (flags as Readonly<Record<string, unknown>>)[option.attributeName()];
   return option.negate && value !== false ? undefined : value;

@@ -22,13 +22,13 @@ interface Candidate {
   readonly form: string;
 }
 
-/** Whether the bytes are DER rather than text: a sequence with its length. */
+/** Whether the bytes are DER rather than text: they begin with the tag and length of a sequence. */
 export const isDer = (bytes: Uint8Array): boolean =>
   bytes[0] === 0x30 && (bytes[1]! >= 0x80 || bytes[1]! + 2 === bytes.length);
 
 /**
- * @param given a text, or DER. A private key in PEM, DER or JWK is enough; public keys beside it must belong to it, other
- *   blocks (EC PARAMETERS, certificates) are ignored. Keys as bare bytes must both be present, and form exactly one matching pair.
+ * @param given text or DER. A private key in PEM, DER or JWK is enough; any public keys must belong to it. Other
+ *   blocks (EC PARAMETERS, certificates) are ignored. If keys are bare bytes, exactly one pair must match.
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, which says what was found; the message never quotes the text
  */
 export function parseKeyPair(given: string | Uint8Array): FoundKeys {
@@ -139,7 +139,7 @@ function readPem(text: string): readonly Candidate[] {
   });
 }
 
-/** PKCS #8, SEC 1 or SubjectPublicKeyInfo. @returns nothing for other bytes */
+/** Reads PKCS #8, SEC 1 or SubjectPublicKeyInfo. @returns an empty array for other bytes */
 function readDer(der: Uint8Array, form: string): readonly Candidate[] {
   const key = Buffer.from(der);
   for (const type of ['pkcs8', 'sec1', 'pkcs1'] as const) {
@@ -159,7 +159,7 @@ function readKeyObject(key: KeyObject, form: string): readonly Candidate[] {
         : `of type ${asymmetricKeyType}`;
     throw invalid(`holds a ${type} key ${kind}. ${neededCurve}`);
   }
-  // a P-256 key in DER ends with its point
+  // the DER form of a P-256 public key ends with the point
   const point = (type === 'private' ? createPublicKey(key) : key).export({ format: 'der', type: 'spki' });
   const scalar =
     type === 'private' ? Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url') : undefined;
@@ -181,7 +181,7 @@ function readKey(
 /** Reads words of base64 or hexadecimal digits, which may be points, scalars, or whole keys in DER or PEM. */
 function readWords(text: string): readonly Candidate[] {
   const words = Array.from(text.matchAll(/[A-Za-z0-9+/_-]{40,}={0,2}/g), ([word]) => word);
-  // the whole text may be one word over several lines
+  // the whole text may be one key that is broken into lines
   return [text.replaceAll(/\s/g, ''), ...words].flatMap((word) => {
     const [, digits] = /^(?:0x)?((?:[\da-f]{2})+)$/i.exec(word) ?? [];
     const isHex = digits !== undefined;

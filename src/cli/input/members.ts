@@ -52,7 +52,7 @@ export const memberNames: Readonly<Record<Member, readonly string[]>> = {
   channels: ['channels'],
 };
 
-/** The names of the columns with user and tags, which differ between applications. */
+/** The names of the columns that contain the user and the tags. Applications use different names. */
 export interface ColumnNames {
   readonly user: string;
   readonly tags: string;
@@ -69,7 +69,7 @@ export function createMemberOf({ user, tags }: ColumnNames, ignored: readonly st
   for (const [member, names] of Object.entries(memberNames) as [Member, readonly string[]][]) {
     for (const name of names) members.set(normalizeName(name), member);
   }
-  // Names given by flags take precedence: "sub" may be the user of a token.
+  // Names given by flags take precedence over known names: "sub" may be a user rather than a subscription.
   members.set(normalizeName(tags), 'tags').set(normalizeName(user), 'user');
   for (const name of ignored) members.delete(normalizeName(name));
   return (name) => members.get(normalizeName(name));
@@ -96,7 +96,7 @@ const ifText = (inner: unknown): unknown => (typeof inner === 'string' ? inner :
 const ifObject = (inner: unknown): unknown => (isJsonObject(inner) ? inner : undefined);
 const ifArray = (inner: unknown): unknown => (Array.isArray(inner) ? inner : undefined);
 
-/** An object whose only member is one of these stands for the function's result, unless that is `undefined`. */
+/** An object whose only member has such a name is replaced with the function's result, unless that is `undefined`. */
 const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   // MongoDB Extended JSON
   $oid: itself,
@@ -127,7 +127,7 @@ const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   _seconds: itself,
 };
 
-/** Members that may accompany a wrapper's member. */
+/** Further members that a wrapper may have. */
 const companions: ReadonlySet<string> = new Set(['$type', '_nanoseconds']);
 
 function unwrap(value: unknown): unknown {
@@ -152,11 +152,11 @@ export function open(value: unknown): unknown {
 }
 
 /**
- * Bytes in any form that programs write: base64 in either alphabet, with line breaks or with spaces in place of "+"; hexadecimal digits;
- * an array of numbers or an object of them by index; or Node's `{"type": "Buffer", "data": […]}`.
+ * Reads bytes in any form that programs write: base64 in either alphabet, even with line breaks or with spaces in place
+ * of "+"; hexadecimal digits; an array of numbers; an object with an index for each number; Node's JSON of a `Buffer`.
  *
  * @param length expected number of bytes
- * @returns `undefined` for anything else, or another length
+ * @returns `undefined` for any other form or length
  */
 export function readBytes(given: unknown, length: number): Uint8Array | undefined {
   const value = open(given);
@@ -192,20 +192,20 @@ export interface GivenMember {
 
 /** Null and empty text are treated as absent. */
 export interface GivenMembers {
-  /** Prefers the subscription's own member to the row's. */
+  /** Returns the subscription's own member, or else the row's. */
   ofSubscription(member: Member): GivenMember | undefined;
-  /** Prefers the row's member to the subscription's. */
+  /** Returns the row's member, or else the subscription's. */
   ofRow(member: Member | keyof ColumnNames): GivenMember | undefined;
 }
 
-/** An object, with its members by meaning. */
+/** The row, or an object in it, with the members that were recognised. */
 interface Level {
   readonly object: Row;
   readonly pointer: string;
   readonly members: ReadonlyMap<Member | keyof ColumnNames, GivenMember>;
 }
 
-/** No known program nests a subscription deeper. */
+/** No known program nests a subscription deeper than this. */
 const maxDepth = 6;
 
 /** @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID for text that begins like a JSON object but is not one */
@@ -222,7 +222,7 @@ export function findMembers(row: Row, memberOf: MemberOf): GivenMembers {
   };
 }
 
-/** Whether the row has a subscription: an endpoint, or exactly one object with one. */
+/** Whether the row has a subscription: an endpoint of its own, or exactly one object that contains an endpoint. */
 export const hasSubscription = (row: Row, memberOf: MemberOf): boolean => {
   const levels = findLevels(row, memberOf);
   return levels.length > 1 || levels[0]!.members.has('endpoint');
@@ -252,7 +252,7 @@ function nextLevel({ object, pointer, members }: Level, memberOf: MemberOf): Lev
   return readLevel(inner, `${pointer}/${escapePointer(name)}`, memberOf);
 }
 
-/** Whether it contains an endpoint, looking into objects but not arrays. */
+/** Whether an object contains an endpoint, itself or in objects within it, but not in arrays. */
 function hasEndpoint(object: Row, memberOf: MemberOf, depth = 1): boolean {
   return Object.entries(object).some(([name, value]) => {
     const inner = open(value);

@@ -9,7 +9,7 @@ import type { Context } from '../command.ts';
 interface DecodeOptions {
   /** Name of the file at the beginning of an error. */
   readonly label: string;
-  /** Any encoding of `TextDecoder`. Default: UTF-8, or UTF-16 if the first bytes show it. */
+  /** Any encoding that `TextDecoder` knows. Default: UTF-16 if the text begins like UTF-16, otherwise UTF-8. */
   readonly encoding?: string | undefined;
   /** Whether the command has the flag `--encoding`. */
   readonly hasFlag?: boolean;
@@ -27,7 +27,7 @@ const shownBytes = 8;
 
 /**
  * @returns the text without its byte order mark
- * @throws {DeskbellError} ERR_FILE, with line, byte and the likely encoding for bytes that do not fit
+ * @throws {DeskbellError} ERR_FILE; for an invalid byte it names the line, the byte and the likely encoding
  */
 export async function* decodeText(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

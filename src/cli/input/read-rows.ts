@@ -47,14 +47,14 @@ const isToken = (value: unknown): boolean =>
     ? /^[\w-]{8,}:APA91[\w-]{20,}$/.test(value)
     : (Array.isArray(value) || isJsonObject(value)) && Object.values(value).some(isToken);
 
-/** @returns two sentences about a row of another service, without a full stop; undefined for others */
+/** @returns if the row comes from another service: two sentences about it, without the last full stop */
 export function findProvider(row: Row): string | undefined {
   const names = new Set(Object.keys(row).map(normalizeName));
   const found = providers.find((provider) => provider.fits(names, row));
   return found && `${found.reason}. ${instead}`;
 }
 
-/** A row, or the kind of a value that is not a row of subscriptions. */
+/** A row, or for a value that is not a row of subscriptions, the kind of value. */
 export type Found = { readonly row: Row } | { readonly leftOut: string };
 
 /** Recognises values in exports that are not rows. The returned name comes from the file. */
@@ -213,7 +213,7 @@ function toRow(names: readonly string[], cells: readonly string[]): JsonObject {
   return row;
 }
 
-/** Removes numbers that a spreadsheet has rounded: it keeps fifteen digits and writes zeros for the rest. */
+/** Refuses users that a spreadsheet may have rounded: spreadsheets keep only fifteen digits of a number. */
 function withWholeNumbers(row: JsonObject, memberOf: MemberOf): JsonObject {
   for (const [name, cell] of Object.entries(row)) {
     if (memberOf(name) !== 'user' || !/^\d{15}00+$/.test(String(cell))) continue;
@@ -254,8 +254,8 @@ function isTableHeader(line: string, memberOf: MemberOf): boolean {
 }
 
 /**
- * @param text `undefined` for one that is too long
- * @param further what else it is not, after "the line is not well-formed JSON"
+ * @param text `undefined` if the line is too long
+ * @param further continues the sentence "the line is not well-formed JSON" in the error
  * @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED
  */
 export function parseJson(

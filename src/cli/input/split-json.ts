@@ -1,6 +1,6 @@
-// Splits text into JSON values, keeping one in memory at a time (RFC 8259, JSON Lines, several arrays, objects over several lines).
-// Elements of arrays are separate values, however deep; so are members of an object that is too long. Values are only delimited here and
-// checked when parsed. A damaged value ends where the next one begins, so nothing after it is lost.
+// Splits text into JSON values, keeping one in memory at a time (RFC 8259, JSON Lines, several arrays, objects over
+// several lines). Each element of an array is a value of its own, at any depth, and so is each member of an object that
+// is too long. A damaged value ends where the next begins, so that no other value is lost. Values are not parsed here.
 
 /** A part of a file that is, or should be, a row. */
 export interface Piece {
@@ -66,7 +66,7 @@ export class JsonSplitter {
     }
   }
 
-  /** Reads between values. @returns false if more text is needed */
+  /** Reads text that is outside of objects. @returns false if more text is needed */
   *#readBetween(isEnd: boolean): Generator<Piece, boolean> {
     between.lastIndex = this.#at;
     this.#at += between.exec(this.#text)![0].length;
@@ -195,7 +195,7 @@ export class JsonSplitter {
     return false;
   }
 
-  /** @returns the position after the string that begins at `start`; 'line' if its line ends first, undefined if the text does */
+  /** @returns where the string that begins at `start` ends; 'line' if its line ends first, undefined if the text does */
   #endOfString(start: number): number | 'line' | undefined {
     for (let at = start + 1; at < this.#text.length; at += 1) {
       const code = this.#text.charCodeAt(at);
@@ -218,7 +218,7 @@ export class JsonSplitter {
 
   *#closeContainer(): Generator<Piece> {
     const { bracket, pieces, number } = this.#containers.pop()!;
-    // too long for a row, and contains none
+    // an object that is too long for a row and contains no rows
     if (bracket === '{' && pieces === 0) yield { number, text: undefined };
     const around = this.#containers.at(-1);
     if (around) around.pieces += pieces;

@@ -4,7 +4,7 @@
 export interface Line {
   /** Counted from 1. */
   readonly number: number;
-  /** Without its line end; `undefined` if it is longer than the limit. */
+  /** The line without its line end; `undefined` if the line is longer than the limit. */
   readonly text: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface TableRow {
   /** Counts from 1, including the header. */
   readonly number: number;
   readonly text: string | undefined;
-  /** `undefined` if it does not fit the table. */
+  /** `undefined` if the row does not fit the table. */
   readonly cells: readonly string[] | undefined;
 }
 

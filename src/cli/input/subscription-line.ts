@@ -61,7 +61,7 @@ const inRange = (timeMs: number): number | undefined =>
 /** Maximum length, in characters, of a line with a recipient: an endpoint has at most 4096, the rest is short. */
 export const maxLineCharacters = 65_536;
 
-/** Optional facts of a subscription, in the plural. */
+/** Plural names of the optional facts of a subscription, for messages. */
 export type OptionalFact = 'dates' | 'languages' | 'time zones' | 'choices of channels' | 'tags';
 
 export interface ImportedRow extends NewSubscription {
@@ -120,7 +120,7 @@ export function parseLine(line: string | undefined, policy: EndpointPolicy): Sub
 
 const memberOfDefault = createMemberOf(defaultColumns);
 
-/** @param facts the reader's facts. The person's choices are exported; language and time zone are as the browser sent them */
+/** @param facts the person's channel choices, and the language and time zone as the browser sent them */
 export function formatLine(row: StoredSubscription, facts: ReaderFacts = { ...row, data: {} }): string {
   return JSON.stringify({
     id: row.id,
@@ -160,7 +160,7 @@ function readSubscription(row: Row, members: GivenMembers, policy: EndpointPolic
   }
 }
 
-/** A key in any form as base64url; unchanged if it is not a key. */
+/** Returns a key as base64url, whatever form it has. Returns any other value unchanged. */
 function toText(name: string, value: unknown): unknown {
   const length = keyBytes[name];
   const bytes = length === undefined || value === undefined ? undefined : readBytes(value, length);
@@ -203,7 +203,7 @@ function readUser({ value, pointer }: GivenMember): string {
   return checkNewUser(value, pointer);
 }
 
-/** Reads tags, which tables store in one text or as JSON. */
+/** Reads tags. Tables contain them as one text or as JSON. */
 function readTags({ value }: GivenMember, leaveOut: (tag: unknown) => void): readonly string[] {
   const given = open(value);
   const tags = typeof given === 'string' ? (given.match(/[^\s,;]+/g) ?? []) : given;

@@ -64,7 +64,7 @@ export function createCommandHint(
   };
 }
 
-/** Leaves out values with a password, which stay in the environment. */
+/** Hides passwords. A database URL from the environment is left out, because it is also there when the hint is used. */
 function shown(
   name: SettingName,
   flags: Readonly<Record<string, unknown>>,

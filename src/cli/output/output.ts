@@ -116,13 +116,13 @@ export function createOutput(
     isClosed = true;
     onClosed(error);
   });
-  // Nowhere is left to report that standard error fails.
+  // A failure of standard error cannot be reported anywhere.
   stderr.on('error', () => {});
 
   const output: Output = {
     async line(text) {
       if (isClosed || stdout.write(`${clearLive()}${toPrintable(text)}\n`)) return;
-      // All writers share one wait.
+      // all writers wait for the same event
       drained ??= once(stdout, 'drain')
         .catch(() => {})
         .finally(() => (drained = undefined));
@@ -145,7 +145,7 @@ export function createOutput(
     },
     live(text) {
       if (!stdout.isTTY || isClosed) return;
-      // A line that wraps could not be removed again, so it is cut.
+      // Clearing the live line would leave the rest of a wrapped line, so the text is cut.
       stdout.write(`${clearLive()}${toPrintable(text).slice(0, stdout.columns - 1)}`);
       hasLiveLine = text !== '';
     },

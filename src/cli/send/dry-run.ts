@@ -32,8 +32,8 @@ const maxReaders = 100_000;
 export type DryRunTarget = Audience | StoredSubscription;
 
 /**
- * Checks the message and its options as sending does, and prints the size of the audience and the payload; for one subscription, the
- * payload for its reader.
+ * Checks the message and its options as sending does, then prints the size of the audience and the payload. For a
+ * single subscription, it prints the payload for that reader.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE, ERR_CHANNEL_NOT_FOUND, and what reading
  *   the audience throws

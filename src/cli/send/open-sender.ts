@@ -1,4 +1,4 @@
-// Creates the sender from the configuration, the keys of the data directory, and the proxy of the environment.
+// Creates the sender from the configuration, the keys in the data directory, and the proxy set in the environment.
 import { X509Certificate } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { MessageLog } from '../../delivery/reports/message-log.ts';

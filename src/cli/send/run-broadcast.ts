@@ -56,7 +56,7 @@ export function summarize(broadcast: Broadcast, { style }: Pick<Output, 'style'>
   ];
 }
 
-/** What browsers reported about accepted messages. These counts are not part of the sum. */
+/** Returns lines with the receipts for accepted messages. Receipts do not count towards the audience. */
 function receiptLines(
   broadcast: Broadcast,
   width: number,

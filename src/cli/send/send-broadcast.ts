@@ -206,7 +206,7 @@ function formatStored(broadcast: Broadcast, isNew: boolean): string {
   return `${nameBroadcast(broadcast)} is ${isNew ? '' : 'already '}${state}${time}.`;
 }
 
-/** Hints at workers if no process delivers. */
+/** Prints commands that start a worker, if no process delivers broadcasts. */
 async function hintAtWorkers(
   { senders }: Store,
   { json }: BroadcastFlags,
@@ -214,7 +214,7 @@ async function hintAtWorkers(
   what: string,
   commands: readonly string[],
 ): Promise<void> {
-  // The broadcast is stored, so the command must not fail any more.
+  // The broadcast is already stored, so an error here must not fail the command.
   const found = await senders.list().catch(() => []);
   if (json || found.some(({ kind }) => kind === 'worker')) return;
   output.diagnostic([`${what}:`, ...commands].join('\n  '));

@@ -22,8 +22,8 @@ import { listenAt } from './listening.ts';
 type Configured = Pick<Configuration, 'data' | 'database' | 'maxSubscriptions'>;
 
 /**
- * @param certificate of the operator's listener, as PEM: its own comes first
- * @returns a function that reads the current figures; a figure that cannot be read is absent
+ * @param certificate the certificate chain of the operator's listener, as PEM; its own certificate is first
+ * @returns a function that reads the current figures; figures that cannot be read are absent
  */
 export function machineFiguresReader(
   { data, database, maxSubscriptions }: Configured,
