@@ -35,7 +35,7 @@ export interface ReceiptCount {
   readonly count: number;
 }
 
-/** @param counted in the order of origins */
+/** @param counted counts ordered by origin */
 export function sumReceiptCounts(counted: readonly ReceiptCount[]): readonly ReceiptCounts[] {
   const byOrigin = Map.groupBy(counted, ({ origin }) => origin);
   return [...byOrigin].map(([origin, ofOrigin]) => {
@@ -47,10 +47,10 @@ export function sumReceiptCounts(counted: readonly ReceiptCount[]): readonly Rec
 }
 
 /**
- * Returns SQL that is true for an inactive subscription `s`: it has clicked on none of the last broadcasts shown to
- * it, nor on a later one. One index has both, so it does not matter how many receipts the subscription has.
+ * Returns SQL that is true for an inactive subscription `s`: it clicked on none of the last broadcasts shown to it, nor
+ * on a later one. A single index serves this, however many receipts the subscription has.
  *
- * @param lastShown number of broadcasts; if absent, nobody is inactive
+ * @param lastShown how many broadcasts; if absent, nobody is inactive
  */
 export const isInactive = (lastShown: number | undefined): string =>
   lastShown === undefined
@@ -62,9 +62,9 @@ export const isInactive = (lastShown: number | undefined): string =>
                     where r.subscription_id = s.id and r.event = 'clicked'), 0), false)`;
 
 /**
- * Returns SQL for the reason code if a subscription `s` of a person `p` is left out; otherwise 0.
+ * Returns SQL for the code of the reason why a subscription `s` of a person `p` is left out, or 0 if it is not.
  *
- * @param hasChannelOn SQL that is true if it has the channel on
+ * @param hasChannelOn SQL that is true if the subscription has the channel on
  */
 export const leftOutCode = (lastShown: number | undefined, hasChannelOn: string): string =>
   `case when not (${hasChannelOn}) then ${leftOutCodes.channelOff}
@@ -90,7 +90,7 @@ export interface ReceiptStore {
   prune(): Promise<boolean>;
 }
 
-/** Limits a transaction to a few milliseconds, so that other writers get their turn. */
+/** With this many rows, a transaction takes a few milliseconds, so that other writers get their turn. */
 const pruneBatchRows = 5000;
 
 export const createReceiptPruning =
@@ -99,9 +99,8 @@ export const createReceiptPruning =
     database.transaction(() => pruneReceipts(database.now()));
 
 /**
- * Returns SQL that is true if no audience is being made from the recipients of this broadcast (`preparations.ts`).
- *
- * @param id SQL for the broadcast's id
+ * Returns SQL that is true unless another broadcast's audience is being made from this broadcast's recipients
+ * (`preparations.ts`). @param id SQL for the broadcast's id
  */
 export const isNotLookedUp = (id: string): string =>
   `not exists (select 1 from deskbell.preparations p where p.expression like '{"broadcast":' || ${id} || ',%')`;

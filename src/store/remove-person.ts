@@ -8,10 +8,10 @@ import { changeRows, type PortableDatabase, type PortableValues, run, type Work 
 /** A table that contains sets of ids. */
 interface SetTable {
   readonly name: string;
-  /** Selects the ids of the sets' owners, newest first: at most `:limit`, up to `:maxId`. */
+  /** Selects ids of broadcasts or audiences that own sets, newest first: at most `:limit`, none above `:maxId`. */
   readonly owners: string;
   readonly owner: string;
-  /** Column that identifies a set of an owner. */
+  /** Column that tells apart the sets of an owner. */
   readonly key: string;
   /** What to do with a set that becomes empty. */
   readonly ifEmpty: 'delete' | 'keep';
@@ -40,11 +40,11 @@ const audienceSets: SetTable = {
 /** Number of owners per transaction. */
 const ownerBatch = 20;
 
-/** @returns how many of their attempts there were */
+/** @returns how many attempts were deleted */
 const forgetAttempts = (database: PortableDatabase, ids: readonly number[]): Promise<number> =>
   forget(database, attemptSets, ids);
 
-/** @returns how many positions they had in audiences */
+/** @returns how many positions in audiences were deleted */
 const forgetMemberships = (database: PortableDatabase, ids: readonly number[]): Promise<number> =>
   forget(database, audienceSets, ids);
 
@@ -72,8 +72,8 @@ async function forget(
 }
 
 /**
- * Counts a member that has not been read yet as removed. Its slice must be leased again: a worker that has it knows
- * the former members and would count it twice.
+ * Counts a member that no worker has read yet as removed. This ends the lease of its slice, because the holder knows
+ * the former members and would count the member twice.
  */
 function* countUnread(audienceId: number, number: number, subscriptionId: number): Work<void> {
   const slices = yield* run<{ readonly broadcast_id: number }>(
@@ -141,9 +141,9 @@ export interface RemovedPerson {
   readonly bells: number;
   /** Entries in lists of recipients. */
   readonly recipients: number;
-  /** Attempts, including those of broadcasts to others. */
+  /** Attempts, including those of broadcasts that also went to others. */
   readonly attempts: number;
-  /** Reports of their browsers about notifications. */
+  /** What the person's browsers reported about notifications. */
   readonly receipts: number;
 }
 
@@ -163,7 +163,7 @@ export async function removePerson(
      union all select id from deskbell.ended_subscriptions where user_name = :user`,
     { user },
   );
-  // do this first, because the ids are unknown afterwards
+  // do this first: once the rows are removed, their ids are unknown
   const ids = rows.map(({ id }) => id);
   const attempts = await forgetAttempts(database, ids);
   const memberships = await forgetMemberships(database, ids);
@@ -226,7 +226,7 @@ function* removeRows(
       { ...id, by },
     );
   }
-  // deleting subscriptions that were marked gone has made them ended ones
+  // subscriptions that were marked gone became ended ones when they were deleted
   yield* drop('ended_subscriptions where user_name = :user', { user });
   yield* drop('people where user_name = :user', { user });
   yield* drop('webhook_events where user_name = :user', { user });

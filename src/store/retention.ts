@@ -37,19 +37,19 @@ export interface Retention {
 /** The default retention, in days. */
 export const defaultRetention = { broadcasts: 400, attempts: 90, audit: 400 } as const;
 
-/** Limits a transaction to a few milliseconds. */
+/** With this many rows, a transaction takes a few milliseconds. */
 const pruneBatchRows = 2000;
 /** Number of sets deleted per batch. Each has up to a thousand rows. */
 const pruneBatchSets = 500;
 
-/** A list without a broadcast is kept this long. */
+/** A list of recipients that no broadcast uses is kept this long. */
 const unusedForMs = 24 * 60 * 60 * 1000;
 /** How long applications can read about ended subscriptions. */
 const endedKeptMs = 30 * 24 * 60 * 60 * 1000;
 /** Longer than creating a broadcast to a frozen audience takes. */
 const freezingMs = 60 * 60 * 1000;
 
-/** A table whose rows are deleted after a while. */
+/** A table whose rows are deleted after `keptMs`. */
 export interface AgingTable {
   readonly name: string;
   readonly key: string;
@@ -90,7 +90,7 @@ export function createRetention(
           (auditBeforeMs !== undefined && (yield* dropRows('audit', 'id', auditBeforeMs)) > 0) ||
           (contactsBeforeMs !== undefined &&
             (yield* dropRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)) > 0) ||
-          // this comes last, because it reads all lists that remain
+          // last, because it reads all lists that remain
           (yield* dropUnusedAudience(database.now() - unusedForMs))
         );
       }),
@@ -138,8 +138,8 @@ function* pruneBroadcast(beforeMs: number): Work<boolean> {
 }
 
 /**
- * Deletes a part of a list of recipients that has no broadcast, or whose broadcast is over and, if it has ids of
- * subscriptions, has no attempts any more.
+ * Deletes a part of a list of recipients that has no broadcast or whose broadcast is over. A list of subscription ids
+ * is kept until the attempts of its broadcast are deleted.
  */
 function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   const [unused] = yield* run<{ readonly id: number }>(
@@ -171,7 +171,7 @@ function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   return true;
 }
 
-/** Deletes removals that no open broadcast counts, nor one that is being created. @returns how many */
+/** Deletes removals that no broadcast counts, neither an open one nor one being created. @returns how many */
 const pruneRemovals = (beforeMs: number): Work<number> =>
   changeRows(
     `delete from deskbell.removals where id in (
@@ -184,7 +184,7 @@ const pruneRemovals = (beforeMs: number): Work<number> =>
     { beforeMs },
   );
 
-/** Marks alarms of broadcasts that have been over for a long time. @returns how many */
+/** Marks the alarms of broadcasts that ended long ago as past. @returns how many */
 const notePastAlarms = (pastMs: number): Work<number> =>
   changeRows(
     `update deskbell.alarms set is_past = 1 where (broadcast_id, origin, reason) in (

@@ -10,13 +10,13 @@ import { createQuietTimes, lifetimeOf } from './reader-times.ts';
 import { type LeftOut, reasonOf } from './split-audience.ts';
 import { type ReceiptEvent, receiptEvents } from './receipts.ts';
 
-// Reads attempts last, so that a row that is settled meanwhile is found there.
+// Reads attempts last, so that a row that gets its result during the reading is found among them.
 
 /** The columns of a broadcast. */
 interface RowsHead {
   readonly id: number;
   readonly state: 'running' | 'paused' | 'cancelled' | 'done';
-  /** True if some rows may be stored to be retried, even after the broadcast's end. */
+  /** True if some rows may be stored to be retried, even after the broadcast has ended. */
   readonly has_retries: number | boolean;
   /** Null if the audience is all subscriptions, or if its list was dropped. */
   readonly audience_id: number | null;
@@ -59,7 +59,7 @@ type RowFacts = Readonly<GatheredFacts>;
 export interface FactsReader {
   /** @param where condition on a broadcast `b` */
   heads(where: string, values: PortableValues): Promise<readonly RowsHead[]>;
-  /** @returns for each broadcast, the known rows by subscription */
+  /** @returns for each broadcast, what is known about its rows, by subscription id */
   rows(heads: readonly RowsHead[], range: IdRange): Promise<readonly ReadonlyMap<number, RowFacts>[]>;
 }
 
@@ -67,9 +67,9 @@ interface GatheredFacts {
   /** Newest first. */
   attempts: AttemptRecord[];
   retry: RetryRow | undefined;
-  /** True if the audience contains its id. */
+  /** True if the subscription's id is in the audience. */
   isMember: boolean;
-  /** When the row's slice stops waiting for the time of its readers. */
+  /** When the row's slice is free, if it waits for the local time of its readers. */
   freeAtMs: number;
   /** Why it was left out of the audience. */
   leftOut: LeftOut | undefined;
@@ -433,11 +433,11 @@ function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState 
       if (head.rows_in === 'list') return 'notTracked';
       if (head.audience_id !== null) return 'notInAudience';
       if (isLater(head, row)) return 'notInAudience';
-      // there would be data if the row had existed then, so it was added later with a backdated registration
+      // a row that existed then would have left data, so this one was added later, with a backdated registration
       if (stored !== undefined && head.state === 'done') return 'notInAudience';
     }
   }
-  // being removed later does not change this
+  // a row that is removed after the cancellation still counts as cancelled
   if (head.state === 'cancelled') return stored === undefined && nothingSays(row) ? 'removed' : 'cancelled';
   if (stored === undefined) return 'removed';
   if (!isOver) return freeAtMs > nowMs ? 'waiting' : 'pending';

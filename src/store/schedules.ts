@@ -43,7 +43,7 @@ export interface DueSchedule extends Schedule {
 /** Stores schedules, and leases due ones to callers. */
 export interface ScheduleStore {
   add(draft: NewSchedule): Promise<Schedule>;
-  /** In the order of ids. @param range default: all */
+  /** Ordered by id. @param range default: all schedules */
   list(range?: { readonly afterId?: number; readonly limit?: number }): Promise<readonly Schedule[]>;
   /** @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND if it does not exist */
   get(id: number): Promise<Schedule>;

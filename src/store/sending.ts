@@ -8,7 +8,7 @@ export type PauseReason = 'restored' | 'asked';
 export interface SendingPause {
   readonly sinceMs: number;
   readonly reason: PauseReason;
-  /** Broadcasts that were running or scheduled, and were paused too. */
+  /** Broadcasts that were running or scheduled, and were paused together with sending. */
   readonly broadcastIds: readonly number[];
 }
 
@@ -121,7 +121,7 @@ export interface ReportedPushService {
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why the breaker is not closed. */
   readonly breakerReason?: string | undefined;
-  /** How long every attempt has failed without a response, if that is too long to be a coincidence. */
+  /** How long all attempts have failed without a response; `undefined` if that may be a coincidence. */
   readonly unreachableMs?: number | undefined;
   /** What prevents all sending there, as a reason of alarms. */
   readonly obstacle?: string | undefined;

@@ -1,6 +1,6 @@
 // Cuts an audience into slices without reading its rows.
 
-/** A slice takes a thread a sixth of a second, so the last slices end at about the same time, and leases are few. */
+/** A slice takes a thread a sixth of a second, so leases are few and the last slices end at about the same time. */
 export const defaultSliceRows = 2000;
 /** Maximum number of slices per broadcast. */
 export const maxSlices = 10_000;
@@ -19,15 +19,15 @@ export interface Slice {
 
 /** The members of a slice. */
 export interface MemberSet {
-  /** The PostgreSQL partition that contains all of them; absent: any. */
+  /** The PostgreSQL partition that contains all members; if absent, they may be in any. */
   readonly partition?: number | undefined;
   /** In ascending order. */
   readonly ids: readonly number[];
 }
 
 /**
- * Returns SQL for the ids of a slice of a broadcast `b` with the set `a`; null if its rows are not in sets. If the
- * set is missing, no row is read, instead of all.
+ * Returns SQL for the ids of a slice of broadcast `b`, whose set is `a`; null if the rows are not in sets. If the set
+ * is missing, there are no ids, so that not all rows are read.
  */
 export const membersOf = (noBytes: string): string =>
   `case when b.audience_id is not null and b.rows_in <> 'list' then coalesce(a.ids, ${noBytes}) end`;

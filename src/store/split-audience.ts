@@ -1,6 +1,6 @@
-// Splits an audience by the ways its readers differ: whether they have the channel on, the text of their language,
-// and when they get it. Readers who are left out are kept separately, by reason. Each part is stored as sets of its
-// own, so that a reader who moves between them meanwhile still gets exactly one message.
+// Splits an audience into groups of readers who get the same text at the same time. Readers who are left out, such as
+// those with the channel off, form a group for each reason. Each group has sets of its own, so that a reader who
+// changes groups meanwhile still gets exactly one message.
 import { toWallTime } from '../audience/zone-time.ts';
 import { chooseLanguage } from '../protocol/language.ts';
 import type { MemberSet } from './slices.ts';
@@ -10,11 +10,11 @@ import { createReaderTimes, zoneOf, type ReaderTime, type TimeOptions } from './
 export interface AudienceSplit {
   /** Leaves out readers who turned this channel off. */
   readonly channel?: ChannelDefault | undefined;
-  /** Leaves out readers who were inactive over this many broadcasts (`receipts.ts`). */
+  /** Leaves out readers who clicked on none of this many broadcasts (`receipts.ts`). */
   readonly skipInactive?: number | undefined;
   /** The languages of the texts. */
   readonly languages: readonly string[];
-  /** Absent if all get it at once. */
+  /** Absent if all readers get the message at once. */
   readonly times?: TimeOptions | undefined;
 }
 
@@ -46,8 +46,8 @@ export const reasonOf = (code: number): LeftOut =>
 /** Functions that each database implements itself. */
 export interface ReaderFinder {
   /**
-   * Returns the stored members of a set by current language and time zone, and by whether they have turned the
-   * channel off or are inactive, in one query.
+   * Returns the stored members of a set in one query, grouped by current language, time zone, and whether they turned
+   * the channel off or are inactive.
    */
   readersOf(
     set: MemberSet,
@@ -99,7 +99,7 @@ export async function splitSets(
   );
 }
 
-/** @returns a function that gives the same group to all who get the same at the same time; undefined if they are left out */
+/** @returns a function that gives readers with the same text and time the same group, or `undefined` if left out */
 export function createGroups({
   languages,
   times,

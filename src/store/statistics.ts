@@ -27,7 +27,7 @@ export const addColumns = join((column) => `${column} = c.${column} + excluded.$
 /** Sums over rows. */
 export const sumColumns = join((column) => `sum(${column}) as ${column}`);
 
-/** The number of rows of an audience that have an outcome. */
+/** SQL for the number of rows that have an outcome. */
 export const settledRows = settlements.join(' + ');
 
 /** Subscriptions gained and lost on one day. */
@@ -95,7 +95,7 @@ export interface Statistics {
     readonly width: keyof typeof outcomeWidths;
     readonly sinceMs: number;
   }): Promise<readonly OutcomeInterval[]>;
-  /** Returns totals, which only grow, the most used push service first. */
+  /** Returns totals, which never decrease, with the most used push service first. */
   outcomeTotals(): Promise<readonly OutcomeTotal[]>;
   backlog(): Promise<Backlog>;
   /** Returns the outcomes of one broadcast. */
@@ -190,8 +190,8 @@ const noRows = { pendingRows: 0, laterRows: 0, retryRows: 0, deferredRows: 0, su
 const keyOfInterval = 'broadcast_id, width_ms, start_ms, push_service';
 
 /**
- * Merges the shards of intervals that no transaction writes to any more: those of a broadcast that is over, and those
- * of all messages of past days.
+ * Merges the shards of intervals to which no transaction writes any more: those of a broadcast that is over, and those
+ * that counted all messages of past days.
  */
 export function* mergeIntervals(broadcastId: number, nowMs: number): Work<void> {
   const { widthMs } = outcomeWidths.coarse;

@@ -27,15 +27,15 @@ export interface FoundRow {
   readonly tags: readonly string[];
 }
 
-/** What a database reads around an id. */
+/** What a database finds around an id. */
 export interface FoundWindow {
-  /** The last ids up to and including it, ascending. */
+  /** The last ids up to and including that id, ascending. */
   readonly before: readonly number[];
-  /** The first rows after it, ascending. */
+  /** The first rows after that id, ascending. */
   readonly rows: readonly FoundRow[];
 }
 
-/** @returns for each id the last `limit` ids up to it, and the first `limit` rows after it */
+/** @returns for each id: the last `limit` ids up to it, and the first `limit` rows after it */
 export type ReadWindows = (ids: readonly number[], limit: number) => Promise<readonly FoundWindow[]>;
 
 const windowRows = 10;
@@ -44,10 +44,7 @@ const rounds = [1 / 8, 1 / 8, 1] as const;
 
 type Extent = Readonly<Record<'subscriptions' | 'firstId' | 'lastId', number>>;
 
-/**
- * @param random as `Math.random`
- * @returns a function that takes a sample of about this many rows
- */
+/** @returns a function that takes a sample of about `rows` rows; `random` works like `Math.random` */
 export function createSampler(
   { read }: PortableDatabase,
   readWindows: ReadWindows,
@@ -85,7 +82,7 @@ export function createSampler(
   };
 }
 
-/** Weights rows. A row is in the windows of all draws that are less than `windowRows` rows before it. */
+/** Weights rows. A draw finds a row if the drawn id is fewer than `windowRows` rows before it. */
 function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): readonly SampledRow[] {
   const ids = [...before, ...rows.map(({ id }) => id)];
   return rows.map((row, index) => {
@@ -95,7 +92,7 @@ function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): read
   });
 }
 
-/** The estimated number of rows up to an id: straight lines between these points, which ascend in both. */
+/** Points between which the number of rows up to an id is estimated by straight lines. Both values ascend. */
 type Ranks = readonly { readonly id: number; readonly rank: number }[];
 
 /** @param runs runs of consecutive ids */
@@ -104,8 +101,8 @@ function estimateRanks(
   { subscriptions, firstId, lastId }: Extent,
 ): Ranks {
   /**
-   * Adjacent points with the number of rows up to the next; between points that were not read, the number that the
-   * ends suggest.
+   * Points in ascending order. `rows` is the number of rows after the previous point, up to and including this one. If
+   * they were not read, it is estimated from the rows at both ends.
    */
   const points: { id: number; rows: number; isRead: boolean }[] = [
     { id: firstId - 1, rows: 0, isRead: true },
@@ -140,10 +137,7 @@ function estimateRanks(
 const densityOf = (ids: readonly number[]): number =>
   ids.length < 2 ? 0 : (ids.length - 1) / (ids.at(-1)! - ids[0]!);
 
-/**
- * @param part share of all rows, 0 to 1
- * @returns the id up to which this share of the rows lies, but never the last id
- */
+/** Returns the id up to which a share of all rows lies, but never the last id. @param part the share, 0 to 1 */
 function idAt(ranks: Ranks, part: number): number {
   const rank = part * ranks.at(-1)!.rank;
   const [one, other] = around(ranks, (point) => point.rank > rank);
@@ -156,7 +150,7 @@ function rankOf(ranks: Ranks, id: number): number {
   return one.rank + ((id - one.id) / (other.id - one.id)) * (other.rank - one.rank);
 }
 
-/** Returns the last point for which `isBehind` is false and the first for which it is true; at the end, the last two points. */
+/** Returns the last point for which `isBehind` is false, and the next; the last two points if it is never true. */
 function around(
   ranks: Ranks,
   isBehind: (point: Ranks[number]) => boolean,

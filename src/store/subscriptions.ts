@@ -27,7 +27,7 @@ export interface StoredSubscription extends Subscription {
   readonly updatedAtMs: number;
   /** `undefined` if it is anonymous. */
   readonly user: string | undefined;
-  /** In the order of their names. */
+  /** Ordered by name. */
   readonly tags: readonly string[];
   /** The browser's language. The person's own takes precedence. */
   readonly language: string | undefined;
@@ -37,7 +37,7 @@ export interface StoredSubscription extends Subscription {
   readonly channels: Choices;
 }
 
-/** A subscription from code that may change any row. */
+/** A subscription from a caller that may change any row. */
 export interface NewSubscription {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
@@ -59,17 +59,17 @@ export interface NewSubscription {
  */
 export interface Registration extends NewSubscription {
   /**
-   * The browser's row that this one replaces. If `auth` is its own, its language, time zone and choices move to the
-   * new row, unless that has its own. User and tags move too, unless it has any or `assign` is given.
+   * The browser's row that this one replaces. If `auth` is right, its language, time zone and choices move to the new
+   * row, unless the new row has its own. User and tags move unless the new row has any or `assign` is given.
    */
   readonly former?: FormerSubscription | undefined;
   /**
-   * True if the request may register only because it replaces `former`, which is then deleted. Fails with
-   * ERR_NOT_INVITED if `former` does not exist, unless the new row does: then the call is repeated because its response
-   * was lost.
+   * True if the request may register only because it replaces `former`, which is then deleted. If `former` does not
+   * exist, it fails with ERR_NOT_INVITED, unless the new row exists: then the call is repeated because its response was
+   * lost.
    */
   readonly replacesFormer?: boolean | undefined;
-  /** The user whose request this demonstrably is, for example by a subscriber token. */
+  /** The user who is proven to have made the request, for example by a subscriber token. */
   readonly provenUser?: string | undefined;
   /** Hash of an invitation's token. The invitation is consumed in the same transaction. */
   readonly invitation?: Uint8Array | undefined;
@@ -97,7 +97,7 @@ export interface SubscriptionSearch {
 }
 
 export interface SearchedSubscriptions {
-  /** In the order of ids. */
+  /** Ordered by id. */
   readonly found: readonly StoredSubscription[];
   /** Number of rows that were read. */
   readonly rows: number;
@@ -126,9 +126,9 @@ export interface SubscriptionStore {
    */
   putAll(rows: readonly NewSubscription[]): Promise<number>;
   /**
-   * Like `put`, for a browser's request, whose right to the row is checked in the same transaction. A new endpoint
-   * with the keys of a stored subscription belongs to the same browser: if exactly one row at the same push service
-   * has both keys, and it is anonymous or has the same user, it is replaced, and its data moves as from a former one.
+   * Like `put`, for a browser's request. Its right to the row is checked in the same transaction. A new endpoint with
+   * the keys of a stored subscription belongs to the same browser. If exactly one row at the push service has both
+   * keys, and it is anonymous or has the same user, that row is replaced, and its data moves as from `former`.
    *
    * @throws {DeskbellError} ERR_ENDPOINT_IN_USE without the right, ERR_NOT_INVITED if the invitation cannot be used;
    *   nothing is changed then. ERR_SUBSCRIPTION_LIMIT
@@ -170,7 +170,7 @@ export function checkVapidPublicKey(key: unknown): asserts key is string {
 
 /**
  * @param subscription the result of a search
- * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND if it is undefined
+ * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND if nothing was found
  */
 export function requireSubscription(
   subscription: StoredSubscription | undefined,
@@ -243,7 +243,7 @@ export function hasRight(row: OwnedRow, registration: Registration): boolean {
   );
 }
 
-/** Returns what a registration proves in addition to its own `auth`: the `auth` of the row, or its user. */
+/** Returns what proves a registration's right to the row besides its own `auth`: the `auth` of the row, or its user. */
 export function provenBy({ subscription, former, provenUser }: Registration): ShownProof {
   const isOfRow =
     former !== undefined && normalizeEndpoint(former.endpoint) === normalizeEndpoint(subscription.endpoint);

@@ -10,7 +10,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 
-/** A place without a subscription is given away after this time, when its registration must have ended. */
+/** A place without a subscription is given away after this time: its registration must have ended by then. */
 const emptyAfterMs = 60_000;
 
 export interface UnlistedPushServices {
@@ -18,7 +18,7 @@ export interface UnlistedPushServices {
   list(beforeMs?: number): Promise<readonly string[]>;
   /** Number of push services that keep their places because they have accepted a message. */
   countProven(): Promise<number>;
-  /** Returns the given origins that are stored, with a place or dormant. */
+  /** Returns those of the given origins that are stored: they have a place or are dormant. */
   among(origins: readonly string[]): Promise<readonly string[]>;
   /** Returns the given origins that are dormant. */
   dormantAmong(origins: readonly string[]): Promise<readonly string[]>;
@@ -32,7 +32,7 @@ export interface UnlistedPushServices {
   /** Takes the places from the given origins that have not accepted a message. */
   setDormant(origins: readonly string[]): Promise<void>;
   remove(origin: string): Promise<void>;
-  /** Makes messages to these subscriptions due, if they wait outside their broadcasts. */
+  /** Makes messages due that wait outside their broadcasts for these subscriptions. */
   wake(ids: readonly number[]): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ const wokenTogether = 1000;
 
 const isProven =
   'exists (select 1 from deskbell.push_services p where p.origin = u.origin and p.accepted_at_ms > 0)';
-/** A host that has accepted a single message since then is not dormant. */
+/** True for a dormant host. A host that has accepted a single message since then is not dormant. */
 const isDormant = `(u.dormant_since_ms is not null and not ${isProven})`;
 
 /** Returns parameters for `isOneOf`. */
@@ -100,7 +100,7 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
       for (const { id } of open) {
         // if a crash undoes this, the messages become due a day later
         await database.background(function* () {
-          // the same lock as for storing retries
+          // takes the same lock as storing retries does
           yield* run(`select 1 from deskbell.broadcasts where id = :id ${database.forUpdate}`, { id });
           const woken = yield* changeRows(
             `update deskbell.retries set due_at_ms = :dueAtMs where broadcast_id = :id
@@ -122,7 +122,7 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
 const makeDormant = `update deskbell.unlisted_push_services as u set dormant_since_ms = :nowMs
   where origin = :origin and not ${isProven}`;
 
-/** @returns false if there cannot be that many free places */
+/** @returns false if not that many places can be made free */
 function* makeRoom(places: number, nowMs: number): Work<boolean> {
   const oldest = yield* run<{ readonly origin: string }>(
     `select u.origin from deskbell.unlisted_push_services u where u.dormant_since_ms is null and not ${isProven}
@@ -141,9 +141,9 @@ interface UnlistedStore {
 }
 
 /**
- * Stores data of an unlisted push service, if there is a place for it.
+ * Runs `work`, which stores data of an unlisted push service, if there is a place for it.
  *
- * @param max maximum number of unlisted push services; several processes that remove and add some at once may exceed it
+ * @param max maximum number of unlisted push services; processes that remove and add some at once may exceed it
  * @param mayReplace see `UnlistedPushServices.add`
  * @throws {DeskbellError} ERR_PUSH_SERVICE_LIMIT
  */

@@ -2,8 +2,8 @@
 //
 //   next → current → previous → retired
 //
-// A key becomes `next` once every sender can find its pair, and `current` after that. So no browser subscribes with a
-// key that a sender cannot sign with.
+// A key becomes `next` once every sender can find its private key, and `current` after that. So no browser subscribes
+// with a key that a sender cannot sign with.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 
@@ -16,7 +16,7 @@ export type VapidKeyState = 'next' | 'current' | 'previous' | 'retired';
 export interface StoredVapidKey {
   /** 87 characters of unpadded base64url. */
   readonly publicKey: string;
-  /** `undefined` if subscriptions use the key, but it was never ours. */
+  /** `undefined` for a key that subscriptions use, but that was never ours. */
   readonly state: VapidKeyState | undefined;
 }
 

@@ -1,8 +1,8 @@
-// When browsers were last seen. Each page load of Deskbell's client stores its subscription again.
+// When browsers last visited. Each page load with Deskbell's client stores its subscription again, which is a visit.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PortableDatabase } from './portable-sql.ts';
 
-/** Number of subscriptions by age of the last visit. Each subscription is counted in the first member that fits. */
+/** Number of subscriptions by age of the last visit. Each is counted in the first member that applies. */
 export interface Visits {
   readonly within7Days: number;
   readonly within30Days: number;
@@ -20,7 +20,7 @@ export interface PushServiceVisits {
 }
 
 export interface VisitStore {
-  /** Reads all subscriptions, a few thousand at a time. @returns push services, by number of subscriptions, largest first */
+  /** Reads all subscriptions, a few thousand at a time. @returns push services, those with most subscriptions first */
   count(): Promise<readonly PushServiceVisits[]>;
 }
 

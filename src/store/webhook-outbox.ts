@@ -1,5 +1,5 @@
-// Events for the operator's webhook, until they are posted. Triggers store an event in the same transaction as its
-// cause, if somebody has asked for deliveries within the last days.
+// Events that wait to be posted to the operator's webhook. Triggers store an event in the transaction of its cause, if
+// somebody has asked for deliveries within the last days.
 import type { Alarm } from './broadcasts.ts';
 import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
@@ -43,9 +43,9 @@ export interface WebhookBacklog {
 }
 
 export interface WebhookOutbox {
-  /** Stores an event for a person whom a single message has not reached. */
+  /** Stores an event: a single message has reached none of the person's devices. */
   tellUnreached(user: string): Promise<void>;
-  /** Causes events to be stored for some days from now on, and drops events that are days old. */
+  /** Makes the database store events for the next days, and drops events that are days old. */
   watch(): Promise<void>;
   /** Returns due events, oldest first. No other process gets them for `leaseMs`. */
   lease(range: { readonly limit: number; readonly leaseMs: number }): Promise<readonly WebhookEvent[]>;
@@ -153,6 +153,6 @@ function* drop(condition: string, values: PortableValues): Work<void> {
   if (count > 0) yield* run('update deskbell.webhook_watch set dropped = dropped + :count', { count });
 }
 
-/** Removes nulls, which are in the columns of other event types. */
+/** Removes columns that are null because they belong to other types of events. */
 const withoutNulls = (event: WebhookEvent): WebhookEvent =>
   Object.fromEntries(Object.entries(event).filter(([, value]) => value !== null)) as unknown as WebhookEvent;

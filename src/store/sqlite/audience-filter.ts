@@ -113,7 +113,7 @@ const matching = (source: string): string => `
 function prepareStatements(database: SqliteDatabase) {
   const ofSource = (source: string) =>
     database.prepare<RangeValues, { id: number }>(`select c.id ${matching(source)} order by c.id`);
-  // the id of the row that is `:rows` rows further on
+  // the id of the row that is `:rows` rows after `:afterId`
   const endOfTag = `(
     select subscription_id from subscription_tags
     where tag = w.value and subscription_id > :afterId

@@ -23,7 +23,7 @@ const allPages = 2 ** 31 - 1;
 export async function copyDatabase(from: string, to: string): Promise<void> {
   try {
     await copy(from, to, 'normal').catch((error: unknown) => {
-      // the memory that processes share is a file; if the disk has no space for it, a single process can still read
+      // SQLite's shared memory is a file. If the disk has no space for it, only an exclusive connection can read.
       if (isShmFull(error)) return copy(from, to, 'exclusive');
       throw error;
     });

@@ -43,7 +43,7 @@ function prepareNow<Given extends Values, Row>(
   { arrays = false }: StatementOptions,
 ): Statement<Given, Row> {
   const names: string[] = [];
-  // node:sqlite looks up names at every call, which doubles the time of a short statement; positions are free
+  // use positions: node:sqlite looks up names at every call, which doubles the time of a short statement
   const placed = sql.replaceAll(/:(\w+)/g, (_, name: string) => {
     names.push(name);
     return '?';
@@ -121,8 +121,8 @@ export class SqliteDatabase {
   }
 
   /**
-   * Returns the statement with this text; the same text gives the same statement. `Given` are its values by name,
-   * `Row` is what it reads.
+   * Returns the statement for a text; the same text gives the same statement. `Given` are its values by name, `Row` is
+   * a row that it reads.
    *
    * @param sql must have colons only in front of names, not in literal text
    */
@@ -184,12 +184,12 @@ export class SqliteDatabase {
   }
 
   /**
-   * Like `write`, for work that deletes data which must not remain in the file: it is overwritten there. The log is
+   * Like `write`, for work that deletes data of which nothing may remain in the file: SQLite overwrites it. The log is
    * emptied afterwards, unless another process is reading or writing at that moment.
    */
   async erase<Result>(work: () => Result): Promise<Result> {
     const result = await this.write(() => {
-      // these two take effect when they are prepared
+      // these pragmas take effect when they are prepared, so they cannot be prepared in advance
       this.#database.exec('pragma secure_delete = on');
       try {
         return work();

@@ -1,4 +1,4 @@
-// Marks on subscriptions that their push service calls gone, and the other responses, in SQLite: see
+// In SQLite: marks subscriptions that a push service calls gone, and counts its other responses. See
 // ../deletion-guard.ts.
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
@@ -13,12 +13,12 @@ export interface NotedAnswers extends AnswerCounts {
   readonly origin: string;
   /** The responses to a page of a broadcast; absent for single messages. */
   readonly page?: JudgedAnswers | undefined;
-  /** Each is found by its id, otherwise by its keys. */
+  /** Subscriptions are found by id, or by keys if they have no id. */
   readonly gone: readonly (Subscription & Partial<Pick<Recipient, 'subscriptionId' | 'updatedAtMs'>>)[];
   readonly acceptedBy: readonly (Pick<Recipient, 'endpoint'> & Partial<Pick<Recipient, 'subscriptionId'>>)[];
 }
 
-/** @returns a function that records responses inside a transaction, and returns whether the origin's marks must be judged now */
+/** @returns a function that records responses in a transaction, and returns whether to judge the origin now */
 export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswers) => boolean {
   const statements = prepareStatements(database);
 
@@ -28,7 +28,7 @@ export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswer
     { subscriptionId, updatedAtMs, endpoint, p256dh, auth }: NotedAnswers['gone'][number],
   ): void => {
     const marked = { origin, window, nowMs: database.now() };
-    // unless the subscription was renewed since it was read
+    // a subscription that was renewed since it was read is not marked
     if (subscriptionId !== undefined && updatedAtMs !== undefined)
       statements.mark.run({ ...marked, id: subscriptionId, updatedAtMs });
     else statements.markByKeys.run({ ...marked, endpoint: normalizeEndpoint(endpoint), p256dh, auth });
@@ -93,7 +93,7 @@ function prepareStatements(database: SqliteDatabase) {
     countUnjudged: database.prepare<{ origin: string }, { pages: number }>(
       'select count(*) as pages from answer_windows where origin = :origin and number is null',
     ),
-    // the latest are enough: an old response says nothing about a later mark
+    // only the latest responses matter: an old one says nothing about a later mark
     count: database.prepare<{ origin: string; answers: number; accepted: number }>(`
       insert into uncounted_answers as u (origin, answers, accepted) values (:origin, :answers, :accepted)
       on conflict (origin, shard) do update set

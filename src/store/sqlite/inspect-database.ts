@@ -25,7 +25,7 @@ import { isBusy, toStoreError } from './database-errors.ts';
 /** Does not create the file. */
 export const readWriteUrl = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=rw`);
 
-/** Writes neither to the file nor next to it. */
+/** With this URL, SQLite writes neither to the file nor next to it. */
 export const immutableUrl = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=ro&immutable=1`);
 
 /** @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_UNAVAILABLE, and the errors of `work` */

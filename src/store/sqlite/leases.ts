@@ -235,7 +235,7 @@ type HeldSlice = { broadcastId: number; slice: number | null; fenceToken: string
 const isCancelled = "exists (select 1 from broadcasts where id = :broadcastId and state = 'cancelled')";
 
 const isHeldSlice = 'broadcast_id = :broadcastId and number = :slice and token = :fenceToken';
-// uses the index of tokens: otherwise SQLite would read all retries of the broadcast for an update
+// uses the index of tokens; otherwise SQLite would read all retries of the broadcast for an update
 const areHeldRetries = `broadcast_id = :broadcastId and position in (
   select position from retries where broadcast_id = :broadcastId and token = :fenceToken)`;
 
@@ -249,7 +249,7 @@ interface DueWork {
   readonly retries_at_ms: number;
 }
 
-// a type, because an interface has no index signature
+// not an interface, because values of a statement need an index signature
 type DueCandidate = { readonly broadcastId: number; readonly dueAtMs: number };
 
 const selectDueWork = `
@@ -264,7 +264,7 @@ function prepareStatements(database: SqliteDatabase) {
     from retries where broadcast_id = :broadcastId`;
 
   return {
-    // started, given back, or left by a worker that has died
+    // broadcasts that have started, or with slices that were given back or left by a worker that died
     dueWork: database.prepare<{ isHigh: number; nowMs: number }, WorkRow>(`
         select broadcast_id, 0 as from_slice from work
         where is_high = :isHigh and slices_at_ms <= :nowMs
@@ -296,7 +296,7 @@ function prepareStatements(database: SqliteDatabase) {
           slices_at_ms = (select min(lease_until_ms) from slices where broadcast_id = :broadcastId)
         where broadcast_id = :broadcastId
       `),
-    // a slice with a lower number was given back, and perhaps others too
+    // if `:fromSlice` is 0, a slice with a lower number was given back, and perhaps others too
     noteLeased: database.prepare<{ broadcastId: number; number: number; fromSlice: number }>(`
         update work set
           next_slice = :number + 1,
@@ -328,7 +328,7 @@ function prepareStatements(database: SqliteDatabase) {
         update slices set token = :fenceToken, lease_until_ms = :untilMs
         where broadcast_id = :broadcastId and number = :number
       `),
-    /** Finds the next broadcast after a candidate. */
+    /** Finds the next broadcast with due retries after a candidate. */
     findDue: database.prepare<DueCandidate & { untilMs: number }, DueWork>(`
         ${selectDueWork} order by retries_at_ms, broadcast_id limit 1
       `),

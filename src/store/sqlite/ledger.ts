@@ -1,5 +1,5 @@
 // Stores the results of a page of rows in one transaction: the slice's cursor, counts, retries, marks on gone
-// subscriptions, attempts, alarms. A row is counted here and nowhere else, and only by the worker that has leased it.
+// subscriptions, attempts, alarms. Rows are counted only here, and only by the worker that has leased them.
 import { type AttemptSet, createAttemptGatherer, type StoredAnswer } from '../attempt-sets.ts';
 import {
   type Alarm,
@@ -81,7 +81,7 @@ type Nullable<Row> = {
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
   /** Number of responses from the push service itself, including those that mean "later". */
   answers: number;
-  /** Number of rows that were counted as `dormant` before and have another outcome now. */
+  /** Number of rows that were counted as `dormant` before and now have another outcome. */
   woken: number;
   readonly goneRows: Recipient[];
   readonly acceptedBy: Recipient[];
@@ -118,7 +118,7 @@ function createPageCommit(
   const noteAnswers = createAnswerNotes(database);
   const outcomes = createOutcomeCounts(database);
 
-  /** @returns false if another worker has the slice, or its cursor is not where the page begins */
+  /** @returns false if another worker has the slice, or if the page does not begin at the slice's cursor */
   const moveCursor = (
     { broadcastId, fenceToken, leaseMs }: PageCommit,
     { number, fromCursor, cursor }: PageOfSlice,
@@ -138,7 +138,7 @@ function createPageCommit(
     return true;
   };
 
-  /** @returns the rows that the worker still has; undefined if its lease is lost */
+  /** @returns the rows that the worker still holds; `undefined` if it has lost its lease */
   const takeRows = (page: PageCommit, nowMs: number): readonly RowResult[] | undefined => {
     const { broadcastId, fenceToken, slice } = page;
     if (slice !== undefined) return moveCursor(page, slice, nowMs) ? page.rows : undefined;
@@ -179,7 +179,7 @@ function createPageCommit(
       dueAtMs: isSuspended ? expiresAtMs : nowMs + delayMs,
       pushServiceId: isSuspended ? pushService.id : null,
       drawOrder: isSuspended ? drawOrderOf(row, pushService.id) : null,
-      // the number of refusals during a suspension says nothing about the row
+      // refusals during a suspension say nothing about the row
       refusals: isSuspended ? Math.min(refusals, 1) : refusals,
       refusedBy: row.result === 'refused' ? (pushService?.id ?? null) : null,
       refusedSinceMs: row.result === 'refused' ? nowMs : null,
@@ -205,14 +205,14 @@ function createPageCommit(
     return wasAccepted ? drawOrder - drawOrderEnd : drawOrder;
   };
 
-  /** @param rows all rows of the page that were read */
+  /** @param rows all rows that were read for the page */
   const countMissing = (
     { removals_after: removalsAfter, rows_in: rowsIn }: BroadcastHead,
     { fromCursor, cursor, missing }: PageOfSlice,
     rows: readonly RowResult[],
   ): number => {
     if (missing !== undefined) return missing;
-    // in a list, every position belonged to a member
+    // every position of a list belonged to a member
     if (rowsIn === 'list') return cursor - fromCursor - rows.length;
     const removals = statements.findRemovals.all({ removalsAfter, fromCursor, cursor });
     if (removals.length === 0) return 0;

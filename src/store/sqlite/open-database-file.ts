@@ -53,7 +53,7 @@ export function assertNotEmpty(file: string): void {
 // "Desk" in ASCII: distinguishes our files from those of other programs
 const applicationId = 0x4465736b;
 
-// SQLite blocks the thread while it waits for a lock, so it waits only briefly; our own longer waits do not block
+// SQLite blocks the thread while it waits for a lock. So it waits only briefly; our own longer waits do not block.
 const busyTimeoutMs = 20;
 
 const migrationTimeoutMs = 10_000;
@@ -82,7 +82,7 @@ async function open(path: string): Promise<DatabaseSync> {
   await createIfMissing(path);
   assertRegular(path);
   assertNotEmpty(path);
-  // check these before SQLite, which gives them the mode of the database
+  // check the side files before SQLite opens the database and gives them its mode
   for (const sideFile of [`${path}-wal`, `${path}-shm`]) {
     assertRegular(sideFile);
     assertPrivate(sideFile);
@@ -107,8 +107,8 @@ async function open(path: string): Promise<DatabaseSync> {
 }
 
 /**
- * Creates the database under a temporary name, so that it gets its final name only when it is complete. So a file of zero
- * bytes was emptied, and is never one that is being created. Only the owner may read it, because anyone who knows
+ * Creates the database under a temporary name, and gives it the final name when it is complete. So a file of zero bytes
+ * is never a database that is being created: it was emptied. Only the owner may read the file, because anyone who knows
  * endpoint and `auth` can send to a subscription. SQLite gives its side files the same mode.
  */
 async function createIfMissing(path: string): Promise<void> {
@@ -149,7 +149,7 @@ const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /**
- * Fails if the file is read-only, although `begin immediate` alone would succeed. The table must have no trigger: for
+ * Fails if the file is read-only; `begin immediate` alone would succeed. The table must have no trigger: for
  * `subscriptions`, SQLite would create counters even if no row is deleted.
  */
 export const changeNothing = 'delete from vapid_keys where false';
@@ -159,7 +159,7 @@ function readPragma(database: DatabaseSync, name: 'application_id' | 'user_versi
 }
 
 /**
- * Checks that the database is ours. An empty one of unknown origin passes.
+ * Checks that the database belongs to Deskbell. An empty database passes, whoever created it.
  *
  * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED
  */

@@ -32,7 +32,7 @@ import { createSqliteSubscriptions } from './subscriptions.ts';
 function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
   const statements = prepareStatements(database);
 
-  /** @returns false if it was counted before, or is not counted at all */
+  /** @returns false if the receipt was counted before or must not be counted */
   const add = ({ broadcastId, subscriptionId, event, action }: Receipt): boolean => {
     const window = statements.findWindow.first({ broadcastId, nowMs: database.now() });
     const subscription = statements.findSubscription.first({ subscriptionId });
@@ -113,11 +113,11 @@ export function createWindowReader(database: SqliteDatabase): ReadWindows {
 
 // Returns free pages to the disk. This needs `auto_vacuum = incremental`, set when a database is created or restored.
 
-/** Limits a transaction to some milliseconds. */
+/** With this many pages, a transaction takes some milliseconds. */
 const shrinkBatchPages = 256;
 /** Number of free pages to keep for the next writes. */
 const sparePages = 1024;
-/** SQLite's number for this mode. */
+/** The value of `pragma auto_vacuum` for this mode. */
 const incremental = 2;
 
 /** @returns whether there may be more */

@@ -60,7 +60,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     return statements.remembered.first({ id, slot })?.subscription_id === subscriptionId;
   };
 
-  /** Usually false. Then broadcasts need not be searched. */
+  /** If nothing is suspended, as usual, broadcasts need not be searched. */
   const hasSuspended = (): boolean => statements.anySuspended.first({}) !== undefined;
 
   const recordOne = (answers: PushServiceAnswers, nowMs: number): void => {
@@ -92,7 +92,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
         id,
         inRow,
         refusedAtMs: hasRefused ? nowMs : known.refused_at_ms,
-        // a refusal after the acceptance must have a later time
+        // a refusal that came after the acceptance must have a later time
         acceptedAtMs: isNews ? nowMs - Number(refusalsInRow > 0) : known.accepted_at_ms,
       });
     }

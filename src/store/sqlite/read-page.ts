@@ -1,4 +1,4 @@
-// Reads the rows of an audience by position: all subscriptions or some by id, where the position is the id, or a list.
+// Reads the rows of an audience by position. For subscriptions, the position is the id; a list has its own positions.
 import { parsePerPerson } from '../../audience/frequency-cap.ts';
 import { pointBytes } from '../../protocol/p256.ts';
 import { authBytes } from '../../protocol/subscription.ts';

@@ -75,8 +75,8 @@ export function createSqliteSubscriptions(
   };
 
   /**
-   * @param visitMs when its browser was here; 0 for a new row of an import
-   * @param takeover rows that it replaces, which are deleted in the same transaction
+   * @param visitMs when the browser was here; 0 for a new row of an import
+   * @param takeover rows that the new row replaces; they are deleted in the same transaction
    */
   const write = (
     { subscription, vapidPublicKey, assign, former, createdAtMs, language, timeZone, channels }: Registration,
@@ -285,7 +285,7 @@ export function createSqliteSubscriptions(
   };
 }
 
-/** Uses the same expression as the index. */
+/** Must be the same expression as that of the index. */
 const isOfPushService = "substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8) = :prefix";
 
 function prepareStatements(database: SqliteDatabase) {
