@@ -100,7 +100,7 @@ const lastFlags = ['--json', '--help'];
 const placeOf = (item: Option | Command): number =>
   'long' in item ? lastFlags.indexOf(item.long ?? '') : -1;
 
-/** A command's own options come first, then those of the configuration in the same order everywhere. */
+/** Lists a command's own options first, then the options of the configuration, which have the same order everywhere. */
 const ownGroupsFirst: Help['groupItems'] = (...items) => {
   const groups = Help.prototype.groupItems(...items);
   for (const heading of ['Options:', ...sharedGroups]) {

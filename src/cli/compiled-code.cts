@@ -1,5 +1,5 @@
-// Keeps compiled code for the next run, which saves up to half of the time to start. Node's own choice of a folder is below
-// /tmp, where another user may have made it first, and Node compares no more than checksums.
+// Keeps compiled code for the next run, which then starts in as little as half of the time. Node's default folder is in
+// /tmp, where another user may have created it with harmful code: Node checks nothing but checksums.
 const { enableCompileCache }: typeof import('node:module') = require('node:module');
 const {
   ownCacheFolder,

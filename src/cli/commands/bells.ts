@@ -116,7 +116,7 @@ function addCommand(context: Context): Command {
   );
 }
 
-/** `audience.tags.all[0]` → `--tag` */
+/** Returns the flag for a member of the body, such as `--tag` for `audience.tags.all[0]`. */
 const flagOfMember = (member: string): string => {
   const [, part = ''] = /^audience\.(?:tags\.)?(\w+)/.exec(member) ?? [];
   return member === 'name' ? '<name>' : (audienceFlags[part] ?? flagOf(member));
@@ -145,7 +145,7 @@ function createSecretCommand<Input extends { readonly name: string }>(
       const configuration = await readConfiguration({ flags, environment });
       const { name, secret, isHeard } = await withExistingData(configuration, async (data) => {
         try {
-          // as the API does
+          // the API checks the input in the same way
           checkInput(operation, input);
           const made = await perform(data, operation, input);
           return { ...made, isHeard: await hasAudience(data.store, await data.store.bells.get(made.name)) };

@@ -61,7 +61,7 @@ function listCommand({ environment, output }: Context): Command {
     });
 }
 
-/** Other counts get a column only if one of the broadcasts has any. */
+/** True if the count has a column even if it is 0 for every broadcast. */
 const isAlwaysShown = (name: CountName): boolean => ['accepted', 'rejected', 'pending'].includes(name);
 
 const numberColumn = (name: string, countOf: (broadcast: Broadcast) => number): Column<Broadcast> => [

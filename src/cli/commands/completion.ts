@@ -20,7 +20,7 @@ export interface CompletedFlag extends CompletedWord {
 }
 
 interface CompletedCommand {
-  /** `deskbell schedules pause` */
+  /** For example `deskbell schedules pause`. */
   readonly path: string;
   readonly below: readonly CompletedWord[];
   readonly flags: readonly CompletedFlag[];
@@ -28,7 +28,7 @@ interface CompletedCommand {
   readonly argument: CompletedValue;
 }
 
-/** The command itself, then its subcommands. */
+/** Returns the command itself, then its subcommands. */
 function completedCommands(command: Command, parent = ''): readonly CompletedCommand[] {
   const path = `${parent}${command.name()}`;
   const own = {

@@ -31,7 +31,7 @@ export function healthcheckCommand({ environment, output }: Context): Command {
     });
 }
 
-/** The kernel's format: words that end with zero bytes. */
+/** Reads the process's arguments from /proc. A zero byte follows each argument. */
 async function readCommandLine(
   pid: string,
 ): Promise<{ readonly command: 'serve' | 'worker'; readonly flags: object }> {
@@ -54,7 +54,7 @@ async function readCommandLine(
   return { command, flags: Object.fromEntries(flags.filter(([, value]) => value !== undefined)) };
 }
 
-/** A switch needs no value. */
+/** Settings that are false by default are flags without a value. */
 const typeOf = (name: (typeof settingNames)[number] | 'config'): 'boolean' | 'string' =>
   name !== 'config' && settings[name].default === false ? 'boolean' : 'string';
 

@@ -1,5 +1,5 @@
-// `deskbell invite`: a link, and its QR code, by which one browser subscribes as a person, once. Each character of the code shows two
-// modules, one above the other.
+// `deskbell invite`: a link and its QR code, which let one browser subscribe as a given person. The link can be used
+// once. Each character of the code shows two modules, one above the other.
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { checkNewUser } from '../../audience/user-and-tags.ts';
@@ -15,9 +15,9 @@ import { withExistingData } from '../data/open-data.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { addressOf } from '../serve/listening.ts';
 
-/** Light modules around the code. */
+/** Width of the light margin around the code, in modules. */
 const border = 2;
-/** Dark characters on a light background. In this order, dark are: no module, the lower, the upper, both. */
+/** Characters for two modules of which neither, the lower, the upper or both are dark, in this order. */
 const characters = [' ', '▄', '▀', '█'] as const;
 
 /** @returns lines of equal length, for dark characters on a light background */

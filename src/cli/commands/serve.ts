@@ -111,7 +111,7 @@ export function serveCommand(context: Context): Command {
     const configuration = await readConfiguration({ flags, environment });
     assertListenerIsAskedFor(configuration);
     const { host, port, data, prefix, pushOnly, registrations, logFile, maxSubscriptions } = configuration;
-    // until the log is open
+    // warnings go to standard error until the log is open
     let warn: (warning: string) => void = output.diagnostic;
     const onWarning = (warning: string): void => warn(warning);
     const subscriptionLimit = maxSubscriptions === undefined ? undefined : { maxSubscriptions, onWarning };
@@ -196,7 +196,7 @@ export function serveCommand(context: Context): Command {
           if (!others.some(({ kind }) => kind === 'worker'))
             await output.line('Nothing delivers here: add --deliver, or start "deskbell worker".');
         }
-        // close before the work has ended, because a request that sends a message ends only when the sender gives up
+        // close the listeners at once: a request that is sending a message ends only when the closing sender gives up
         stop.addEventListener('abort', () => void close().catch(() => {}));
         const onError = (error: unknown): void =>
           log.error({ event: 'retention interrupted', detail: formatError(error) });
@@ -223,7 +223,7 @@ export function serveCommand(context: Context): Command {
   });
 }
 
-/** The command that the demo page shows. It contains paths of this machine, so only visitors from here see it. */
+/** The command that the demo page shows. It contains local paths, so only visitors on this machine may see it. */
 function sendCommandFor(configuration: Configuration, flags: object, context: Context): string | undefined {
   const { host, trustProxy } = configuration;
   if (!isLoopback(host) || trustProxy.length > 0) return undefined;

@@ -73,7 +73,7 @@ class ImportReport {
     note(this.#named, name, String(line));
   }
 
-  /** @param fact the kind of value that was not understood, in the plural */
+  /** @param fact the plural name of the kind of value that was not understood */
   leaveOutFact(fact: string, value: unknown): void {
     // the column may have another meaning and contain secrets, so show only harmless values
     const isShown =
@@ -113,7 +113,7 @@ class ImportReport {
   }
 }
 
-/** @returns whether this is the first note with this key */
+/** @returns true for the first note with this key */
 function note(notes: Map<string, Noted>, key: string, example: string | undefined): boolean {
   const noted = notes.get(key) ?? { count: 0, shown: [] };
   notes.set(key, noted);
@@ -240,7 +240,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
             line,
             errors: fields.length > 0 ? fields : [{ pointer: '', code, detail: message }],
           };
-          // one line, so that it can be imported again: JSON strings contain no line breaks
+          // joined to one line, so that it can be imported again: JSON has line breaks only between values
           const ofRow = text?.replaceAll(/\s*\n\s*/g, ' ');
           await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text: ofRow })}\n`);
           const said = report.refuse(fault);

@@ -23,7 +23,7 @@ interface ShowFlags extends JsonFlag {
   readonly limit: number;
 }
 
-/** The stored subscriptions, and all requested ids. */
+/** The requested ids, and the subscriptions of those that are stored. */
 interface Shown {
   readonly stored: readonly StoredSubscription[];
   readonly ids: readonly number[];
@@ -89,7 +89,7 @@ async function readOutcomes(
   const outcomes: RowOutcome[] = [];
   let broadcasts = 0;
   for (let beforeId: number | undefined; ;) {
-    // one more, to see whether there are more
+    // read one more than needed, to know whether there are more
     const page = await attempts.outcomesTo(ids, { beforeId, limit: limit + 1 - broadcasts });
     for (const rows of Map.groupBy(page.outcomes, ({ broadcastId }) => broadcastId).values()) {
       if (broadcasts === limit) return { outcomes, hasMore: true };

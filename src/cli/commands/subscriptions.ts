@@ -38,7 +38,7 @@ import { showCommand } from './subscriptions-show.ts';
 const rowsPerPage = 1000;
 
 /**
- * Pages in order of id, including rows that are added meanwhile. Throws the reason of `stop`.
+ * Yields subscriptions in pages, ordered by id, including rows that are added meanwhile. Throws the reason of `stop`.
  *
  * @param matching result of `checkExpression`. Default: all
  */
@@ -186,7 +186,7 @@ function createTagCommand(
       const subscriptions = await audited(store, record, async () => {
         let changed = 0;
         for await (const page of chosen) {
-          // changes requested in one turn are committed together
+          // the store commits changes together if they are requested in the same turn of the event loop
           const found = await Promise.all(
             page.map(({ id }) => store.people.changeTags(id, { [change]: tags })),
           );

@@ -20,7 +20,7 @@ export function checkAddressRanges(ranges: readonly string[]): void {
 }
 
 export interface ListenAddress {
-  /** Without brackets. */
+  /** An IPv6 address has no brackets here. */
   readonly host: string;
   readonly port: number;
 }

@@ -116,7 +116,7 @@ function isServiceLink(variable: string, environment: ConfigurationSources['envi
   return Object.keys(environment).some((host) => {
     const [, service] = /^(DESKBELL\w*)_SERVICE_HOST$/.exec(host) ?? [];
     if (service === undefined || !variable.startsWith(`${service}_`)) return false;
-    // a plain number is our own setting
+    // our own setting `port` has the same variable, but is a plain number
     if (variable === `${service}_PORT`) return /^(?:tcp|udp|sctp):/.test(environment[variable] ?? '');
     return serviceLinkForm.test(variable.slice(service.length));
   });

@@ -146,7 +146,7 @@ export function list({
   };
 }
 
-/** A list of any of `names`. */
+/** A list whose items are taken from `names`. */
 export function enumList<const Name extends string, Default extends readonly Name[] | undefined = undefined>({
   names,
   ...common

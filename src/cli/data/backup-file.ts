@@ -136,7 +136,7 @@ async function fillDraft(file: string, draft: string, directory: string): Promis
   );
 }
 
-/** Opens the draft as a data directory. */
+/** Opens the unfinished directory as a data directory. */
 async function useDraft(draft: string, directory: string): Promise<Restored> {
   try {
     const { store, close } = await openDataDirectory(draft);

@@ -45,7 +45,7 @@ function addMemberFlags(command: Command, body: Schema, flags: MemberFlags): voi
   }
 }
 
-/** Reads members of the body from the flags. */
+/** Reads the members of an operation's body from the flags. */
 const readMemberFlags = (
   given: Readonly<Record<string, unknown>>,
   body: Schema | undefined,
@@ -159,7 +159,7 @@ export const createListCommand = <Row>(
 const warningsOf = ({ store, vapidKeys }: DataDirectory) =>
   createWarningReader(store, vapidKeys.keyDirectory);
 
-/** The `list` command of an operation. */
+/** Creates the `list` command of an operation. */
 export const createNamedListCommand = <Row>(
   context: Context,
   { view, read }: Pick<NamedList<Row>, 'view' | 'read'>,
@@ -282,7 +282,7 @@ const statuses: Readonly<Partial<Record<string, { readonly status: number }>>> =
 const statusOf = (error: unknown): number =>
   (error instanceof DeskbellError ? statuses[error.code]?.status : undefined) ?? 500;
 
-/** The user's name, or number if it has no name, as in a container. */
+/** Returns the name of the user that runs this process, or its number if it has no name, as in a container. */
 export function processUser(): string {
   try {
     return userInfo().username;

@@ -126,7 +126,7 @@ function readPair(directory: string, isFirstRun: boolean): Promise<VapidKeys> {
   return isFirstRun ? loadOrCreateKeyFile(directory) : readKeyFile(directory);
 }
 
-/** Only the database knows which pair is current. After an interrupted rotation, the copied pair may be another one. */
+/** Only the database knows which pair is current. After an interrupted rotation, the copied pair may be outdated. */
 async function readKeys(keyDirectory: string, current: string): Promise<DataDirectoryKeys> {
   const ring = await readKeyRing(keyDirectory);
   const pair = ring.find(({ publicKey }) => publicKey === current);

@@ -207,7 +207,7 @@ function parseAction(value: string): MessageAction {
   return { title, url: end === -1 ? undefined : value.slice(end + 1) };
 }
 
-/** Returns the value of a flag. For a `--no-…` flag that is not given, commander has true, which is left out. */
+/** Returns the value of a flag; `undefined` if a `--no-…` flag is not given, which commander reports as true. */
 function valueOf(option: Option, flags: object): unknown {
   const value = (flags as Readonly<Record<string, unknown>>)[option.attributeName()];
   return option.negate && value !== false ? undefined : value;

@@ -18,7 +18,7 @@ export type Member =
   | 'timeZone'
   | 'channels';
 
-/** Matched in any case, ignoring "_", "." and other signs. */
+/** Names of each member in other programs. Names match in any case, with or without "_", "." and other signs. */
 export const memberNames: Readonly<Record<Member, readonly string[]>> = {
   subscription: ['subscription', 'sub', 'push_subscription', 'subscription_info'],
   keys: ['keys'],
@@ -75,13 +75,13 @@ export function createMemberOf({ user, tags }: ColumnNames, ignored: readonly st
   return (name) => members.get(normalizeName(name));
 }
 
-/** Ignores what programs write differently: case, "_", "-" and ".". */
+/** Removes differences between the names that programs use: case, "_", "-" and ".". */
 export const normalizeName = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\d]/gu, '');
 
 /** Whether a name may be printed. If a table has no header, its "names" are values, which may be secret. */
 export const isPlainName = (name: string): boolean => /^[\p{L}_$][\p{L}\d_$. -]{0,39}$/u.test(name);
 
-/** Names of members for an error: never values, and only plain names. */
+/** Lists names of members for an error. Leaves out names that are not plain, because they may be values. */
 export function listNames(names: readonly string[], isShown = isPlainName): string {
   const shown = names.filter((name) => isShown(name)).slice(0, 20);
   const more = names.length - shown.length;
@@ -178,7 +178,7 @@ export function readBytes(given: unknown, length: number): Uint8Array | undefine
     : undefined;
 }
 
-/** `{"0": 4, "1": 17}`, in whatever order */
+/** Returns the values of an object such as `{"0": 4, "1": 17}`, sorted by index. */
 const toArray = (byIndex: object): readonly unknown[] =>
   Array.from(Object.keys(byIndex), (_name, index) => (byIndex as Record<number, unknown>)[index]);
 
@@ -261,7 +261,7 @@ function hasEndpoint(object: Row, memberOf: MemberOf, depth = 1): boolean {
   });
 }
 
-/** The names in a row and its objects, for an error; never values. */
+/** Lists the names in a row and its objects for an error, but no values. */
 export function describeNames(row: Row): string {
   const names = Object.entries(row).map(([name, value]) =>
     isJsonObject(value) && isPlainName(name) ? `${name} (with ${listNames(Object.keys(value))})` : name,
@@ -293,19 +293,19 @@ function readObject({ value, pointer }: GivenMember): Row | undefined {
   throw new DeskbellError('ERR_SUBSCRIPTION_INVALID', detail, { fields: [fault] });
 }
 
-// Warns if an import found no user or tags, and names the columns that the rows have instead. Messages to users or tags would not reach
-// these people.
+// Warns if an import found no user or no tags, because messages to users or tags would then not reach the imported
+// subscriptions. Names the columns that the rows have instead.
 
 export interface MissedColumns {
   note(row: Row, imported: NewSubscription): void;
-  /** One sentence for each requested column that never occurred, or that seems to have another name. */
+  /** Returns one sentence for each requested column that was always empty or that seems to have another name. */
   sentences(): readonly string[];
 }
 
-/** Likely names of a user column, not "user_agent". */
+/** Matches likely names of a user column, but not "user_agent". */
 const userName = /(?:user|customer|account|member|owner|subscriber|subscribable)_?id$|^(?:uid|user_?name)$/i;
 
-/** @param asked values of the flags */
+/** @param asked the names of columns that the flags give */
 export function createMissedColumns(asked: {
   readonly [Name in keyof ColumnNames]: string | undefined;
 }): MissedColumns {

@@ -22,7 +22,7 @@ const otherFiles: readonly (readonly [start: RegExp, is: string, remedy: string]
   [/^53514c69746520/, 'a SQLite database', 'Export the table: sqlite3 -header -csv FILE "select …"'],
 ];
 
-/** Enough bytes to recognise a file: UTF-16 by its byte order mark, or by two ASCII characters. */
+/** Number of bytes that are enough to recognise a type of file, or UTF-16 with or without a byte order mark. */
 const shownBytes = 8;
 
 /**
@@ -68,7 +68,7 @@ function shownEncoding(start: string): string {
   return /^(feff|00(?!00)..00(?!00))/.test(start) ? 'utf-16be' : 'utf-8';
 }
 
-/** The number of bytes before an incomplete UTF-8 character at the end. */
+/** Returns how many bytes come before an incomplete UTF-8 character at the end. */
 function wholeCharacters(bytes: Uint8Array, encoding: string): number {
   if (encoding !== 'utf-8') return bytes.length;
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {

@@ -4,9 +4,9 @@
 
 /** A part of a file that is, or should be, a row. */
 export interface Piece {
-  /** Its line, or its position among all elements, counted from 1. */
+  /** The line of the piece, or its position among all elements, counted from 1. */
   readonly number: number;
-  /** `undefined` if it is longer than the limit. */
+  /** `undefined` if the text is longer than the limit. */
   readonly text: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export class JsonSplitter {
   #last = '';
   readonly #containers: Container[] = [];
   #elements = 0;
-  /** The line at `#counted`. */
+  /** The line number at the position `#counted`. */
   #line = 1;
   #counted = 0;
   /** Skips the rest of a damaged or overlong value. */
@@ -144,7 +144,7 @@ export class JsonSplitter {
     return isEnd ? yield* this.#endDamaged(this.#text.length) : false;
   }
 
-  /** An object or array can neither follow a value nor take the place of a name. */
+  /** False after a value and in the place of a name, where no object or array can begin. */
   #mayOpen(): boolean {
     const within = this.#open.at(-1);
     return within === undefined || (within === '{' ? this.#last === ':' : '[,'.includes(this.#last));
@@ -158,7 +158,7 @@ export class JsonSplitter {
     return true;
   }
 
-  /** Ends a damaged value at the line that begins another value, or at `limit`. */
+  /** Ends a damaged value before the next line that begins another value, but at `limit` at the latest. */
   *#endDamaged(limit: number): Generator<Piece, boolean> {
     const next = /\n[\s,]*(?=[[{])/g;
     next.lastIndex = this.#start + 1;

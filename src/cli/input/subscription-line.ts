@@ -34,7 +34,7 @@ import { parseJson } from './read-rows.ts';
 const pattern =
   /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:(Z|UTC)|([+-]\d\d):?(\d\d)?)?)?$/;
 
-/** Smaller numbers are seconds; as milliseconds they would be before March 1973. */
+/** Smaller numbers are taken as seconds. As milliseconds, they would mean a time before March 1973. */
 const firstMilliseconds = 100_000_000_000;
 
 /**
@@ -65,7 +65,7 @@ export const maxLineCharacters = 65_536;
 export type OptionalFact = 'dates' | 'languages' | 'time zones' | 'choices of channels' | 'tags';
 
 export interface ImportedRow extends NewSubscription {
-  /** Its `expirationTime`, in milliseconds since 1970. */
+  /** The subscription's `expirationTime`, in milliseconds since 1970. */
   readonly expiresAtMs: number | undefined;
   /** Facts that were not understood and are left out. */
   readonly leftOut: readonly (readonly [fact: OptionalFact, value: unknown])[];

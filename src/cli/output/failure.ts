@@ -1,5 +1,5 @@
-// Reports an error of a command: one line on standard error with what was wrong, the remedy and the code, and the
-// exit code. The stack trace is printed only on request (--debug).
+// Formats the error of a command as one line, with what was wrong, the remedy and the error code, and chooses the exit
+// code. The stack trace is printed only on request (--debug).
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hidePasswords } from '../../errors/untrusted-text.ts';
@@ -44,7 +44,7 @@ export function describeError(error: unknown): string {
 export const exitCodeOf = (error: unknown): number =>
   wrongUsageCodes.has(asDeskbellError(error).code) ? exitCodes.wrongUsage : exitCodes.failed;
 
-/** Wraps errors that have no code of ours. */
+/** Wraps errors of other kinds in a `DeskbellError`. */
 function asDeskbellError(error: unknown): DeskbellError {
   if (error instanceof DeskbellError) return error;
   if (!Error.isError(error)) return new DeskbellError('ERR_COMMAND', String(error));

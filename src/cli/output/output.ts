@@ -26,7 +26,7 @@ export interface Printer {
 }
 
 const escapeCharacter = '\u001b';
-/** Line ends, and sequences of ECMA-48 §8.3.117 as `styleText` makes them. */
+/** Matches line ends, and sequences of ECMA-48 §8.3.117 in the form that `styleText` writes. */
 const candidates = new RegExp(`(\n|${escapeCharacter}\\[\\d+m)`);
 
 export function createPrinter(stream: NodeJS.WritableStream): Printer {
@@ -61,7 +61,7 @@ export interface Table<Row> {
   readonly ifEmpty?: string;
 }
 
-/** Heading, width (negative: right-aligned), and the text for a row. */
+/** A negative width aligns the column to the right. */
 export type Column<Row> = readonly [heading: string, width: number, textOf: (row: Row) => string];
 
 /** A table with aligned columns. */
@@ -89,7 +89,7 @@ export interface Output {
   table<Row>(flags: JsonFlag, table: Table<Row>): Promise<void>;
   /** Writes one line to standard error. */
   diagnostic(text: string): void;
-  /** Shows a line that the next output replaces, on a terminal only; '' removes it. */
+  /** On a terminal, shows a line that the next output replaces. An empty text removes the line. */
   live(text: string): void;
   /** `text` in a style if standard output is a terminal with styles. */
   style(style: Style, text: string): string;

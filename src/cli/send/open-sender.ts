@@ -12,9 +12,9 @@ import { readTextFile } from '../input/read-input.ts';
 import { printMessages } from '../serve/report-delivery.ts';
 
 /**
- * Tunes V8 for a process that only delivers. Its optimising compiler takes about 2 ms for a function in each thread. With its default of
- * 3000 calls it compiles functions that a broadcast to 100,000 calls too rarely to repay the time. `serve --deliver` and applications are
- * not tuned, because they run other code too.
+ * Tunes V8 for a process that only delivers. V8's optimising compiler needs about 2 ms for each function and thread. By
+ * default it compiles a function after 3000 calls, which does not pay off in a broadcast to 100,000. `serve --deliver`
+ * and applications are not tuned, because they also run other code.
  */
 export function compileForDelivery(): void {
   setFlagsFromString('--invocation-count-for-turbofan=100000');

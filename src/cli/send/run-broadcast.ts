@@ -208,7 +208,7 @@ export async function runBroadcast(
   };
   const shown = new AbortController();
   const reportReachability = async (): Promise<void> => {
-    // the broadcast reports a store that cannot be read
+    // errors are ignored here, because the broadcast itself fails if the store cannot be read
     for await (const reachability of watchPushServices(store.senders, shown.signal, () => {}))
       output.diagnostic(`deskbell: ${formatReachability(reachability)}`);
   };

@@ -53,7 +53,7 @@ function formatMessage(record: MessageRecord): string {
   return `${broadcastId === undefined ? 'Message' : `Broadcast ${broadcastId}`}, ${to}: ${what.join(', ')} (attempt ${attempt})`;
 }
 
-/** Logs events, as errors if an operator must act. @param isUnlisted tells unlisted push services, whose outages are not errors */
+/** Logs events, as errors if an operator must act. @param isUnlisted returns true if an outage is not an error */
 export const logDelivery = (
   log: Log,
   isUnlisted: (origin: string) => boolean = () => false,
@@ -96,7 +96,7 @@ export interface DeliveryReport {
 /** How often to check the broadcasts that other processes deliver. */
 const othersEveryMs = 2000;
 
-/** If the database cannot be reached, everything fails with the same message at about the same time. */
+/** If the database cannot be reached, all callers report the same error within about this time. */
 const sameFaultMs = 10_000;
 
 /** Reports an error only once, even if several callers report the same message within ten seconds. */
@@ -127,7 +127,7 @@ export async function withReport(
     work,
   }: { readonly delivers: boolean; readonly work: (onFault: (error: unknown) => void) => Promise<void> },
 ): Promise<void> {
-  // Stop watching after the work, so that the last results are reported too.
+  // Watching stops only after the work, so that the last results are also reported.
   const workEnded = new AbortController();
   const onError = tellOnce((error) => report.error(error));
   const everyMs = delivers ? undefined : othersEveryMs;
