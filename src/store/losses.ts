@@ -87,7 +87,7 @@ export function createLosses(database: PortableDatabase): Losses {
     untilMs: 'l.at_ms < :untilMs',
     beforeId: 'l.id < :beforeId',
   } as const;
-  /** Caches days to which no more losses are added, so that each day is counted only once. */
+  /** Days that no longer change, so that each is counted only once. Losses are deleted only by their age. */
   const past = new Map<number, readonly LossCount[]>();
 
   const countDay = async (startMs: number): Promise<readonly LossCount[]> => {

@@ -188,9 +188,21 @@ const measuredBroadcasts = 3;
 /** The rate of a smaller broadcast does not predict that of a larger one. */
 const tellingRecipients = 1000;
 
+/** A broadcast that had no outcome for longer than this was paused, or nothing could be sent. */
+const longestGapMs = 60_000;
+
+function untilFirstGap(intervals: readonly OutcomeInterval[]): readonly OutcomeInterval[] {
+  const gap = intervals.findIndex(({ startMs }, index) => {
+    const before = intervals[index - 1];
+    return before !== undefined && startMs - (before.startMs + before.widthMs) > longestGapMs;
+  });
+  return gap === -1 ? intervals : intervals.slice(0, gap);
+}
+
 /**
  * Measures the newest broadcasts that started at once and had at least as many recipients, or at least a thousand. The
- * time runs from the first outcome until 95 % of the recipients were reached, or 50 % if 95 % were not.
+ * time runs from the first outcome until 95 % of the recipients were reached, or 50 % if 95 % were not. After a minute
+ * without an outcome, the rest of a broadcast is ignored.
  *
  * @param recipients of the planned broadcast
  * @returns undefined if no such broadcast exists
@@ -208,7 +220,7 @@ async function readUsualRate(
   const sum = { rows: 0, seconds: 0, broadcasts: 0 };
   for (const broadcast of telling) {
     if (sum.broadcasts === measuredBroadcasts) break;
-    const intervals = await statistics.outcomesOf(broadcast.id);
+    const intervals = untilFirstGap(await statistics.outcomesOf(broadcast.id));
     const reached = measureReach(broadcast, intervals).findLast(
       ({ percent, seconds }) => percent <= 95 && seconds !== undefined,
     );

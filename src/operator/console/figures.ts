@@ -59,7 +59,7 @@ interface Figures {
     | 'shown'
     | 'subscriptions';
   readonly page: 'readAt';
-  readonly person: 'channel' | 'data' | 'devices';
+  readonly person: 'channel' | 'data' | 'devices' | 'removedAt';
   readonly raised: 'firstAt' | 'rows';
   readonly removed: keyof RemovedPerson;
   readonly review:

@@ -458,6 +458,8 @@ export const figureOracle: Readonly<Record<FigureName, FigureOracle>> = {
   'person.devices': ({ people }, [user]) =>
     people.filter((person) => person.isStored && person.user === user).length,
 
+  'person.removedAt': ({ nowMs }) => nowMs,
+
   'raised.firstAt': raised(({ firstAtMs }) => firstAtMs),
   'raised.rows': raised(({ rows }) => rows),
 
@@ -545,7 +547,7 @@ function rateOf(story: Story, { posts, nowMs }: World): number {
 const nearly = (value: unknown, expected: number): unknown =>
   Math.abs(Number(value) - expected) < 1 ? value : expected;
 
-/** Of the newest of the last 20 that went to as many at once, from their first outcome to the last of 95 %, else of half of them. */
+/** Of the newest of the last 20 that went to as many at once, from their first outcome to the last of 95 %, else of half of them, before a minute without an outcome. */
 function usualRate(world: World, recipients: number) {
   const measured = world.stories
     .slice(-20)
@@ -559,18 +561,22 @@ function usualRate(world: World, recipients: number) {
     )
     .flatMap((story) => {
       const all = count(story, ({ outcome }) => outcome !== 'removed');
+      const startOf = (elapsedMs: number) => Math.floor(elapsedMs / widthOf(elapsedMs)) * widthOf(elapsedMs);
+      const endOf = (elapsedMs: number) => startOf(elapsedMs) + widthOf(elapsedMs);
       const times = world.posts
         .filter((post) => post.story === story)
-        .map(({ atMs }) => atMs - story.startAtMs);
+        .map(({ atMs }) => atMs - story.startAtMs)
+        .toSorted((one, other) => one - other);
+      const later = times.find((each, index) => startOf(each) - endOf(times[index - 1] ?? each) > 60_000);
       const accepted = story.rows
         .filter(({ outcome }) => outcome === 'accepted')
         .map(({ atMs }) => atMs! - story.startAtMs)
+        .filter((each) => each < (later ?? Infinity))
         .toSorted((one, other) => one - other);
       const percent = [95, 50].find((each) => accepted.length >= Math.ceil((all * each) / 100));
       if (percent === undefined) return [];
       const last = accepted[Math.ceil((all * percent) / 100) - 1]!;
-      const startOf = (elapsedMs: number) => Math.floor(elapsedMs / widthOf(elapsedMs)) * widthOf(elapsedMs);
-      const seconds = (startOf(last) + widthOf(last) - startOf(Math.min(...times))) / 1000;
+      const seconds = (endOf(last) - startOf(times[0]!)) / 1000;
       return [{ rows: (all * percent) / 100, seconds }];
     })
     .slice(0, 3);

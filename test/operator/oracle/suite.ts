@@ -909,6 +909,8 @@ async function act(world: World, operator: RunningOperator, visitor: Visitor): P
   await step(() => visitor.open('/console/people/remove?user=user-c'));
   world.removed = world.leave('user-c', 'eve');
   await step(() => visitor.submit('/console/people/remove'), 200);
+  const [, receipt] = /Receipt: <code>(.+?)</.exec(visitor.page.html)!;
+  await step(() => visitor.open(`/console/people?user=user-c&receipt=${receipt}`));
   world.removed = world.leave('user-d', 'tester');
   await change(operator, world, '/v1/subscriptions?user=user-d', undefined, 'DELETE');
   // that of its receipt

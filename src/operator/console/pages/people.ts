@@ -1,7 +1,7 @@
 // A person: devices, data, choices of channels, outcomes of broadcasts, and removal.
 import type { FastifyInstance } from 'fastify';
 import { countAudience } from '../../../delivery/broadcast/estimate-audience.ts';
-import { removeWithReceipt } from '../../../operations/people.ts';
+import { checkRemoval, type CheckedRemoval, removeWithReceipt } from '../../../operations/people.ts';
 import { checkUser } from '../../../audience/user-and-tags.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { OperatorContext } from '../../context.ts';
@@ -38,7 +38,12 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
     const { query } = request;
     const session = sessionOf(request);
     const user = textField(query, 'user');
-    const form = searchForm('/console/people', [searchField({ user }, 'user', 'User')], 'Show');
+    const receipt = textField(query, 'receipt');
+    const fields = [
+      searchField({ user }, 'user', 'User'),
+      searchField({ receipt }, 'receipt', 'Receipt of a removal'),
+    ];
+    const form = searchForm('/console/people', fields, 'Show');
     if (user === '') return sendPage(reply, { title: 'Person', entry: 'Subscriptions', content: form });
     const [devices, person, channels] = await Promise.all([
       findPersonDevices(user, store),
@@ -49,8 +54,9 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
       title: 'Person',
       entry: 'Subscriptions',
       lead: html`<p class="quiet">${untrusted(user)}</p>`,
-      content: html`${form} ${card('Devices', renderDevices(devices))}
-      ${card('What is known', renderPerson(person))}
+      content: html`${form}
+      ${receipt !== '' && card('Removal', renderRemoval(await checkRemoval(store, user, receipt), user))}
+      ${card('Devices', renderDevices(devices))} ${card('What is known', renderPerson(person))}
       ${card('Channels', renderChoices(person, channels, session))}
       ${card(
         'Broadcasts',
@@ -99,14 +105,21 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
               ),
             )}
             <p>
-              Receipt: <code>${removalReceipt}</code>. Keep it with the person’s name:
-              <code>deskbell people removal</code> and the API check it later. It is stored nowhere.
+              Receipt: <code>${removalReceipt}</code>. Keep it with the person’s name: together, they prove
+              the removal later, on the <a href="/console/people">person’s page</a>. It is stored nowhere.
             </p>`,
         ),
       });
     },
   );
 }
+
+const renderRemoval = ({ removedAtMs, by }: CheckedRemoval, user: string): Html =>
+  removedAtMs === undefined
+    ? html`<p>This is not a receipt of the removal of ${untrusted(user)}, or its audit is no longer kept.</p>`
+    : html`<p>
+        ${untrusted(user)} was removed at ${figure('person.removedAt', removedAtMs, user, time)} by ${by}.
+      </p>`;
 
 function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
   return html`${table(
