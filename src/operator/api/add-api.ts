@@ -1,5 +1,4 @@
-// The operator's API: every request needs a token. Each route file of this folder adds the routes of one
-// kind of resource; those of the audit and the keys are here.
+// The operator's API: every request needs a token. Each route file of this folder adds the routes of one kind of resource.
 import { operatorErrors } from '../../errors/catalogue.ts';
 import {
   collectRoutes,
@@ -11,7 +10,6 @@ import { contentResponse, type Operation } from '../../http/description/operatio
 import { readJsonBodies, readTextBodies, sendJson } from '../../http/json-body.ts';
 import { type SchemaTypeProvider, type ServiceApp, Type } from '../../http/schema.ts';
 import { acknowledge, listAlarms } from '../../operations/alarms.ts';
-import { auditView } from '../../operations/audit.ts';
 import {
   addBell,
   bellParams,
@@ -23,7 +21,6 @@ import {
 } from '../../operations/bells.ts';
 import { listChannels, removeChannel, updateChannel } from '../../operations/channels.ts';
 import { decisions, listHeldDeletions } from '../../operations/held-deletions.ts';
-import type { View } from '../../operations/operation.ts';
 import {
   checkedRemovalView,
   checkRemoval,
@@ -31,13 +28,12 @@ import {
   updatePerson,
   userParams,
 } from '../../operations/people.ts';
-import type { StoredVapidKey } from '../../store/vapid-keys.ts';
 import { requireToken } from '../authorize.ts';
 import type { OperatorContext } from '../context.ts';
 import { addMetricsRoute } from '../metrics/metrics.ts';
-import { readPage } from '../searches.ts';
 import { operatorFormats } from '../validator.ts';
 import { addBroadcastRoutes } from './broadcasts.ts';
+import { addInstallationRoutes } from './installation.ts';
 import { addMessageRoutes } from './messages.ts';
 import { addOperations, operationsOf } from './operations.ts';
 import { addOutcomeRoutes } from './outcomes.ts';
@@ -148,78 +144,10 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
     listAlarms,
     acknowledge,
   ]);
-  addKeyRoutes(app, parts);
-  addAuditRoutes(app, parts);
+  addInstallationRoutes(app, parts);
   addMetricsRoute(app, parts.metrics);
   let document: object | undefined;
   app.get('/openapi.json', { config: { operation: openApiOperation } }, (_request, reply) =>
     sendJson(reply, (document ??= createOpenApiDocument(routes, '', operatorDescription))),
   );
-}
-
-const moment = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
-
-const filters = {
-  operator: Type.Optional(
-    Type.String({ format: 'plain-text', description: 'Name of the operator who made the change.' }),
-  ),
-  action: Type.Optional(
-    Type.String({ format: 'plain-text', description: 'What was done, such as broadcast.pause.' }),
-  ),
-  target: Type.Optional(Type.String({ format: 'plain-text', description: 'To what, such as broadcast 7.' })),
-  since: moment('Only changes at this time or later.'),
-  until: moment('Only changes before this time.'),
-};
-
-function addAuditRoutes(app: ServiceApp, { store }: OperatorContext): void {
-  const operations = operationsOf(app, 'Installation');
-
-  operations.addList('/v1/audit', {
-    operationId: 'listAuditRecords',
-    summary: 'What operators have changed, newest first',
-    query: filters,
-    view: auditView,
-    read: ({ query: { operator, action, target, since, until } }, { limit, cursor }) => {
-      const filter = {
-        operator,
-        action,
-        target,
-        sinceMs: since === undefined ? undefined : Date.parse(since),
-        untilMs: until === undefined ? undefined : Date.parse(until),
-        beforeId: cursor,
-      };
-      return readPage(limit, (count) => store.audit.list({ ...filter, limit: count }));
-    },
-  });
-}
-
-const keyView: View<StoredVapidKey> = {
-  schema: Type.Model(
-    'VapidKey',
-    Type.Object({
-      publicKey: Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
-      state: Type.String({
-        enum: ['next', 'current', 'previous', 'retired'],
-        description:
-          'Services offer the current one; those before it still sign for the subscriptions that were made with them.',
-      }),
-    }),
-  ),
-  example: {
-    publicKey: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
-    state: 'current',
-  },
-  toJson: (key) => key,
-};
-
-function addKeyRoutes(app: ServiceApp, { store }: OperatorContext): void {
-  const operations = operationsOf(app, 'Installation');
-
-  operations.addNamedList('/v1/keys', {
-    operationId: 'listKeys',
-    summary: 'The public VAPID keys',
-    view: keyView,
-    nameOf: ({ publicKey }) => publicKey,
-    read: async () => (await store.vapidKeys.list()).filter(({ state }) => state !== undefined),
-  });
 }

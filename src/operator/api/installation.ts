@@ -1,0 +1,71 @@
+// The VAPID public keys, and what operators have changed.
+import { type ServiceApp, Type } from '../../http/schema.ts';
+import { auditView } from '../../operations/audit.ts';
+import type { View } from '../../operations/operation.ts';
+import type { StoredVapidKey } from '../../store/vapid-keys.ts';
+import type { OperatorContext } from '../context.ts';
+import { readPage } from '../searches.ts';
+import { operationsOf } from './operations.ts';
+
+const moment = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
+
+const filters = {
+  operator: Type.Optional(
+    Type.String({ format: 'plain-text', description: 'Name of the operator who made the change.' }),
+  ),
+  action: Type.Optional(
+    Type.String({ format: 'plain-text', description: 'What was done, such as broadcast.pause.' }),
+  ),
+  target: Type.Optional(Type.String({ format: 'plain-text', description: 'To what, such as broadcast 7.' })),
+  since: moment('Only changes at this time or later.'),
+  until: moment('Only changes before this time.'),
+};
+
+const keyView: View<StoredVapidKey> = {
+  schema: Type.Model(
+    'VapidKey',
+    Type.Object({
+      publicKey: Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
+      state: Type.String({
+        enum: ['next', 'current', 'previous', 'retired'],
+        description:
+          'Services offer the current one; those before it still sign for the subscriptions that were made with them.',
+      }),
+    }),
+  ),
+  example: {
+    publicKey: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+    state: 'current',
+  },
+  toJson: (key) => key,
+};
+
+export function addInstallationRoutes(app: ServiceApp, { store }: OperatorContext): void {
+  const operations = operationsOf(app, 'Installation');
+
+  operations.addNamedList('/v1/keys', {
+    operationId: 'listKeys',
+    summary: 'The public VAPID keys',
+    view: keyView,
+    nameOf: ({ publicKey }) => publicKey,
+    read: async () => (await store.vapidKeys.list()).filter(({ state }) => state !== undefined),
+  });
+
+  operations.addList('/v1/audit', {
+    operationId: 'listAuditRecords',
+    summary: 'What operators have changed, newest first',
+    query: filters,
+    view: auditView,
+    read: ({ query: { operator, action, target, since, until } }, { limit, cursor }) => {
+      const filter = {
+        operator,
+        action,
+        target,
+        sinceMs: since === undefined ? undefined : Date.parse(since),
+        untilMs: until === undefined ? undefined : Date.parse(until),
+        beforeId: cursor,
+      };
+      return readPage(limit, (count) => store.audit.list({ ...filter, limit: count }));
+    },
+  });
+}
