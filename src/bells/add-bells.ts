@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-/** Path segments with which a GET publishes. Link previews never request them. */
+/** With one of these path segments, a GET request publishes. Link previews never request such paths. */
 const publishing = /^(?:publish|send|trigger)$/;
 const messages = ['message', 'm', 'msg', 'payload'];
 
@@ -94,7 +94,7 @@ export function addBells(
     return ntfyEvent(event, store.now(), first, { sequence_id: second });
   };
 
-  // the body was read above, up to the limit that its secret permits
+  // the handler reads the body itself, because the limit depends on the secret
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   const config = { isOpen: true, audit: 'none', anyHost: true } as const;

@@ -48,7 +48,7 @@ export const answers = {
   Discord: (): Answer => ({ status: 204, type: 'text/plain', body: '' }),
 };
 
-/** An event of ntfy, whose ids have 12 characters. */
+/** A response in the form of an ntfy event, whose id has 12 characters. */
 export const ntfyEvent = (event: string, nowMs: number, topic: unknown, members: object): Answer =>
   json({
     id: randomBytes(9).toString('base64url'),

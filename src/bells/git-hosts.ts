@@ -4,7 +4,7 @@ import { lookUp } from '../errors/check-options.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
 import { BellError, listOf, type Nothing, objectOf, type Posted, type Shown, textOf } from './posted.ts';
 
-/** Whether one of these texts has the given hexadecimal HMAC-SHA256. Without a signature, the secret in the address is enough. */
+/** True if `header` is the hexadecimal HMAC-SHA256 of one of these texts, or absent: the address has a secret. */
 export const isSigned = (header: unknown, secret: string, ...signed: readonly Uint8Array[]): boolean =>
   header === undefined ||
   signed.some((bytes) =>
@@ -96,7 +96,7 @@ export function readGitEvent(
 /** GitLab's names for kinds of events that GitHub also has. */
 const gitLabKinds = { tag_push: 'push', build: 'job', work_item: 'issue' };
 
-/** GitLab gives the same facts in members of its own. @param event the value of the event's header */
+/** Reads an event of GitLab, whose members have other names. @param event the value of the event's header */
 export function readGitLabEvent({ fields = {} }: Posted, event: string): Shown | Nothing {
   const given = textOf(fields['object_kind'] ?? fields['event_name']) ?? event;
   const kind = lookUp(gitLabKinds, given) ?? given;

@@ -48,7 +48,7 @@ export function readApprise({ fields = {} }: Posted): Shown | undefined {
   };
 }
 
-/** Slack's `<https://…|label>` as its label, and its entities as characters. */
+/** Converts Slack's markup to plain text: `<https://…|label>` becomes the label, `&lt;` becomes `<`. */
 function plainOf(text: string): string {
   return text
     .replaceAll(/<[^<>|]+\|([^<>]+)>/g, '$1')

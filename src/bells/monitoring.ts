@@ -63,7 +63,7 @@ function describeAlert({ labels: given, annotations: notes }: JsonObject, count:
 
 const monitorStates = ['is down', 'is up', 'is pending', 'is in maintenance'];
 
-/** Uptime Kuma. Without a heartbeat, it warns about a certificate or a domain. If it has no monitor either, it is a test. */
+/** Reads Uptime Kuma's requests. Without a heartbeat it is a warning, about a certificate for instance, or a test. */
 export function readMonitor({ fields = {} }: Posted): Shown | undefined {
   const message = textOf(fields['msg']);
   if (message === undefined || !('monitor' in fields)) return undefined;

@@ -5,7 +5,7 @@ import { lookUp } from '../errors/check-options.ts';
 import { isJsonObject } from '../protocol/json-object.ts';
 import { BellError, parse, type Posted, type RequestHead, type Shown, textOf } from './posted.ts';
 
-/** Names in header fields and the query, by the name in JSON. The first one that is not empty is used. */
+/** The names in header fields and the query for each JSON member. The first name that has a value is used. */
 const aliases = {
   message: 'x-message message m',
   title: 'x-title title t',
@@ -56,7 +56,7 @@ function decodeHeader(text: string): string {
     });
 }
 
-/** ntfy numbers them from 1. Other tools' words, such as Cloudflare’s, are ignored. */
+/** ntfy also numbers these from 1. The priorities of other tools, such as Cloudflare’s, are ignored. */
 const priorities = ['min', 'low', 'default', 'high', 'max'];
 const urgencies = ['very-low', 'low', 'normal', 'high', 'high'] as const;
 
@@ -160,7 +160,7 @@ export const readNtfyJson = (posted: Posted, nowMs: number) =>
     ? toShown(posted.fields!, posted, nowMs)
     : undefined;
 
-/** Parameters in header fields and query, in which `\n` is a line break, and a body that is text. */
+/** Reads a text body, and parameters in header fields and query, in which `\n` means a line break. */
 export function readNtfyText(posted: Posted, nowMs: number) {
   const parameters = readParameters(posted);
   const message = textOf(parameters.message)?.replaceAll(String.raw`\n`, '\n');

@@ -52,7 +52,7 @@ export interface Shown {
   readonly urgency?: Urgency | undefined;
   /** Notifications of one bell with the same key replace each other. */
   readonly key?: string | undefined;
-  /** The key is a sequence id of ntfy: a waiting notification with it is cancelled. */
+  /** True if `key` is a sequence id of ntfy: a waiting notification with the same key is cancelled. */
   readonly isSequence?: boolean;
   /** The notification replaces the earlier one without an alert. */
   readonly isQuiet?: boolean;
@@ -128,8 +128,8 @@ const tooLarge = (most: number): BellError =>
 /**
  * Reads a body.
  *
- * @param find looks for the bell in the bytes received so far, if the bell is not known yet
- * @throws {BellError} for a body that exceeds the limit that applies so far, or cannot be decoded
+ * @param find looks for the bell in the bytes received so far, until it is found
+ * @throws {BellError} if the body cannot be decoded or is too large; the limit is lower until the bell is found
  */
 export async function readBody<Found>(
   request: IncomingMessage,
@@ -172,7 +172,7 @@ async function decode(bytes: Buffer, encoding = 'identity'): Promise<Buffer> {
 const maxFields = 1000;
 /** Form members that hold JSON, as git hosts, Slack and Uptime Kuma send them. */
 const jsonMembers = ['payload', 'data'];
-/** A body declared as a form is treated as text if it has none of these members, since `curl -d` always declares one. */
+/** A form without any of these members is treated as text, because `curl -d` declares every body as a form. */
 const formMembers = ['message', 'text', 'msg', 'body', 'description', 'summary', 'content'];
 
 /** @returns `undefined` for text that is neither a JSON object nor an array */
@@ -185,7 +185,7 @@ export function parse(text: string): object | undefined {
   }
 }
 
-/** Reads the value of a body. Without a body, the query can be a form, as from Gitea and Uptime Kuma. */
+/** Reads a body as JSON, form or text. If it is empty, the query is read instead, as for Gitea and Uptime Kuma. */
 export async function readPosted(head: RequestHead, secret: string, bytes: Buffer): Promise<Posted> {
   const type = head.headers['content-type'] ?? '';
   const text = bytes.toString().trim();

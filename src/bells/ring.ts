@@ -28,7 +28,7 @@ export interface BellParts {
 const maxTitleBytes = 400;
 const maxLabelBytes = 60;
 const maxUrlBytes = 1000;
-/** The text gets at least this many bytes, however long title, link and buttons are. */
+/** Bytes kept for the text, however long title, link and buttons are. */
 const minTextBytes = 1500;
 
 /** Bytes that are left for the text. */
@@ -76,7 +76,7 @@ function cutToBytes(text: string, maxBytes: number): string {
   if (bytesOf(text) <= maxBytes) return text;
   let end = 0;
   let bytes = bytesOf('…');
-  // each UTF-16 code unit takes a byte at least
+  // a UTF-16 code unit takes at least one byte, so more than `maxBytes` of them never fit
   for (const { segment, index } of characters.segment(text.slice(0, maxBytes))) {
     bytes += bytesOf(segment);
     if (bytes > maxBytes) break;
@@ -115,7 +115,7 @@ function textAt(whole: object | undefined, pointer: string | undefined): string 
   return typeof value === 'object' && value ? toJson(value) : textOf(value);
 }
 
-/** Header fields in which hosts identify a delivery. A repeated value means the same request. */
+/** Header fields that identify a delivery. If a value is repeated, the same request was sent again. */
 const deliveryHeaders = ['x-github-delivery', 'x-gitea-delivery', 'x-forgejo-delivery', 'idempotency-key'];
 
 export interface Bells {
@@ -143,7 +143,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
       if (startAtMs > store.now() && readMessage(payload)?.tag === tag) await broadcasts.cancel(id);
   };
 
-  /** Counts a request. @returns the counting broadcast, if the request is over the limit */
+  /** Counts a request. @returns the broadcast that counts the requests over the limit, if this one is */
   const count = async (bell: Bell, { title, message }: Message): Promise<number | undefined> => {
     const toFold = ({ count: requests, sinceMs }: Fold): Message => ({
       ...toMessage(bell, {

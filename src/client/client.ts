@@ -43,8 +43,8 @@ export interface ClientOptions extends ServiceApiOptions {
   /** Address of the Deskbell service. Default: the page's own folder. */
   readonly serviceUrl?: string | URL;
   /**
-   * Address of the service worker's script, on the page's own origin; registered here if the site has not registered
-   * it. Default: the service worker that controls the page, or `service-worker.js` beside the page if none does.
+   * Address of the service worker's script, on the page's own origin. It is registered if the site has not done so.
+   * Default: the service worker that controls the page, or `service-worker.js` beside the page if none does.
    */
   readonly serviceWorkerUrl?: string | URL;
   /** How many notifications the service worker keeps for `history()`; 0 for none. Default: 100. */
@@ -64,7 +64,7 @@ export type SyncResult = 'not-subscribed' | 'sent-again' | 'subscribed-anew';
 export interface Client extends EventTarget {
   /**
    * Asks for permission if needed, subscribes, and stores the subscription at the service. Call it from a click. An
-   * existing subscription is sent again. A new one that the service refuses (400, 401, 403) is ended again.
+   * existing subscription is sent again. A new one is ended if the service refuses it (400, 401, 403).
    *
    * @throws {ClientError}
    */
@@ -102,7 +102,7 @@ export interface Client extends EventTarget {
   state(): Promise<ClientState>;
   /**
    * Subscribes anew if the service's key has changed or the push service has dropped the subscription, and sends the
-   * subscription to the service. Runs by itself at page load; call it when somebody signs in without one.
+   * subscription to the service. Runs at page load; call it when somebody signs in without loading a page.
    *
    * @throws {ClientError}
    */
@@ -122,10 +122,10 @@ export interface Client extends EventTarget {
    * @throws {ClientError} `not-in-browser`
    */
   markRead(): Promise<void>;
-  /** Every push message from now on; ends when the loop is left, or with `return()`. */
+  /** Iterates over the push messages from now on, until you leave the loop or call `return()`. */
   messages(): AsyncIterableIterator<PushMessage>;
   addEventListener(type: 'message', listener: (event: MessageEvent<PushMessage>) => void): void;
-  /** Fired after anything that may have changed `state()`, even if it failed: a call, the re-sync, the permission. */
+  /** Fired when `state()` may have changed: after a call or re-sync, even a failed one, or a change of permission. */
   addEventListener(type: 'change', listener: (event: Event) => void): void;
   addEventListener(...parameters: Parameters<EventTarget['addEventListener']>): void;
   removeEventListener(type: 'message', listener: (event: MessageEvent<PushMessage>) => void): void;
@@ -158,7 +158,7 @@ export function createClient(options: ClientOptions = {}): Client {
   if (!Number.isInteger(historyLimit) || historyLimit < 0) {
     throw new TypeError(`"historyLimit" is ${historyLimit}; it must be a whole number from 0.`);
   }
-  // The class has only EventTarget's types of events.
+  // The cast adds the types of the client's own events.
   return new DeskbellClient(options) as Client;
 }
 
@@ -194,14 +194,14 @@ class DeskbellClient extends EventTarget {
       void this.#watchPermission();
     }
     this.synced = this.resync();
-    // Failures are also on the console, so a page may ignore `synced`.
+    // Failures are also reported on the console, so a page need not handle this rejection.
     this.synced.catch(() => undefined);
   }
 
   subscribe({ invitation }: SubscribeOptions = {}): Promise<PushSubscription> {
     return this.#change(async () => {
       assertSupport();
-      // Before any other await: browsers ask only shortly after a click.
+      // No other await may come first: browsers ask for permission only shortly after a click.
       const permission = await Notification.requestPermission();
       if (permission === 'denied') throw permissionDenied();
       if (permission !== 'granted') {
@@ -267,7 +267,7 @@ class DeskbellClient extends EventTarget {
         // The browser is subscribed, or was until the push service dropped the subscription.
         const isWanted = subscription || (storedBody && Notification.permission === 'granted');
         if (!isWanted) return 'not-subscribed';
-        // Another provider may have subscribed it, with a service worker that does not show our messages.
+        // Without `storedBody`, another provider's service worker may be in use, which would not show our messages.
         await this.#reconcile(false, storedBody === undefined);
         return this.#isStored(subscription) ? 'sent-again' : 'subscribed-anew';
       });
@@ -330,7 +330,7 @@ class DeskbellClient extends EventTarget {
     return subscription !== undefined && subscriptionBody(subscription) === this.#service.storedBody;
   }
 
-  /** The browser's subscription, and the body by which the service knows it or the former one. */
+  /** The browser's subscription, and the body with which it or the former one was stored at the service. */
   async #current() {
     const registration = await this.#worker.find();
     const subscription = (await registration?.pushManager.getSubscription()) ?? undefined;
@@ -379,7 +379,7 @@ function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
   return navigator.locks.request(ownName, work);
 }
 
-/** A page's messages as an async iterable. Begins at once; ends when the loop is left. */
+/** The messages of a page as an async iterable, from the call until the loop is left. */
 function streamMessages(client: EventTarget): AsyncIterableIterator<PushMessage> {
   const listening = new AbortController();
   const reader = new ReadableStream<PushMessage>({

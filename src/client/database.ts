@@ -7,10 +7,10 @@ import { storageTimeoutMs, withTimeLimit } from './time-limit.ts';
 const name = 'deskbell';
 
 /**
- * Runs work in its own transaction, which is complete when this resolves. Returns undefined if the site may store
- * nothing; the browser can be subscribed anyway.
+ * Runs work in a transaction of its own. Resolves when the transaction is complete, or with undefined if storage fails,
+ * because the browser can be subscribed even then.
  *
- * @param work awaits only requests to the store
+ * @param work may await only requests to the store
  */
 export function inStore<Result>(
   mode: IDBTransactionMode,
@@ -52,11 +52,11 @@ export interface StoredState {
   /** The page that subscribed: relative URLs of messages are relative to it. */
   readonly pageUrl?: string;
   /**
-   * The request body with which the subscription was last stored, undefined if this browser is not subscribed. If the
-   * push service drops the subscription, this shows that the browser still wants one, and which row it replaces.
+   * The body of the request that last stored the subscription; undefined if this browser is not subscribed. If the
+   * push service drops the subscription, the body shows that the browser wants a new one, and which row to replace.
    */
   readonly storedBody?: string | undefined;
-  /** The body that it replaced. */
+  /** The previous `storedBody`. */
   readonly formerBody?: string | undefined;
   /** Channel choices that the service has not stored yet. */
   readonly choices?: Choices | undefined;
@@ -104,7 +104,7 @@ export const addToHistory = (scope: string, limit: number, message: PushMessage)
     return isDeliveredAgain ? entries : [{ ...message, isRead: false }, ...entries].slice(0, limit);
   });
 
-/** @param receivedAtMs of the notification that was read; without it, all are marked */
+/** @param receivedAtMs identifies the notification to mark; if undefined, all are marked */
 export const markAsRead = (scope: string, receivedAtMs?: number): Promise<void> =>
   changeHistory(scope, (entries) =>
     entries.map((entry) =>

@@ -1,4 +1,4 @@
-// `deskbell/react`: the state of this browser for React components. React is the application's own.
+// `deskbell/react`: the state of this browser for React components. It uses the application's copy of React.
 'use client';
 
 import { useEffect, useState, useSyncExternalStore } from 'react';
@@ -22,17 +22,17 @@ export interface Push {
   readonly state: 'unknown' | 'unsubscribed' | 'subscribed' | 'unavailable';
   /** Why this browser cannot be subscribed, or why the last call failed. */
   readonly reason: FailureReason | undefined;
-  /** The last call's failure; its message says more. */
+  /** The error of the last call; its message says more than `reason`. */
   readonly error: ClientError | undefined;
-  /** As in the client, but never rejects: see `reason`. Call it from a click. @returns whether it succeeded */
+  /** Like `Client.subscribe`, but sets `reason` instead of rejecting. Call it from a click. @returns true on success */
   subscribe(options?: SubscribeOptions): Promise<boolean>;
-  /** As in the client, but never rejects: see `reason`. @returns whether it succeeded */
+  /** Like `Client.unsubscribe`, but sets `reason` instead of rejecting. @returns true on success */
   unsubscribe(): Promise<boolean>;
   /** Whether one of these calls, or `setChannels`, is in progress. */
   readonly isBusy: boolean;
   /** Undefined if not requested or not known yet. */
   readonly channels: readonly Channel[] | undefined;
-  /** As in the client, but never rejects: see `reason`. @returns whether it succeeded */
+  /** Like `Client.setChannels`, but sets `reason` instead of rejecting. @returns true on success */
   setChannels(choices: Choices): Promise<boolean>;
   /** The last 100 messages that arrived while a component of this page used the client, newest last. */
   readonly messages: readonly PushMessage[];
@@ -128,7 +128,7 @@ function createStore(client: Client): PushStore {
       if (listeners.size === 0) {
         client.addEventListener('change', lookAgain);
         client.addEventListener('message', receive);
-        // what happened before there were listeners
+        // catch up with what happened before there were listeners
         client.synced.then(lookAgain, lookAgain);
       }
       listeners.add(listener);

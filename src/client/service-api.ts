@@ -18,7 +18,7 @@ export interface Channel {
   readonly title: string;
   /** The language of the title (BCP 47), if known. */
   readonly language?: string;
-  /** Whether the reader of this browser's subscription gets its messages. */
+  /** Whether this browser's reader gets the channel's messages. */
   readonly isOn: boolean;
 }
 
@@ -28,9 +28,9 @@ export interface ServiceApiOptions {
   /** Replaces `fetch`, for example to add a header for the service's `onSubscribe` hook. */
   readonly fetch?: Fetch;
   /**
-   * Called whenever the subscription is sent: returns a fresh subscriber token (valid for an hour at most), which says
-   * whose it is, or nothing to leave that unchanged. If it throws, `subscribe`, `resync`, `channels` and `setChannels`
-   * reject with its error.
+   * Called whenever the subscription is sent. Returns a fresh subscriber token (valid for an hour at most), which names
+   * the user and tags, or nothing to leave both unchanged. If it throws, `subscribe`, `resync`, `channels` and
+   * `setChannels` reject with its error.
    */
   readonly token?: GetToken;
 }
@@ -39,7 +39,7 @@ export class ServiceApi {
   readonly url: URL;
   readonly timeoutMs: number;
   storedBody: string | undefined;
-  /** The token of an invitation, until a subscription was stored with it. */
+  /** The token of an invitation that has not been used yet. */
   invitation: string | undefined;
   readonly #options: ServiceApiOptions;
 
@@ -52,11 +52,11 @@ export class ServiceApi {
 
   /** The key to subscribe with, as unpadded base64url. */
   fetchVapidKey(): Promise<string> {
-    // A new URL each time: the site's service worker may cache, and would return a former key for ever.
+    // The URL is new each time: a service worker that caches responses would return a former key for ever.
     return this.#request('GET', `vapidKey?${Date.now()}`, isKey) as Promise<string>;
   }
 
-  /** @param body from `subscriptionBody` @param former the one that it replaces */
+  /** @param body from `subscriptionBody` @param former the body that this one replaces */
   async store(body: string, vapidKey: string, former: string | null | undefined): Promise<void> {
     const { language } = navigator;
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
@@ -111,7 +111,7 @@ export class ServiceApi {
     });
   }
 
-  /** @param isAnswer checks the response's JSON (undefined for an empty body): a login page may return 200 */
+  /** @param isAnswer checks the response's JSON (undefined if its body is empty); a login page may return 200 */
   async #ask(...[method, path, isAnswer, headers, body]: Question): Promise<unknown> {
     const url = new URL(path, this.url);
     const name = `${method} ${url.origin}${url.pathname}`;
@@ -175,7 +175,7 @@ export function base64(bytes: ArrayBuffer | null): string {
 type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
 /**
- * Sends a request to the service, from the page or the service worker. Cookies go along only within this origin, so
+ * Sends a request to the service, from the page or the service worker. Cookies are sent only to this origin, so
  * that the application sees its session. If they include Deskbell's own session cookie, the service asks for a CSRF
  * token; the request is then repeated once without cookies.
  */

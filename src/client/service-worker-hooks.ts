@@ -4,8 +4,8 @@ import type { PushMessage } from './push-message.ts';
 /** The value of `self.deskbell` in a site's own service worker that imports `service-worker.js`. */
 export interface ServiceWorkerHooks {
   /**
-   * Called before a message is shown. Returned members replace the message's; `undefined` removes one. Without a
-   * result, or if this throws or takes more than 10 seconds, the message is shown as it came.
+   * Called before a message is shown. Returned members replace the message's own; `undefined` removes a member. If it
+   * returns nothing, throws, or takes more than 10 seconds, the message is shown unchanged.
    */
   beforeShow?(
     message: PushMessage,

@@ -14,12 +14,12 @@ import { english, type Texts } from './subscribe/english.ts';
 import { style } from './subscribe/style.ts';
 
 const tagName = 'deskbell-subscribe';
-// A variable, since bundlers take `new URL(…, import.meta.url)` for one of their own files.
+// In a variable, because bundlers would treat `new URL(…, import.meta.url)` as a file to bundle.
 const scriptUrl = import.meta.url;
 const bell =
   'M12 2a1.5 1.5 0 0 1 1.5 1.5v.6a6.4 6.4 0 0 1 4.9 6.2v3.8l1.7 2.5a1.2 1.2 0 0 1-1 1.9H4.9a1.2 1.2 0 0 1-1-1.9l1.7-2.5v-3.8a6.4 6.4 0 0 1 4.9-6.2v-.6A1.5 1.5 0 0 1 12 2ZM9.4 19.5h5.2a2.6 2.6 0 0 1-5.2 0Z';
 
-/** What a reader is told for each reason; for others, that something went wrong. */
+/** The text to show for a reason. For other reasons, the element says that something went wrong. */
 const wordsFor: Readonly<Partial<Record<FailureReason, keyof Texts>>> = {
   'no-support': 'unsupported',
   'no-push-service': 'unsupported',
@@ -42,8 +42,8 @@ const Base = (globalThis.HTMLElement ?? Object) as typeof HTMLElement;
 
 /**
  * Attributes: `service`, the address of the service (default: this script's); `worker`, the address of the service
- * worker's script (default: the service's); `channels` and `history`, to show those too; `lang` (default: the
- * reader's). Its attribute `state` is `subscribed`, `unsubscribed`, or the reason why not.
+ * worker's script (default: the service's); `channels` and `history`, to show the reader's channels and last
+ * notifications; `lang` (default: the reader's). The element sets `state` to `subscribed`, `unsubscribed` or a reason.
  */
 export class DeskbellSubscribe extends Base {
   /** The token of an invitation, for the next press of the button. */
@@ -54,7 +54,7 @@ export class DeskbellSubscribe extends Base {
   #failure: ClientError | undefined;
   #isSubscribed = false;
   #listening = new AbortController();
-  /** Work runs in order, so that the last to begin is the last to show. */
+  /** Updates run one after another, so that the latest determines what is shown. */
   #work: Promise<void> = Promise.resolve();
 
   readonly #icon = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
@@ -66,7 +66,7 @@ export class DeskbellSubscribe extends Base {
   readonly #historyList = create('ol', 'list');
   readonly #unread = create('span', 'unread');
 
-  /** Made when first needed, unless the page sets its own before. */
+  /** Created on first use, unless the page has set one. */
   get client(): Client {
     if (this.#client) return this.#client;
     const service = new URL(this.getAttribute('service') ?? new URL('../', scriptUrl), document.baseURI);
@@ -90,7 +90,7 @@ export class DeskbellSubscribe extends Base {
   connectedCallback(): void {
     if (!this.shadowRoot) this.#build();
     if (Object.hasOwn(this, 'client')) {
-      // If it was set before this script was loaded, it hides the accessor.
+      // A page that set `client` before this script was loaded has hidden the accessor.
       this.#client = this.client;
       delete (this as { client?: Client }).client;
     }
@@ -201,7 +201,7 @@ export class DeskbellSubscribe extends Base {
 
   async #show(): Promise<void> {
     const { obstacle, subscription, isStored } = await this.client.state();
-    // An unsubscribed browser has no failure to show, whatever the service answered.
+    // Once the browser is unsubscribed, a failure at the service no longer matters.
     if (!isStored && !subscription && this.#isSubscribed) this.#failure = undefined;
     this.#isSubscribed = isStored;
     const reason = this.#failure?.reason ?? (isStored ? undefined : obstacle);
@@ -277,7 +277,7 @@ export class DeskbellSubscribe extends Base {
     this.#unread.hidden = unread === 0;
     if (!this.#unread.isConnected) summary.append(this.#texts.history, this.#unread);
     if (!this.#history.open) return this.#historyList.replaceChildren();
-    // Entries shown now are read, but look unread while they are shown.
+    // Entries look unread while they are shown, although showing them marks them as read.
     const items = entries.map(historyItem);
     this.#historyList.replaceChildren(...(items.length > 0 ? items : [withText('li', this.#texts.nothing)]));
     if (unread > 0 && document.hasFocus()) await client.markRead();

@@ -25,16 +25,16 @@ export async function reconcile(
   const { storedBody, formerBody } = await readState(scope);
   const known = storedBody ?? (existing && subscriptionBody(existing));
   const isStored = known === body;
-  // A service restored from a backup may know only the former one.
+  // A service restored from a backup may have only the former subscription.
   const former = isStored ? formerBody : known;
   try {
     await service.store(body, vapidKey, former);
   } catch (error) {
-    // The service has a new key, or knows the endpoint with other keys: it can only store a new subscription.
+    // The service's key has changed, or it has the endpoint with other keys. Both require a new subscription.
     const { status = 0 } = error as ClientError;
     if (!isRefused && status === 409) return reconcile(register, service, true);
-    // If the first subscription is refused, by the service, its `onSubscribe` or a login in front of it, end it, so
-    // that a later page load does not store it as somebody else's.
+    // If the service, its `onSubscribe` or a login in front of it refuses the first subscription, end it, so that a
+    // later page load does not store it for somebody else.
     if (!known && [400, 401, 403].includes(status)) {
       await atPushService(subscription.unsubscribe(), service.timeoutMs).catch(() => undefined);
     }
@@ -51,12 +51,12 @@ export async function sendChoices(scope: string, body: string, service: ServiceA
   const { choices: sent } = await readState(scope);
   if (!sent) return;
   const channels = await service.choose(body, sent).catch((error: ClientError) => {
-    // drops choices that the service refuses, such as of a channel that no longer exists
+    // drops choices that the service refuses, for example because their channel no longer exists
     const { status = 0 } = error;
     if (status < 400 || status > 499 || status === 429) throw error;
     return [];
   });
-  // The service does not know the subscription; send them again once it does.
+  // If the response differs, the service does not have the subscription yet: send the choices later.
   if (channels.some(({ name, isOn }) => sent[name] === !isOn)) return;
   await updateState(scope, ({ choices = {} }) => {
     const left = Object.entries(choices).filter(([name]) => !Object.hasOwn(sent, name));
@@ -67,7 +67,7 @@ export async function sendChoices(scope: string, body: string, service: ServiceA
 /**
  * Returns the browser's subscription with this key, or makes a new one.
  *
- * @param isRefused the existing one was refused
+ * @param isRefused whether the service refused the existing subscription
  * @throws {ClientError}
  */
 export async function subscribe(
@@ -93,11 +93,11 @@ export async function atPushService<Result>(work: Promise<Result>, timeoutMs: nu
 }
 
 /**
- * A browser without a push service says so at once; Firefox waits before it says the same of one that it cannot reach.
+ * Browsers without a push service fail sooner. Firefox fails later, with the same error, if it cannot reach its own.
  */
 const longestRefusalMs = 2_000;
 
-/** Most browsers say the reason only in words; `Registration failed - …` is Chromium's and its derivatives'. */
+/** Most browsers give the reason only in words. `Registration failed - …` is from Chromium or a derivative. */
 function describeRefusal(cause: Error, waitedMs: number): ClientError {
   const { name, message } = cause;
   if (name === 'NotAllowedError') return permissionDenied(cause);
@@ -122,7 +122,7 @@ function describeRefusal(cause: Error, waitedMs: number): ClientError {
   return new ClientError('no-push-service', `This browser has no push service: ${message}`, cause);
 }
 
-/** The host of endpoints that Chromium has given up for good; such a subscription keeps its keys. */
+/** Chromium changes an endpoint's host to this, and keeps the keys, when the subscription has ended for good. */
 const removedHost = 'permanently-removed.invalid';
 
 function isUsable({ endpoint, options }: PushSubscription, vapidKey: string): boolean {
@@ -130,5 +130,5 @@ function isUsable({ endpoint, options }: PushSubscription, vapidKey: string): bo
   return base64(options.applicationServerKey) === key && new URL(endpoint).host !== removedHost;
 }
 
-/** The page library asks this; only a service worker with Deskbell answers. */
+/** The page library's question to a service worker. Only one that includes Deskbell responds. */
 export const question = 'Is Deskbell here?';

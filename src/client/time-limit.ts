@@ -1,4 +1,4 @@
-// Time limits of what the client waits for.
+// How long the client waits for the service, the push service and the browser.
 export const defaultTimeoutMs = 15_000;
 /** How long `beforeShow` may take. Browsers end a service worker that takes too long, and then nothing is shown. */
 export const hookTimeoutMs = 10_000;

@@ -1,4 +1,4 @@
-// The service worker registration that a page uses, made by the site or here, and the reason if there is none.
+// Finds or makes the service worker registration that a page uses, or says why there is none.
 import { ClientError, reported } from './client-error.ts';
 import { question } from './subscription.ts';
 import { lateRegistrationMs, withTimeLimit } from './time-limit.ts';
@@ -10,7 +10,7 @@ export class WorkerRegistration {
   readonly #isGiven: boolean;
   readonly #timeoutMs: number;
 
-  /** @param scriptUrl none if the page uses whichever registration controls it */
+  /** @param scriptUrl undefined to use whichever registration controls the page */
   constructor(scriptUrl: URL | undefined, timeoutMs: number) {
     this.#isGiven = scriptUrl !== undefined;
     this.#scriptUrl = scriptUrl ?? resolveAddress('service-worker.js');
@@ -18,7 +18,7 @@ export class WorkerRegistration {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Finds the given script's registration, whoever registered it, or the one that controls this page. */
+  /** Finds the given script's registration, whoever made it. Without a script, finds the one that controls the page. */
   async find(): Promise<ServiceWorkerRegistration | undefined> {
     const { serviceWorker } = navigator;
     if (!this.#isGiven) return serviceWorker.getRegistration(location.href);
@@ -28,7 +28,7 @@ export class WorkerRegistration {
   }
 
   /**
-   * Keeps the site's registration; if the given script is not registered, registers it, replacing a former one.
+   * Returns the registration that exists, or registers the script, which may replace another script.
    * Resolves when a service worker is active, since Chromium subscribes only then.
    *
    * @throws {ClientError} service-worker-failed
@@ -56,7 +56,7 @@ export class WorkerRegistration {
       const ask = async (worker: ServiceWorker | null): Promise<void> => {
         if (!worker) return;
         await answerOf(worker);
-        // a new one with the import replaces the old one by itself
+        // a newer version that includes Deskbell will replace the active one without our help
         if (worker !== active) await activation(worker);
         resolve();
       };
@@ -81,7 +81,7 @@ export class WorkerRegistration {
     try {
       return await serviceWorker.register(trustedScriptUrl(this.#scriptUrl), { scope });
     } catch (cause) {
-      // The site may be about to register its own.
+      // The site may be about to register its own service worker.
       const late = this.#isGiven ? undefined : withTimeLimit(lateRegistrationMs, serviceWorker.ready);
       const registration = await late?.catch(() => this.find());
       if (registration) return registration;
@@ -101,7 +101,7 @@ export class WorkerRegistration {
     );
   }
 
-  /** The query may change with each version of the site. */
+  /** Ignores the query, which may change with each version of the site. */
   #isRunBy({ active, waiting, installing }: ServiceWorkerRegistration): boolean {
     const path = pathOf(installing ?? waiting ?? active);
     return this.#folder !== '' && this.#scriptUrl.pathname === path;
@@ -145,7 +145,7 @@ function answerOf(serviceWorker: ServiceWorker): Promise<void> {
   });
 }
 
-/** Browsers do not say what is wrong with a refused script, so fetch it again and look. */
+/** Browsers do not say what is wrong with a script that they refuse, so this fetches the script to find out. */
 async function describeFailure(url: URL): Promise<string> {
   const remedy = 'Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.';
   if (url.protocol === 'data:') {
@@ -198,7 +198,7 @@ function isTrustedTypesRefused(): boolean {
   return isRefused;
 }
 
-/** Relative to the page, without user and password, which browsers keep in `baseURI` and refuse to fetch. */
+/** Resolves an address relative to the page. Browsers refuse to fetch URLs with the user and password of `baseURI`. */
 export function resolveAddress(address: string | URL): URL {
   const base = new URL(document.baseURI);
   base.username = '';

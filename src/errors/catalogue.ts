@@ -16,7 +16,6 @@ export interface ServiceErrorEntry extends CatalogueEntry {
 type Texts<Code extends string> = Readonly<Record<Code, string>>;
 type Table<Code extends string, Entry> = Readonly<Record<Code, Entry>>;
 
-/** @param isRetryable as in the entries */
 const entries = <Code extends string>(
   isRetryable: boolean,
   texts: Texts<Code>,

@@ -1,9 +1,9 @@
-// Checks options that a caller passes, since types do not hold at run time and say nothing about ranges. Each entry of
-// the package has one table with a check for every option; unknown options are refused. `lookUp` finds names safely.
+// Checks the options that a caller passes, since types are not enforced at run time and cannot express ranges. Each
+// entry of the package has one table with a check for every option; unknown options are refused.
 import type { ErrorCode } from './catalogue.ts';
 import { DeskbellError } from './deskbell-error.ts';
 
-/** Throws if a value is not usable. It runs only for options that are given or required. */
+/** Throws if a value is not usable. Runs for every required option, and for others if they are given. */
 export type OptionCheck = (value: unknown, name: string) => void;
 
 export type OptionChecks<Options> = { readonly [Name in keyof Options]-?: OptionCheck };
@@ -89,7 +89,7 @@ export const isArrayOf =
     for (const [index, item] of value.entries()) check(item, `${name}[${index}]`);
   };
 
-/** @param what completes a sentence that begins with the name */
+/** @param what follows the option's name in the message, such as `must be a text` */
 export function wrong(
   name: string,
   what: string,
@@ -147,7 +147,7 @@ export function guardCallback<Words extends readonly unknown[]>(
   };
 }
 
-/** Looks up a name that others chose, without finding inherited ones such as `constructor`. */
+/** Looks up a name from outside without finding inherited members, such as `constructor`. */
 export const lookUp = <Value>(
   table: Readonly<Record<string, Value>> | null | undefined,
   name: string,

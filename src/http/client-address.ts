@@ -54,7 +54,7 @@ export function readForwarded(app: FastifyInstance): void {
 const token = String.raw`[\w!#$%&'*+.^|~\x60-]+`;
 const pair = new RegExp(String.raw`[ \t]*(?:(${token})=(${token}|"(?:[^"\\]|\\.)*")[ \t]*)?([;,]|$)`, 'y');
 
-/** The client of each hop; unknown if the text breaks the grammar, since the client may have written its beginning. */
+/** The client of each hop. If the text is malformed, no hop is known: a client may have forged the beginning. */
 function hopsOf(forwarded: string): readonly string[] {
   const hops: string[] = [];
   pair.lastIndex = 0;

@@ -30,7 +30,7 @@ const isRejected = Symbol('rejected');
 const lineStart = Symbol('start of the rejected line');
 type RejectedSocket = Duplex & { [isRejected]?: true; [lineStart]?: number };
 
-/** For Fastify's `clientErrorHandler`, which Node calls again for whatever follows; only the first error counts. */
+/** For Fastify's `clientErrorHandler`. Node calls it again for further bytes, so only the first error counts. */
 export function handleClientError(
   app: FastifyInstance,
   error: ClientError,
@@ -38,8 +38,8 @@ export function handleClientError(
   rules: ResponseRules,
 ): void {
   if (socket[isRejected]) return;
-  // Any token is a well-formed method (RFC 9110 §9.1), but Node's parser rejects unknown ones at once, wherever the
-  // packet ends: wait for the rest of the line.
+  // Any token is a well-formed method (RFC 9110 §9.1), but Node's parser rejects an unknown method at once, even if
+  // only a part of the line has arrived: wait for the rest.
   const line = error.code === 'HPE_INVALID_METHOD' ? rejectedLine(error, socket) : '';
   if (line.length <= maxLineCharacters && begunLine.test(line)) return;
   socket[isRejected] = true;
@@ -91,7 +91,7 @@ function toFault(cause: ClientError): DeskbellError {
   return new DeskbellError(code, `${serviceErrors[code].title}.`, { cause });
 }
 
-// Not imported: that would load Node's WebSocket and undici too, 80 ms.
+// Not imported, because an import would also load Node's WebSocket and undici, which takes 80 ms.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 function endConnection(socket: Duplex, { status, headers, body }: RenderedResponse): void {
@@ -113,7 +113,7 @@ function endConnection(socket: Duplex, { status, headers, body }: RenderedRespon
 
 const lingerMs = 500;
 
-/** For a moment, reads what the client is still sending, since a reset could destroy the response. */
+/** Keeps reading for a moment, because a reset while the client is sending could destroy the response. */
 function linger(socket: Duplex): void {
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();
@@ -141,7 +141,7 @@ export function renderMalformedUrl(
     .send(status === 204 ? undefined : body);
 }
 
-/** Drops a content type without a body: Fastify would wait for a body that never comes. */
+/** Drops the content type of a request without a body. Otherwise Fastify would wait for the body. */
 export function dropContentType(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
     const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;

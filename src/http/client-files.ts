@@ -73,7 +73,7 @@ export function sendRepresentation(
 
 const sent = new WeakMap<FastifyReply, Readonly<Record<string, string>>>();
 
-/** The header fields of the representation that a reply sends, if any. */
+/** The header fields of a reply made by `sendRepresentation`; undefined for any other reply. */
 export const representationHeaders = (reply: FastifyReply): Readonly<Record<string, string>> | undefined =>
   sent.get(reply);
 

@@ -10,7 +10,7 @@ export async function clientFileBytes(file: string): Promise<Buffer> {
   return file.endsWith('.js') ? Buffer.from(await bundleScript(file)) : readFile(folder + file);
 }
 
-/** Scripts that other scripts import at run time, so that a page has one of each. */
+/** Scripts that other scripts import at run time instead of bundling them, so that a page loads each only once. */
 const sharedScripts = ['index', 'subscribe', 'subscribe/languages'];
 
 /**
@@ -33,7 +33,7 @@ export async function bundleScript(
     charset: 'utf8',
     target: 'es2023',
     packages: 'external',
-    // in CommonJS a script has no address, and is given the service's
+    // a CommonJS script has no `import.meta.url`, so pages have to give it the service's address
     logOverride: { 'empty-import-meta': 'silent' },
     plugins: [
       {

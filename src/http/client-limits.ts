@@ -1,8 +1,8 @@
-// Counts each client's requests. If the database counts for all processes, its number applies. Each process counts too,
-// so that clients over the limit cost the database nothing, and in case it does not respond.
+// Counts each client's requests. If the database counts for all processes, its count applies. Each process also counts
+// for itself, so that clients over the limit cost the database nothing, and in case the database does not respond.
 //
-//   SHARED  the database is asked. If it fails or is slow → ALONE
-//   ALONE   this process's own numbers apply; after a while → SHARED
+//   SHARED  asks the database; if that fails or is slow → ALONE
+//   ALONE   uses this process's own counts; after a while → SHARED
 import { hash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRateLimitStore } from '@fastify/rate-limit';
@@ -10,14 +10,14 @@ import { mustBe } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 /**
- * Of a process, for each limit. A client's place is derived from its name and a secret; clients in the same place are
- * counted together. So memory is bounded, and no number of other names resets a client's count.
+ * How many counters a process has for each limit. A hash of a client's name and a secret selects its counter, which it
+ * may share with others. So memory is bounded, and no number of other names resets a client's count.
  */
 const places = 16_384;
 const answerWithinMs = 1000;
 const aloneForMs = 5000;
 
-/** What a store also counts, for all processes together. */
+/** A client's requests in the present window. */
 interface ClientWindow {
   readonly requests: number;
   readonly endsInMs: number;
@@ -57,7 +57,7 @@ export function createClientLimits(
       const window = await Promise.race([shared.count(client, windowMs), late]);
       if (window !== 'late') return window;
     } catch {
-      // whatever the fault is, the request itself will run into it
+      // count alone; if the database has failed, the request itself will report it
     } finally {
       isLate.abort();
     }

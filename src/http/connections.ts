@@ -1,4 +1,4 @@
-// Connections of a listener: when requests begin, and limits for responses and for the connections of one client.
+// Connections of a listener: notes when requests begin, and limits open responses and a client's connections.
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -48,7 +48,7 @@ export function requestStartMs(socket: Duplex): number {
   return (socket as TrackedSocket)[startMs] ?? performance.now();
 }
 
-/** The bytes since the packet in which the newest request began, while its header is incomplete. */
+/** The bytes from the packet in which the newest request began; undefined once its header is complete. */
 export const openingBytes = (socket: Duplex): Buffer | undefined => (socket as TrackedSocket)[opening]?.bytes;
 
 /** Parsers are reused for other connections, so the callback must retain nothing of this connection. */
@@ -61,14 +61,14 @@ function noteStart(this: Parser): void {
 function noteBytes(socket: TrackedSocket, parser: Parser): void {
   const open = socket[opening];
   if (open === undefined) return;
-  // Node forgets the newest request once it is answered
+  // after the response, Node's parser no longer has the newest request
   const isComplete = parser.incoming != null && parser.incoming !== open.after;
   if (isComplete || open.bytes.length > maxOpeningBytes) delete socket[opening];
   else open.bytes = Buffer.concat([open.bytes, parser.getCurrentBuffer?.() ?? Buffer.alloc(0)]);
 }
 
-// Limits the responses that a connection is waiting for. Node parses all requests of one read, 64 KiB, before the first
-// is answered, and keeps a request and a response for each: kilobytes for forty bytes.
+// Limits the responses that a connection is waiting for. Node parses all requests of one read (64 KiB) before the
+// first is answered. Each can be as short as forty bytes, but its request and response take kilobytes of memory.
 
 const maxOpenResponses = 32;
 
@@ -98,8 +98,8 @@ export const newestResponse = (socket: AnsweredSocket): ServerResponse | undefin
   socket[openResponses]?.at(-1);
 
 /**
- * Closes connections if none of their waiting output was sent between two checks. Node's own time-out is reset for
- * every request, which takes a tenth of the time of a small response.
+ * Closes connections if none of their waiting output was sent between two checks. Node's own time-out is not used:
+ * resetting it for each request takes a tenth of the time of a small response.
  */
 export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number): void {
   const taken = new Map<Socket, number>();
@@ -107,7 +107,7 @@ export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number
     taken.set(socket, 0);
     socket.once('close', () => taken.delete(socket));
   };
-  // Over TLS, output waits in the second event's socket, never in the first's.
+  // Over TLS, output waits in the socket of `secureConnection`, never in that of `connection`.
   app.server.on('connection', watch).on('secureConnection', watch);
   const timer = setInterval(() => {
     for (const [socket, before] of taken) {

@@ -17,7 +17,7 @@ import {
 } from './connections.ts';
 import type { ResponseRules } from './problem.ts';
 
-// Not imported: that would load Node's WebSocket and undici too, 80 ms.
+// Not imported, because an import would also load Node's WebSocket and undici, which takes 80 ms.
 const { createServer } = process.getBuiltinModule('node:http');
 const { createServer: createTlsServer } = process.getBuiltinModule('node:https');
 
@@ -40,14 +40,14 @@ export interface TlsFiles {
 
 export interface ListenerSettings {
   readonly tls?: TlsFiles | undefined;
-  /** Most characters of one parameter in a path. Default: 100. */
+  /** Maximum characters of a parameter in a path. Default: 100. */
   readonly maxParamLength?: number | undefined;
   readonly findAddresses?: FindAddresses | undefined;
 }
 
 /**
- * Each scope sets its compilers itself; by default Fastify would load a validator and a serializer that nothing uses. A listener with a
- * scope that has set none does not start.
+ * Each scope sets its own compilers, because Fastify's defaults would load a validator and a serializer that nothing
+ * uses. A listener does not start if a scope has set none.
  */
 export const schemaController = {
   compilersFactory: {
@@ -77,7 +77,7 @@ export function createHttpServer(
     maxHeaderSize: options.maxHeaderBytes ?? 16_384,
     // Our own check responds in our format.
     requireHostHeader: false,
-    // sets up no stream if there is no body (Node 25.1 or newer)
+    // requests without a body get no stream (Node 25.1 or newer)
     optimizeEmptyRequests: true,
   };
   const isTrusted = createTrust(options.trustProxy);
@@ -109,8 +109,8 @@ export function createHttpServer(
 }
 
 /**
- * Closes what would keep a closed server open: connections that wait for another request, requests that never end (Node
- * no longer checks their time), and unfinished TLS handshakes, which Node does not list.
+ * Closes what would keep a server from closing: idle connections, requests that never end (Node no longer checks their
+ * time), and unfinished TLS handshakes, which Node does not list.
  */
 function closeConnections(app: FastifyInstance, graceMs: number): void {
   const open = new Set<Socket>();
@@ -139,9 +139,9 @@ interface TimeLimits {
   readonly requestTimeoutMs?: number | undefined;
   /** Idle time between two requests of a connection. Default: 10 000. */
   readonly keepAliveTimeoutMs?: number | undefined;
-  /** Time in which a client must read more of its response; checked at this interval. Default: 60 000. */
+  /** A client that reads nothing of its response in this interval is disconnected. Default: 60 000. */
   readonly readTimeoutMs?: number | undefined;
-  /** Time for requests in progress when the server is closed. Default: 11 000, a second more than a sender takes. */
+  /** Time that requests in progress have when the server closes. Default: 11 000, one second longer than a send. */
   readonly closeGraceMs?: number | undefined;
   readonly timeoutCheckIntervalMs?: number | undefined;
 }

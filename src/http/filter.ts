@@ -8,7 +8,7 @@ import { requestStartMs } from './connections.ts';
 export interface RequestHead {
   readonly method: string | undefined;
   readonly url: string | undefined;
-  /** By `performance.now()`: at the first byte if filters are enabled, else when the headers were complete. */
+  /** When the request began, by `performance.now()`: at the first byte; without filters, after its header. */
   readonly startMs: number;
 }
 
@@ -56,7 +56,7 @@ export function enableFilters(app: FastifyInstance, filters: readonly Filter[]):
   });
 }
 
-/** Only the holder of its opener can read the value. */
+/** A value that only the holder of its opener can read. */
 export type SealedValue = Readonly<Record<never, never>>;
 
 export function createSealer<Value>() {
@@ -75,5 +75,5 @@ export function createSealer<Value>() {
   };
 }
 
-/** For code that may know only that there is a body. */
+/** Stands for a body in code that must not read the body. */
 export const opaqueValue: SealedValue = Object.freeze(Object.create(null));

@@ -65,8 +65,8 @@ function decode(body: Buffer): string {
 const malformed = (body: Buffer, what: string, cause: unknown): DeskbellError =>
   new DeskbellError('ERR_JSON_MALFORMED', `The body (${body.length} bytes) is not ${what}.`, { cause });
 
-// Takes bodies that other code has read before, such as express.json() ahead of the mount, from `request.body`. If they
-// are not there the request fails at once, since the stream would never end.
+// Takes bodies that other code has already read, such as express.json() before the mount, from `request.body`. If
+// `request.body` is not set, the request fails at once, since reading the stream would never end.
 
 type ParsedMessage = IncomingMessage & { readonly body?: unknown };
 
@@ -96,10 +96,11 @@ function toBytes(body: unknown): Buffer | undefined {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** Writes JSON responses with every digit of an int64, and escapes characters that a terminal would interpret. */
+// JSON responses have every digit of an int64. Characters that a terminal would interpret are escaped.
+
 export const jsonContentType = 'application/json; charset=utf-8';
 
-// In Node since 21, but not in TypeScript's library yet.
+// Node has had this since version 21, but TypeScript's library does not declare it yet.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
 export function exactNumber(integer: bigint): unknown {

@@ -1,4 +1,4 @@
-// Writes records: readable lines on a terminal, else JSON lines in batches, at most a fifth of a second late.
+// Writes log records: readable lines on a terminal, otherwise JSON lines in batches, at least every 200 ms.
 import { closeSync, constants, fchmodSync, fstatSync, openSync, writeSync } from 'node:fs';
 import { type DestinationStream, pino } from 'pino';
 import {
@@ -80,7 +80,7 @@ export function createLog(options: LogOptions = {}): OpenLog {
   };
 }
 
-/** The text takes microseconds to make, so records of one millisecond share it. */
+/** Formatting a time takes microseconds, so records of the same millisecond share the text. */
 function createTimestamp(): () => string {
   let madeForMs: number | undefined;
   let member = '';
@@ -147,7 +147,7 @@ export type BatchWriter = ReturnType<typeof createBatchWriter>;
 
 const batchCharacters = 16_384;
 const flushIntervalMs = 200;
-/** Beyond this, output that a slow reader has not read is dropped. */
+/** If more output than this waits for a slow reader, it is dropped. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 /** One exit listener for all open writers: Node warns of more than ten. */
@@ -200,7 +200,7 @@ export function createBatchWriter(firstFd: number) {
   };
 }
 
-// The log file. Records of registrations have endpoints and keys, so other users must not read it.
+// The log file. Some records contain endpoints and keys, so other users must not be able to read the file.
 
 const ownerOnly = 0o600;
 const othersMask = 0o007;

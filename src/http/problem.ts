@@ -1,4 +1,4 @@
-// Errors as RFC 9457 problems, in responses of routes and in responses to requests without a route.
+// Sends errors as RFC 9457 problems, from routes as well as for requests that match no route.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import {
@@ -38,7 +38,7 @@ export class ProblemError extends DeskbellError {
   }
 }
 
-/** These keep a problem within `maxErrorBytes`, whatever the request, even with every character escaped. */
+/** These limits keep a problem within `maxErrorBytes` for any request, even if every character is escaped. */
 const maxDetailCharacters = 2000;
 const maxPointerCharacters = 200;
 const maxFieldCharacters = 600;
@@ -86,7 +86,7 @@ export function sendProblems(app: FastifyInstance, { rules, log }: ErrorSettings
     const fault = toFault(error, request);
     const problem = toProblem(fault, rules.errors);
     const { method, originalUrl: url } = request;
-    // anybody can reach a limit; that is no fault of ours and has no stack
+    // any client can reach a limit; that is not the server's fault, so no stack is logged
     if (problem.code.endsWith('_LIMIT'))
       log.info({ event: 'limit', method, url, code: problem.code, detail: problem.detail });
     else if (problem.status >= 500) log.error({ event: 'fault', method, url, error });

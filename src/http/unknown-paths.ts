@@ -53,13 +53,13 @@ export function rejectUnmatched(app: FastifyInstance, method: string, url: strin
   };
 }
 
-/** A proxy in front of both listeners may send bells to the wrong one. */
+/** A proxy in front of both listeners may pass requests for bells to the wrong listener. */
 const hintAt = (url: string): string =>
   url.split(/[/?#]/, 2)[1] === bellsPath.slice(1)
     ? ': bells are on the operator’s listener, serve --operator'
     : '';
 
-/** Empty for an unknown path. OPTIONS is not looked up, since a route may take it on all paths. */
+/** Empty for an unknown path. OPTIONS is not looked up, since a route may handle it for all paths. */
 export function allowedMethods(app: FastifyInstance, url: string): string[] {
   const methods = app.supportedMethods.filter((method) => method !== 'OPTIONS' && hasRoute(app, method, url));
   return methods.length === 0 ? [] : [...methods, 'OPTIONS'].toSorted();
@@ -68,14 +68,14 @@ export function allowedMethods(app: FastifyInstance, url: string): string[] {
 export function hasRoute(app: FastifyInstance, method: string, url: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
   const route = app.findRoute({ method, url: path });
-  // For a target that it cannot read, such as CONNECT's, the router returns a result of its own, without searchParams.
+  // For a target that the router cannot parse, such as CONNECT's, the result has no `searchParams`.
   if (route?.searchParams === undefined) return false;
   const wildcard = route.params['*'];
   return wildcard === undefined || isOneSegment(path, wildcard);
 }
 
-// Routes whose last path segment is a parameter of any length. The router would reject a long parameter in its own
-// form, but limits no wildcard, so these routes end in `/*` and are checked here.
+// Routes whose last path segment is a parameter of any length. The router would respond to a long parameter in
+// its own format, but does not limit wildcards. So these routes end in `/*`, and the wildcard is checked here.
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,6 +1,6 @@
-// Validates requests with the routes' schemas. Bodies are not coerced. Wrong fields are named by JSON Pointers (RFC
-// 6901): all of them in short values, such as people write, otherwise only the first, so that a wrong value takes no
-// longer to check than a right one.
+// Validates requests with the routes' schemas. Bodies are not coerced. Errors name wrong fields by JSON Pointers
+// (RFC 6901): in a small value all wrong fields, in a large one only the first, so that checking a wrong value takes no
+// longer than checking a right one.
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { lookUp, typeOf } from '../errors/check-options.ts';
@@ -16,7 +16,7 @@ import { countOf } from '../errors/format-count.ts';
 import { cut, maxFields } from './problem.ts';
 import type { Schema } from './schema.ts';
 
-/** In a value with at most this many members and items, every wrong one is named. */
+/** If a value has at most this many members and items, errors name every wrong one. */
 const maxThoroughValues = 100;
 
 const parts: Readonly<Record<string, RequestPart>> = {
@@ -36,7 +36,7 @@ export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler
     // an unknown keyword or format is a mistake in a schema
     strictSchema: true,
     verbose: true,
-    // Ajv would first compile the schema of schemas, at each start; a test checks ours with it
+    // Ajv would compile the meta-schema at each start; a test checks our schemas against it instead
     meta: false,
     validateSchema: false,
     formats: Object.fromEntries(Object.entries(formats).map(([name, format]) => [name, toAjvFormat(format)])),
@@ -53,7 +53,7 @@ export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler
     let compiled: ValidateFunction | undefined;
     const findAll = (): ValidateFunction => all.compile(schema);
     return (value) => {
-      // at the first request: most routes get none for a long time
+      // compiled at the first request, because most routes get none for a long time
       const check = (compiled ??= first.compile(schema));
       if (check(value)) return { value };
       const { errors } = isShort(value) ? failed(findAll(), value) : check;
@@ -109,7 +109,7 @@ interface RequestPart {
 interface Fault {
   readonly code?: FieldError['code'];
   readonly what: string;
-  /** What to give, if it is not what the schema allows; empty if the fault already says it. */
+  /** What to give instead. Default: what the schema allows. Empty if `what` already says so. */
   readonly remedy?: string;
   readonly member?: string;
 }
@@ -208,7 +208,7 @@ function describeType(value: unknown, { isText }: RequestPart): string {
   return isText ? 'is not usable' : `is of type ${typeOf(value)}`;
 }
 
-/** Replaces the errors of all alternatives by those of the intended one, or by a single error. */
+/** Replaces the errors of an `anyOf` by those of the alternative that was meant, or by a single error. */
 function reduceAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choice = errors.findLast(({ keyword }) => keyword === 'anyOf');
   if (choice === undefined) return errors;

@@ -7,7 +7,7 @@ import { idKeywords, Type, type Schema } from '../http/schema.ts';
 import { maxEndpointLength } from '../protocol/endpoint-policy.ts';
 import { type AskedAudience, type ListKind, type OutcomeGroup, outcomeGroups } from '../store/broadcasts.ts';
 
-/** The limit is in bytes; a user never has more characters than bytes. */
+/** The limit is in bytes, `maxLength` in characters, of which a text never has more than bytes. */
 export const userKeywords = { minLength: 1, maxLength: maxUserBytes, format: 'user' } as const;
 const tagSchema = Type.String({ minLength: 1, format: 'tag' });
 
@@ -80,7 +80,7 @@ const keys = {
     format: 'auth-secret',
   }),
 };
-/** If these keys are present, they take precedence, so the other form must not have them. */
+/** With these members a subscription has the other form, and they take precedence over `keys`. */
 const notBeside = { p256dh: Type.Optional(Type.Never()), auth: Type.Optional(Type.Never()) };
 const endpoint = Type.String({
   description: 'The value from the browser.',
@@ -117,7 +117,7 @@ const pushSubscriptionSchema = Type.Model(
   ),
 );
 
-/** The schema of an object with only this member. */
+/** The schema of an object whose only member is `name`. */
 const one = (model: string, name: string, schema: Schema): Schema =>
   Type.Model(model, Type.Object({ [name]: schema }, { additionalProperties: false }));
 

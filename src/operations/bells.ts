@@ -21,7 +21,7 @@ import type { Store } from '../store/store.ts';
 import { recurringAudienceSchema } from './audience.ts';
 import { type NamedList, operation, type View } from './operation.ts';
 
-/** RFC 6901 §3, but not the whole document. */
+/** A JSON Pointer (RFC 6901 §3), except the empty one, which means the whole document. */
 export const jsonPointer = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
 /** Names follow the rules for tags. */
@@ -122,7 +122,7 @@ const bellView: View<Bell> = {
 export interface ShownRequest extends BellRequest {
   readonly title?: string | undefined;
   readonly message?: string | undefined;
-  /** Why its broadcast reached nobody, if that is so. */
+  /** Present if the broadcast reached nobody: the reason. */
   readonly reachedNobody?: string | undefined;
 }
 

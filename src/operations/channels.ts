@@ -123,7 +123,7 @@ export const removeChannel = operation({
   },
 });
 
-/** Normalises languages, so that a title replaces the existing one. */
+/** Normalises language tags, so that a given title replaces the known one in the same language. */
 function mergeTitles(
   known: Channel['titles'] = {},
   given: Readonly<Record<string, string | null>>,

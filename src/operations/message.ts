@@ -124,7 +124,7 @@ export function sentMessageToJson(
   endpoint: string,
   { outcome, response }: SendResult,
 ) {
-  // The message's URL is a capability like the endpoint, so it is not shown.
+  // Whoever has a message's URL can use it, as with an endpoint, so the URL is not shown.
   const { reason, detail, afterMs }: { kind: string; reason?: string; detail?: string; afterMs?: number } =
     outcome;
   return {

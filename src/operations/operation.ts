@@ -1,6 +1,6 @@
-// Everything that operators can do is described once, as an operation. The API, its description, console buttons and commands are made
-// from operations, so that a change has the same effect, and is audited, wherever it is made. A view is the JSON form of one kind of
-// object, in the API, events, webhooks and `--json`.
+// Everything that operators can do is described once, as an operation. The API, its description, console
+// buttons and commands are made from operations, so that a change has the same effect, and is audited, wherever it is
+// made. A view is the JSON form of one kind of object, in the API, events, webhooks and `--json`.
 import type { ReadWarnings } from '../delivery/alarms/installation-warnings.ts';
 import type { Operation as DescribedRoute } from '../http/description/operation.ts';
 import { idKeywords, type ObjectValue, type Properties, type Schema, Type } from '../http/schema.ts';
@@ -32,7 +32,7 @@ export interface Described extends Pick<
   DescribedRoute,
   'operationId' | 'summary' | 'description' | 'headers' | 'errors'
 > {
-  /** The permitted roles. Default: roles that may make changes for an unsafe method, otherwise roles that may read. */
+  /** The permitted roles. Default: the roles that may read, or for an unsafe method those that may make changes. */
   readonly roles?: readonly OperatorRole[];
 }
 
@@ -91,7 +91,7 @@ const changers: readonly OperatorRole[] = ['full'];
 export const readers: readonly OperatorRole[] = [...changers, 'read'];
 /** Roles that may send. */
 export const senders: readonly OperatorRole[] = [...changers, 'send'];
-/** Roles that may see what was sent; the role `send` sees only its own. */
+/** Roles that may see what was sent. The role `send` sees only what it sent itself. */
 export const watchers: readonly OperatorRole[] = [...readers, 'send'];
 
 /** The default roles of a route. */

@@ -1,5 +1,5 @@
-// The outcomes of subscriptions in a broadcast: attempts, outcomes as JSON and in words that answer "why did I not get it?", and as CSV
-// (RFC 4180) without endpoints and keys.
+// What happened to each subscription in a broadcast: its attempts, and its outcome as JSON, as CSV (RFC 4180) without
+// endpoints and keys, and in words that answer "why did I not get it?".
 import { lastBroadcasts, meaningOf } from '../delivery/broadcast/meanings.ts';
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../errors/untrusted-text.ts';
@@ -165,7 +165,7 @@ export const textOf = (parts: readonly WordPart[]): string =>
     })
     .join('');
 
-/** One sentence each about the outcome, what it waits for, what the browser reported, and whether its deletion is held. */
+/** Sentences about an outcome: what the row waits for, what the browser reported, and whether its deletion is held. */
 export function wordsOf(outcome: RowOutcome): readonly WordPart[] {
   return [...stateWords(outcome), ...receiptWords(outcome), ...heldWords(outcome)];
 }
@@ -274,7 +274,7 @@ const untilWords = ({ untilMs }: RowWait): readonly WordPart[] =>
 const endWords = (wait: RowWait | undefined): readonly WordPart[] =>
   wait === undefined ? ['.'] : [', and expires at ', { atMs: wait.expiresAtMs }, '.'];
 
-/** For a row that is not settled: the result of the last attempt. */
+/** The result of the last attempt, for a row without a final outcome. */
 const lastWords = (last: AttemptRecord | undefined): readonly WordPart[] =>
   last === undefined ? [] : [' The last attempt: ', ...describeAttempt(last)];
 

@@ -140,7 +140,7 @@ export async function removeWithReceipt(
 
 /** The result of checking a removal receipt. */
 export interface CheckedRemoval {
-  /** Absent if the receipt is for another person, or the audit of that time is no longer kept. */
+  /** Absent if the receipt is for another person, or if the audit record is no longer stored. */
   readonly removedAtMs?: number | undefined;
   readonly by?: string | undefined;
   /** How many subscriptions the person has now, since a removed person may subscribe again. */

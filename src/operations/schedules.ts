@@ -1,4 +1,4 @@
-// Schedules (recurring broadcasts), and the pause of everything that the store sends by itself.
+// Schedules (recurring broadcasts), and the pause that stops all automatic sending.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { type ResumeOptions, resumeSending } from '../delivery/schedule/resume-sending.ts';
 import { resumeSchedule, type ScheduleWithTimes } from '../delivery/schedule/create-schedule.ts';

@@ -108,7 +108,7 @@ export const removeSubscription = operation({
 
 const pageRows = 500;
 
-/** Removes all subscriptions of a push service and its place among unlisted ones. Returns the number of subscriptions. */
+/** Removes a push service from the unlisted ones, with all its subscriptions. Returns how many it had. */
 export const removePushService: Change<{ readonly origin: string }, number> = {
   action: 'push-service.remove',
   target: ({ origin }) => `push service ${origin}`,

@@ -1,5 +1,5 @@
 // The service as a function from `Request` to `Response` (Fetch standard), for Next, Hono, SvelteKit, React Router,
-// Astro, Bun and Deno. A Fastify application inside has the routes, hooks and limits.
+// Astro, Bun and Deno. Inside, a Fastify application has the routes, hooks and limits.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
@@ -105,7 +105,7 @@ export function createHandler<HostRequest = Request>(
           headers: toNodeHeaders(request),
           remoteAddress: remoteAddress ?? 'unknown',
           ...(payload && { payload }),
-          // it would refuse methods that Node does not know
+          // validation would refuse methods that Node does not know
           validate: false,
         },
       );
@@ -132,7 +132,7 @@ function checkRequest(value: Request): void {
   throw wrong('toRequest', `must return a Request, not ${kindOf(value)}`);
 }
 
-/** As Node has them: a streamed body has no length. */
+/** Converts header fields to Node's form. A streamed body has no length. */
 function toNodeHeaders({ headers, body }: Request): OutgoingHttpHeaders {
   const fields: Record<string, string | undefined> = { 'user-agent': undefined };
   headers.forEach((value, name) => (fields[name] = value));
@@ -161,8 +161,7 @@ export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMes
 }
 
 /**
- * Creates the service as a request handler. It may come after middleware that reads bodies if that leaves them in
- * `request.body`.
+ * Creates the service as a request handler. Middleware before it may read bodies if it sets `request.body`.
  *
  * @example
  * app.use('/push', createMiddleware<express.Request>({

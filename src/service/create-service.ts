@@ -83,7 +83,7 @@ export interface ScopeSettings {
   readonly log: Log;
   readonly bodyLimitBytes?: number | undefined;
   readonly rules: ResponseRules;
-  /** The connections are the service's own, so it judges what Node's parser accepts. */
+  /** True if the service has its own connections, and so has to check what Node's parser accepts. */
   readonly ownsConnections: boolean;
   /** Unknown paths are handled here instead of by the application around the scope. */
   readonly ownsUnknownPaths: boolean;

@@ -40,11 +40,11 @@ export type DemoActionName = 'get' | 'getWithArg' | 'post';
 export interface ServiceOptions<Request = FastifyRequest> {
   readonly store: Store;
   /**
-   * 87 characters of unpadded base64url: the uncompressed P-256 point that browsers subscribe with. If the store knows
-   * it, as with a data directory, the store says which key is current (`deskbell keys rotate`).
+   * 87 characters of unpadded base64url: the uncompressed P-256 point that browsers subscribe with. If the store has
+   * this key, as in a data directory, the store's current key is used instead (`deskbell keys rotate`).
    */
   readonly vapidPublicKey: string;
-  /** Earlier public keys that subscriptions may still use; the sender needs their pairs. Default: none. */
+  /** Earlier public keys that subscriptions may still use; the sender needs their key pairs. Default: none. */
   readonly previousVapidPublicKeys?: readonly string[] | undefined;
   /** 32 random bytes that encrypt session cookies and sign CSRF tokens; anyone who has them can make a session. */
   readonly sessionKey: Uint8Array;
@@ -55,7 +55,7 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly pushOnly?: boolean | undefined;
   /** The users of the example API. Default: one user, in memory. */
   readonly exampleUsers?: ExampleUsers | undefined;
-  /** The shell command that sends, up to the audience; the demo page shows it. Default: `deskbell send …`. */
+  /** The shell command for sending that the demo page shows, up to the audience. Default: `deskbell send …`. */
   readonly sendCommand?: string | undefined;
   /** Path prefix of all routes, such as `/push`. Default: none. */
   readonly prefix?: string | undefined;
@@ -64,15 +64,13 @@ export interface ServiceOptions<Request = FastifyRequest> {
    * host. Default: none.
    */
   readonly pushServices?: PushServices | undefined;
-  /** How many push services `'public'` admits that are neither known nor listed. Default: 100. */
+  /** Maximum number of push services, with `'public'`, that are neither known nor listed. Default: 100. */
   readonly maxPushServices?: number | undefined;
   /** Default: only the filter. */
   readonly logging?: readonly LoggingMechanism[] | undefined;
   /** The demonstration actions that require a session. Default: `all` if the authenticator logs, else `none`. */
   readonly authenticate?: 'none' | 'all' | readonly DemoActionName[] | undefined;
-  /**
-   * Logs only the origin of a subscription instead of its three values. Default: true, and false for `createServer`.
-   */
+  /** Logs a subscription's origin instead of its endpoint and keys. Default: true; for `createServer` false. */
   readonly redactSubscriptions?: boolean | undefined;
   /** Default: 16 384. */
   readonly bodyLimitBytes?: number | undefined;
@@ -87,8 +85,8 @@ export interface ServiceOptions<Request = FastifyRequest> {
    */
   readonly registrationsPerMinute?: number | 'off' | undefined;
   /**
-   * The data directory's receipt key: accepts browsers' reports on broadcasts with `receipts`, at `POST
-   * /webPush/receipts`. Default: there is no such path.
+   * The data directory's receipt key. With it, browsers report on broadcasts with `receipts` to
+   * `POST /webPush/receipts`. Default: that path does not exist.
    */
   readonly receiptKey?: Uint8Array | undefined;
   /** `POST /webPush/receipts` requests that one client address may make in a minute. Default: 600. */
@@ -114,7 +112,7 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly onUnsubscribe?: SubscriptionHook<Request> | undefined;
   /** Decides whether a session value passes the authenticator; `false` is a 403. Default: every value passes. */
   readonly authorize?: Authorize | undefined;
-  /** Short names of warnings for `/readyz`. Default: `sending-paused` if the store says so. */
+  /** Short names of warnings for `/readyz`. Default: `sending-paused` while the store's sending is paused. */
   readonly readWarnings?: (() => Promise<readonly string[]>) | undefined;
 }
 
@@ -123,12 +121,12 @@ export interface OfferedSubscription extends Subscription {
   readonly vapidPublicKey: string;
   /** The stored row's id; `undefined` for a new subscription. */
   readonly id: number | undefined;
-  /** The user unless the hook returns another: from the token, the stored row, or the subscription that it replaces. */
+  /** The user of the token, the stored row or the replaced subscription. The hook can return another one. */
   readonly user: string | undefined;
   readonly tags: readonly string[];
 }
 
-/** An object that it returns replaces user and tags of the subscription; otherwise they stay as they are. */
+/** If the hook returns an object, that replaces the subscription's user and tags; otherwise both stay unchanged. */
 export type SubscribeHook<Request = FastifyRequest> = (
   subscription: OfferedSubscription,
   request: Request,
@@ -170,7 +168,7 @@ export type HandlerOptions<HostRequest = Request> = ServiceOptions<HostRequest> 
   } & (HostRequest extends Request
     ? { readonly toRequest?: ((request: HostRequest) => Request) | undefined }
     : {
-        /** Returns the standard's request in what the framework passes. */
+        /** Returns the `Request` of the Fetch standard that is in what the framework passes. */
         readonly toRequest: (request: HostRequest) => Request;
       });
 
@@ -179,14 +177,14 @@ export interface Mount<Request> {
   readonly toHookRequest: (request: FastifyRequest) => Request;
 }
 
-/** The specification says that this log has the three values. */
+/** As a server of its own, the service logs a subscription's endpoint and keys. */
 export const asServer: Mount<FastifyRequest> = {
   redactSubscriptions: false,
   toHookRequest: (request) => request,
 };
 export const asPlugin: Mount<FastifyRequest> = { ...asServer, redactSubscriptions: true };
 
-/** The options, and what is made from them. An option that only one place uses has its default there. */
+/** The options and what is made from them. If only one function uses an option, that function has its default. */
 export interface Settings extends Omit<ServiceOptions, 'sessionKey' | 'pushServices'> {
   readonly previousVapidPublicKeys: readonly string[];
   readonly prefix: string;

@@ -17,7 +17,7 @@ export function announceStatus(sentences: readonly string[]): void {
     announce([...fresh.slice(0, maxSentences), ...(more > 0 ? [`And ${more} more.`] : [])].join('. '));
 }
 
-/** Adds a line, since a screen reader could skip replaced text. */
+/** Adds a line: a screen reader may not announce text that replaces other text. */
 export function announce(text: string): void {
   place ??= document.querySelector('[data-announcements]') ?? undefined;
   if (place === undefined) return;

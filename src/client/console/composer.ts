@@ -9,7 +9,7 @@ const pauseMs = 400;
 
 export function startComposer(form: HTMLFormElement): void {
   let timer: number | undefined;
-  // only the server knows what a reader with another language or with data gets
+  // only the server knows the texts for other languages and for stored data
   let isShownByServer = false;
   const ask = createAsker(form, ({ shown }) => {
     isShownByServer = shown !== undefined;
@@ -43,7 +43,7 @@ interface Draft {
 
 type Asker = (refused?: Draft['faults']) => Promise<void>;
 
-/** @returns a function that asks the server; only the last response is shown */
+/** @returns a function that asks the server; only the response to its last call is shown */
 function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): Asker {
   let asking = new AbortController();
   let announced = '';
@@ -68,7 +68,7 @@ const unknown = (why: string): Draft => ({
   faults: {},
 });
 
-/** Without a response, size and recipients are unknown; the next keystroke asks again. */
+/** If the request fails, size and recipients stay unknown until the next keystroke asks again. */
 async function readDraft(form: HTMLFormElement, signal: AbortSignal): Promise<Draft> {
   try {
     const response = await fetch('/console/send/draft', { method: 'POST', body: bodyOf(form), signal });
@@ -152,7 +152,7 @@ async function subscribeHere(vapidKey: string): Promise<PushSubscription> {
   return subscribe(pushManager, vapidKey, defaultTimeoutMs);
 }
 
-/** @param shown replaces the form's values if a reader gets others */
+/** @param shown values to preview instead of the form's own */
 function showPreviews(form: HTMLFormElement, shown: Readonly<Record<string, string>> = {}): void {
   const fields = new FormData(form);
   const given = (name: string): string => String(fields.get(name) ?? '');
@@ -181,8 +181,8 @@ function showPreviews(form: HTMLFormElement, shown: Readonly<Record<string, stri
     place.hidden = given(place.dataset['when']!) === '';
 }
 
-// Suggests tags in use, as a combobox with a list (ARIA 1.2), instead of the page's `datalist`, which serves one tag
-// only.
+// Suggests tags in use, as a combobox with a list (ARIA 1.2). It replaces the page's `datalist`, which can suggest
+// only the first tag.
 
 interface Tag {
   readonly name: string;

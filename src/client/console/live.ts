@@ -11,7 +11,7 @@ const reasons: Readonly<Record<Exclude<State, 'live'>, string>> = {
   ended: 'Your session has ended.',
 };
 
-/** The server sends about once a second, and reconnecting takes a moment. */
+/** The server sends events about once a second; the rest of this time is for reconnecting. */
 const lostAfterMs = 3000;
 /** A connection that is silent this long is given up, even if it looks open. */
 const silentMs = 10_000;

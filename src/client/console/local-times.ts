@@ -1,4 +1,4 @@
-// Shows times in the reader's own zone, with its name, as 2027-01-01 09:00 CET; the page has them in UTC.
+// Converts the page's times from UTC to the reader's own zone and adds its name: 2027-01-01 09:00 CET.
 import { fromNow } from './from-now.ts';
 
 const wall = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });

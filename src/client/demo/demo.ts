@@ -8,7 +8,7 @@ import {
 } from '../index.ts';
 import '../subscribe.ts';
 
-/** Advice for the person who runs the server, in addition to the element's. */
+/** Advice for the person who runs the server. The element's own advice is for readers. */
 const remedies: Readonly<Partial<Record<FailureReason, string>>> = {
   'service-worker-failed': 'The browser console may say more.',
   'push-service-unreachable': 'Check that no firewall keeps the browser from its push service.',
@@ -16,7 +16,7 @@ const remedies: Readonly<Partial<Record<FailureReason, string>>> = {
   'server-refused': 'The log of the server may say more.',
 };
 
-/** The log's words for each request: when it is sent, and when it has succeeded. */
+/** What the page's log says when a request is sent, and when it has succeeded. */
 const requestSteps: Readonly<Record<string, readonly [sent: string, answered: string]>> = {
   'GET vapidKey': [
     'Asking the server for its public key.',
@@ -118,7 +118,7 @@ function readInvitation(): void {
   linkManifest();
 }
 
-/** A subscribed browser need not be asked. An app on the Home Screen has the used link in its start URL. */
+/** A subscribed browser is not asked again: an app on the Home Screen starts with the link that was used already. */
 async function acceptInvitation(): Promise<void> {
   if (invitation() === undefined) return;
   if (!(await client.state()).isStored) {
@@ -171,7 +171,7 @@ async function showState(): Promise<void> {
   }
   if (wasStored !== undefined && isStored !== wasStored)
     step(isStored ? 'This browser is subscribed.' : 'This browser is not subscribed any more.');
-  // the element would only say that something went wrong, and another press would change nothing
+  // the service would refuse again, and the element would only say that something went wrong
   button.hidden = isRefused() && !isStored;
   showFailure(failure, isLeaving && !subscription);
   wasStored = isStored;

@@ -1,5 +1,5 @@
-// The page on which a reader chooses channels, and its texts. `{site}` is the page's host. A browser without notifications is offered them
-// first, unless it needs an invitation.
+// The page on which a reader chooses channels, and its texts. `{site}` is the page's host. If the browser is
+// not subscribed, the page offers to turn notifications on first, unless that takes an invitation.
 import { chooseLanguage, directionOf, type Language } from '../choose-language.ts';
 import { type Channel, ClientError, createClient } from '../index.ts';
 import '../subscribe.ts';
@@ -187,7 +187,7 @@ retry.addEventListener('click', async () => {
   if (retry.hidden) focusFirst();
 });
 offer.addEventListener('deskbell-change', async () => {
-  // the event may come again before the channels are loaded
+  // the event may fire again while the channels are loading
   if (offer.hidden || main.ariaBusy === 'true' || offer.getAttribute('state') !== 'subscribed') return;
   await load(Promise.resolve());
   if (offer.hidden) focusFirst();

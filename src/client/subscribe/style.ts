@@ -1,4 +1,4 @@
-// The element's style. Pages change it with custom properties and parts; font and color scheme are the page's.
+// The element's style. Pages change it with custom properties and parts; font and color scheme come from the page.
 
 export const style = `
 :host {

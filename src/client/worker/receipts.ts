@@ -27,7 +27,7 @@ export async function report({ receipt }: PushMessage, event: string, action?: s
 export function sendReceipts(): Promise<void> {
   return navigator.locks.request(receiptsName, async () => {
     const { serviceUrl } = await readOwnState();
-    // An array sorts after any text, so these are all keys with this prefix.
+    // IndexedDB sorts arrays after text, so this range has all keys with the prefix.
     const all = IDBKeyRange.bound(keyPrefix(), [...keyPrefix(), []]);
     const kept = await inStore('readonly', (store) => resultOf(store.getAll(all, maxReceipts)));
     if (!serviceUrl || !kept?.length) return;
@@ -50,10 +50,10 @@ const keyPrefix = (): string[] => [worker.registration.scope, 'receipt'];
 
 const retryDelaysMs = [2_000, 8_000, 20_000];
 
-/** @param former can be null, as when notifications were blocked and are allowed again */
+/** @param former null if the browser does not know it, for example after notifications were blocked for a time */
 export async function renewWithRetries(former: PushSubscription | null): Promise<void> {
   const { serviceUrl, storedBody } = await readOwnState();
-  // The site has subscribed without the page library.
+  // The state is empty if the site subscribed without the page library.
   if (!serviceUrl) return;
   if (storedBody === undefined && former) await updateOwnState({ storedBody: subscriptionBody(former) });
   for (const delayMs of [0, ...retryDelaysMs]) {
@@ -61,27 +61,27 @@ export async function renewWithRetries(former: PushSubscription | null): Promise
     try {
       return await renew();
     } catch {
-      // renew() has reported it
+      // renew() has reported the error
     }
   }
   // without Background Sync, the page library tries again at page load
   await tryLater(ownName);
 }
 
-/** Turns a channel off at the service, after sending it the subscription in case it was lost. */
+/** Turns a channel off at the service. Sends the subscription first, in case the service has lost it. */
 export async function turnOff(channel: string): Promise<void> {
   await updateOwnState(({ choices }) => ({ choices: { ...choices, [channel]: false } }));
   await renewWithRetries(null);
 }
 
-/** Subscribes anew and replaces the former subscription; failures are on the console. */
+/** Subscribes anew and replaces the former subscription. Failures are reported on the console. */
 export async function renew(): Promise<void> {
   try {
     await navigator.locks.request(ownName, async () => {
       const { serviceUrl, storedBody } = await readOwnState();
-      // unsubscribed, or notifications blocked, in the meantime
+      // the browser was unsubscribed, or notifications were blocked, in the meantime
       if (storedBody === undefined || Notification.permission !== 'granted') return;
-      // There is no token here: the service moves user and tags over.
+      // No subscriber token is needed: the service moves the user and tags to the new subscription.
       await reconcile(async () => worker.registration, new ServiceApi(new URL(serviceUrl!)));
     });
   } catch (error) {

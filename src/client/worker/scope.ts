@@ -10,7 +10,7 @@ export const readOwnState = (): Promise<StoredState> => readState(worker.registr
 export const updateOwnState = (changes: StateChanges): Promise<void> =>
   updateState(worker.registration.scope, changes);
 
-/** What the site's own service worker has set, before or after it imports this script. */
+/** The hooks of the site's own service worker, which may set them after it imports this script. */
 export function hooks(): ServiceWorkerHooks {
   return (worker as { deskbell?: ServiceWorkerHooks }).deskbell ?? {};
 }
@@ -42,7 +42,7 @@ export function toUrl(address: unknown, base: string, schemes: RegExp): string |
   }
 }
 
-/** Undefined for a notification of the site's own. */
+/** Undefined if the site itself, not Deskbell, showed the notification. */
 export function messageOf({ data }: Notification): PushMessage | undefined {
   return (data as { deskbell?: PushMessage } | null)?.deskbell;
 }

@@ -49,7 +49,7 @@ async function showAndPassOn(message: PushMessage): Promise<void> {
   };
   if (options['renotify']) options['renotify'] = !(await isOnScreen(message));
   await worker.registration.showNotification(message.title, options);
-  // before the pages get the message, so that they find it there
+  // pages get the message after this, so that they find it in the history
   const { url, ...rest } = message;
   const absoluteUrl = toUrl(url, pageUrl, linkScheme);
   await addToHistory(scope, historyLimit, {
@@ -91,7 +91,7 @@ interface Texts {
   readonly message: string;
 }
 
-/** Browsers that show the declarative form themselves pass this instead of a payload. */
+/** Browsers that support declarative messages pass these members instead of a payload. */
 interface DeclarativePushEvent extends PushEvent {
   readonly notification?: Record<string, unknown> | null;
   readonly appBadge?: number | null;
@@ -186,7 +186,7 @@ async function actOnClick(message: PushMessage, actionName: string): Promise<voi
   await openPage(message, action?.url ?? message.url);
 }
 
-/** Focuses the page at `link`, or one in the folder common to the page that subscribed and the scope, or opens it. */
+/** Focuses or opens the page at `link`; without a link, the folder that the subscribing page and the scope share. */
 async function openPage(message: PushMessage, link: string | undefined): Promise<void> {
   const pageUrl = await readPageUrl();
   const url = toUrl(link, pageUrl, linkScheme);

@@ -57,7 +57,7 @@ function addDocsPage(app: ServiceApp, document: () => OpenApiDocument): void {
     contentType: 'text/html; charset=utf-8',
     contentSecurityPolicy,
     read: async () => renderPage(document()),
-    // Addresses in the page are relative to its folder, which is one level up.
+    // At /docs/, the page's relative addresses would be wrong.
     otherSpelling: { path: '/docs/', location: '../docs' },
   });
   serveFiles(app, files, { tag: filesTag, summary: 'A file of the page /docs', contentSecurityPolicy });

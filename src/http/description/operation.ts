@@ -22,7 +22,7 @@ export interface Operation {
     | Readonly<Record<string, { readonly description: string; readonly schema: object }>>
     | undefined;
   readonly responses: Responses;
-  /** Errors in addition to those that any request, or any request with a body, may get. */
+  /** Errors of this route besides those that any route, or any route with a body, may return. */
   readonly errors?: readonly ErrorCode[] | undefined;
   /** Security Requirement Objects, of which one must be met. Default: none. */
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[] | undefined;

@@ -1,5 +1,4 @@
-// Authenticators are attached to actions by annotating routes, and run before the action, when there is no response to
-// see.
+// Authenticators are attached to actions by annotating routes. They run before the action, and see no response.
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { amendOperation } from '../../http/description/operation.ts';
@@ -35,7 +34,7 @@ export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSes
       pending.add(request);
       done();
     });
-    // After the body is parsed, before it is validated.
+    // Authenticate after the body is parsed and before it is validated.
     route.preValidation = [preValidation, authenticate].flat();
     // A body that cannot be parsed ends the request earlier; without a session that is a 401 too.
     route.errorHandler = async function authenticateFirst(cause, request, reply): Promise<unknown> {
@@ -65,10 +64,10 @@ export function annotateClass(app: FastifyInstance, authenticator: Authenticator
   });
 }
 
-/** @param session the entry `SESSION`, present but perhaps empty */
+/** @param session the entry `SESSION`, which may be empty */
 export type Authorize = (session: string, request: ActionRequest) => boolean | Promise<boolean>;
 
-/** Passes requests whose session has the entry `SESSION`, even an empty one, unless `authorize` rejects its value. */
+/** Accepts requests whose session has the entry `SESSION`, even an empty one, unless `authorize` rejects the value. */
 export function createSessionAuthenticator(authorize: Authorize, log?: RecordLog): Authenticator {
   return async (request) => {
     const verdict = await verdictOf(request, authorize);

@@ -20,7 +20,7 @@ const howToSend = /<!-- send -->.*<!-- \/send -->/s;
 
 const linkToChannels = /<!-- channels -->.*<!-- \/channels -->/s;
 
-/** With `pushOnly`, invitation links open this page, and it does not say how to send. */
+/** With `pushOnly`, the page is for invitation links and does not show how to send. */
 export function addDemoPage(
   app: ServiceApp,
   {
@@ -58,7 +58,7 @@ export function addDemoPage(
   });
 }
 
-/** Without a start URL, browsers start at the page's own URL, with the invitation's token, which no server gets. */
+/** Without a start URL, the app starts at the page's own URL, whose fragment has the invitation's token. */
 async function readInvitationManifest(): Promise<string> {
   const { start_url: _, ...manifest } = JSON.parse(
     await readClientFile('demo/manifest.webmanifest'),

@@ -76,7 +76,7 @@ export function createDemoActions({ logging, log }: Settings): DemoActions {
   };
 }
 
-/** Register it in a scope of its own: the action creator and the class's authenticator apply to the whole scope. */
+/** Call it in a scope of its own: action creator and authenticator may apply to the whole scope. */
 export function addActionRoutes(
   app: ServiceApp,
   settings: Settings,

@@ -14,7 +14,7 @@ export interface MechanismRecord {
   readonly body?: unknown;
   readonly session?: SessionEntries;
   readonly result?: unknown;
-  /** Why the action failed, or true for mechanisms that see only that it did. */
+  /** Why the action failed; true if the mechanism sees only that it failed. */
   readonly failure?: string | true;
   readonly verdict?: string;
   readonly status?: number;
@@ -93,7 +93,7 @@ export function createLoggingFilter(log: RecordLog): Filter {
 
 /** An action's result; its body is opaque. */
 export interface ActionResult {
-  /** True if the action threw; the entity is then what it threw. */
+  /** True if the action threw; `entity` is then the thrown value. */
   readonly isFailure: boolean;
   readonly entity: SealedValue;
 }

@@ -1,5 +1,5 @@
-// The example user API, and its users in their own SQLite file. Ids are int64: always `bigint`, a decimal in the path,
-// and a JSON number with every digit in a response.
+// The example user API, and its users in their own SQLite file. Ids are int64: `bigint` in code, decimal in the path,
+// and JSON numbers with every digit in responses.
 import { closeSync, constants, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
@@ -59,7 +59,7 @@ export function openExampleUsers(options: ExampleUsersOptions = {}): ExampleUser
   });
 }
 
-/** O_NONBLOCK: a FIFO is an error instead of a wait. */
+/** With O_NONBLOCK, opening a FIFO fails instead of waiting. */
 function createFile(path: string): void {
   const { O_WRONLY, O_CREAT, O_NONBLOCK = 0 } = constants;
   closeSync(openSync(path, O_WRONLY | O_CREAT | O_NONBLOCK, 0o600));

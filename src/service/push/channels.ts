@@ -1,5 +1,5 @@
-// POST /webPush/channels says which channels a reader has on, and changes that, for the holder of a subscription's
-// `auth` or a subscriber token. A wrong `auth` gets the same response as a reader who has chosen nothing.
+// POST /webPush/channels returns and changes a reader's choices of channels. The request needs the `auth` of a
+// subscription or a subscriber token. A wrong `auth` gets the same response as a reader who has chosen nothing.
 import type { FastifyReply } from 'fastify';
 import {
   checkChoices,
@@ -97,8 +97,8 @@ export function addChannelsRoute(app: ServiceApp, settings: Settings): void {
 
 /**
  * @param user the signed-in user
- * @returns undefined if nobody is signed in and `auth` is not that of a stored subscription
- * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN if nothing says who the reader is
+ * @returns undefined if nobody is signed in and no stored subscription has this endpoint and `auth`
+ * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN if neither a token nor a subscription identifies the reader
  */
 async function findReader(
   { endpoint, auth }: ValueOf<typeof body>,
@@ -117,7 +117,7 @@ async function findReader(
   const row = await subscriptions.findByEndpoint(endpoint);
   const authBytes = decodeBase64(auth);
   const own = row && authBytes && isSameSecret(row.auth, authBytes) ? row : undefined;
-  // choices made in this browser without a user apply if the person has chosen nothing
+  // if the person has chosen nothing, the choices that this browser made without a user apply
   return user === undefined ? own : { ...own, user };
 }
 

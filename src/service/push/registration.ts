@@ -1,5 +1,4 @@
-// Handles a registration between its checks and its 200. Until the application and the store accept it, nothing is
-// logged.
+// Handles a valid registration. Nothing is logged until the application and the store have accepted it.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checkUserAndTags, type UserAndTags } from '../../audience/user-and-tags.ts';
@@ -49,7 +48,7 @@ export function createRegister(settings: Settings): Register {
   };
 }
 
-/** Outside any transaction, since the application may take its time. */
+/** Runs outside any transaction, since the application may take a long time. */
 async function askApplication(
   registration: Registration,
   request: FastifyRequest,
@@ -70,7 +69,7 @@ async function askApplication(
   return readUserAndTags(await onSubscribe(offered, request));
 }
 
-/** The user and tags unless the application returns others. */
+/** The subscription's user and tags, unless the application returns others. */
 async function whoseItWillBe(
   { assign, former }: Registration,
   known: StoredSubscription | undefined,
@@ -127,7 +126,7 @@ export type Admit = (registration: Registration, headers: IncomingHttpHeaders) =
 function createAdmit({ store, registrations = 'open' }: Settings): Admit {
   const { subscriptions, invitations } = store;
 
-  /** @returns the registration with the row that it replaces; undefined if the browser is not registered */
+  /** @returns the registration, and whether it replaces the former row; undefined if the browser is not registered */
   const asRegistered = async (registration: Registration): Promise<Registration | undefined> => {
     const { subscription, former } = registration;
     const row = await subscriptions.findByEndpoint(subscription.endpoint);
@@ -156,9 +155,9 @@ function createAdmit({ store, registrations = 'open' }: Settings): Admit {
   };
 }
 
-// Finds the subscription that a registration replaces: a browser that had to subscribe anew names the former one in a
-// request header, so that user and tags move to the new one. `auth` proves that it is its own. For the same endpoint,
-// it permits changing the keys.
+// Finds the subscription that a registration replaces. A browser that had to subscribe anew names its former
+// subscription in a request header, and proves with `auth` that it owns it, so that user and tags move to the new one.
+// If the endpoint is the same, `auth` permits changing the keys.
 
 export const formerSubscriptionHeader = 'Deskbell-Former-Subscription';
 
@@ -214,7 +213,7 @@ function createWithinLimits(settings: Settings): WithinLimits {
   return async (endpoint, reply, work) => {
     const { origin, host } = new URL(endpoint);
     if (!endpointPolicy.isUnlisted(origin)) return work();
-    // a stored one may always be changed; its push service gets its place again, if there is one
+    // a stored subscription may always be changed; its push service is admitted again if there is room
     if ((await store.subscriptions.findByEndpoint(endpoint)) !== undefined) {
       const result = await work();
       if ((await store.unlisted.add(origin, maxPushServices, true)) === 'added')

@@ -80,7 +80,7 @@ export async function createSubscriberToken(options: SubscriberTokenOptions): Pr
 }
 
 /**
- * Returns user and tags of a request's token; `undefined` if there is none that this service reads.
+ * Returns the user and tags of a request's token; `undefined` if it has none, or if the service accepts no tokens.
  *
  * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN says why a token is refused
  */
@@ -89,7 +89,7 @@ export type ReadSubscriberToken = (
   reply: Pick<FastifyReply, 'header'>,
 ) => Promise<UserAndTags | undefined>;
 
-/** @param tokens without it, the header is ignored @throws {DeskbellError} ERR_CONFIGURATION */
+/** @param tokens if undefined, the header is ignored @throws {DeskbellError} ERR_CONFIGURATION */
 export function createReadSubscriberToken(tokens: SubscriberTokens | undefined): ReadSubscriberToken {
   if (tokens === undefined) return async () => undefined;
   const { audience } = tokens;

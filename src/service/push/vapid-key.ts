@@ -52,7 +52,7 @@ export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, 
 /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
 export type ReadVapidKeys = () => Promise<VapidPublicKeys>;
 
-/** @param given the options' keys; they apply if the store does not know the current one among them */
+/** @param given the keys of the options, used unless the store has their `vapidPublicKey` */
 export function createReadVapidKeys(
   { vapidKeys }: Pick<Store, 'vapidKeys'>,
   given: VapidPublicKeys,
@@ -95,7 +95,7 @@ type VapidPublicKeys = Pick<Settings, 'vapidPublicKey' | 'previousVapidPublicKey
 /**
  * Returns the public key of a registration: the current one if the header is absent.
  *
- * @throws {ProblemError} ERR_VAPID_KEY_UNKNOWN; its problem has the current key in `vapidPublicKey`
+ * @throws {ProblemError} ERR_VAPID_KEY_UNKNOWN; the problem's `vapidPublicKey` is the current key
  */
 export function readVapidKey(
   headers: IncomingHttpHeaders,

@@ -104,8 +104,8 @@ const removalBody = Type.Model(
   ),
 );
 
-// POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it. A subscriber token says
-// whose it is; DELETE /webPush/user makes it nobody's. Some proxies drop the body of a DELETE or refuse it, so both
+// POST /webPush stores a subscription durably before the response; DELETE /webPush removes it. A subscriber token
+// names its user; DELETE /webPush/user removes the user. Some proxies drop or refuse the body of a DELETE, so both
 // have a POST form.
 
 const acknowledgement = 'Subscription received.';
@@ -208,7 +208,7 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
     },
   );
 
-  /** Text that is not base64 is treated as a wrong `auth`; the response does not show whether there was a row. */
+  /** An `auth` that is not base64 counts as wrong. The response never shows whether there was a subscription. */
   const addRemoval = (path: string, postPath: string, operation: Operation, remove: Removal): void => {
     const postForm = {
       ...operation,
@@ -245,7 +245,7 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
 
 type Removal = (endpoint: string, auth: Uint8Array, request: FastifyRequest) => Promise<void>;
 
-/** The row is deleted by now, and the response must not show that, so the application's errors are logged. */
+/** Errors of the application are only logged, because the response must not show that there was a row. */
 async function reportRemoval(
   stored: StoredSubscription,
   request: FastifyRequest,
