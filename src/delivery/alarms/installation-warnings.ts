@@ -1,4 +1,4 @@
-// Warnings about the whole installation, independent of single broadcasts, for logs, the console and /readyz.
+// Warnings about the whole installation rather than a broadcast, for logs, the console and /readyz.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import {
   describeMissingKeys,
@@ -92,7 +92,7 @@ export const describePause = ({ sinceMs, reason }: Omit<SendingPause, 'broadcast
   `Sending has been paused since ${new Date(sinceMs).toISOString()} (${reasons[reason]}): schedules and webhook events wait, and ` +
   'earlier broadcasts are paused. Bells still ring.';
 
-/** The explanation without the time, for use where the time is shown beside it. */
+/** Explains the pause without its time, for pages that show the time beside the explanation. */
 export const explainPause = ({ reason }: Pick<SendingPause, 'reason'>): string =>
   `Reason: ${reasons[reason]}. Schedules and webhook events wait, and earlier broadcasts are paused.`;
 

@@ -38,8 +38,8 @@ export const alarmKinds = Object.keys(conditions) as readonly AlarmKind[];
 export const isAlarmKind = (kind: string): kind is AlarmKind => Object.hasOwn(conditions, kind);
 
 /**
- * Includes the reasons for which broadcasts raise alarms. None of them is urgent, because a host that a stranger named
- * can cause most of them. If nothing can be sent to a push service, `unreachable` or `accepts-nothing` says so.
+ * The ranks of conditions, and of reasons for which broadcasts raise alarms. No such reason is urgent, because a host
+ * named by a stranger can cause most of them. The condition `unreachable` or `accepts-nothing` covers urgent cases.
  */
 const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   ...conditions,
@@ -82,7 +82,7 @@ export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
   'no-worker',
 ]);
 
-/** `InstallationWarning` uses these kinds. */
+/** The kinds of alarms that are made from an `InstallationWarning`. */
 export type WarningKind = InstallationWarning['code'] & AlarmKind;
 
 /** What an alarm counts. */
@@ -96,7 +96,7 @@ export const alarmUnits = [
 ] as const;
 
 export interface StandingAlarm {
-  /** Made of kind and push service; stays the same while the alarm is active. */
+  /** Consists of the kind and the push service, and stays the same while the alarm is active. */
   readonly id: string;
   /** One of `alarmKinds`, or the reason of an alarm that broadcasts raised. */
   readonly kind: string;
@@ -111,7 +111,7 @@ export interface StandingAlarm {
   readonly detail: string;
   /** Absent if the time is unknown. */
   readonly sinceMs: number | undefined;
-  /** An estimate. If several broadcasts raised the alarm, the largest of their numbers. */
+  /** An estimate. If several broadcasts raised the alarm, it is the largest of their numbers. */
   readonly count: number;
   readonly unit: (typeof alarmUnits)[number];
   /** True if the real number may be larger than `count`. */

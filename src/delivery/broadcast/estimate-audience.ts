@@ -269,7 +269,7 @@ async function countStored(
   return found.size;
 }
 
-/** Keeps digests, because a file may contain millions of endpoints, each with a few hundred characters. */
+/** Counts digests, because a list may contain millions of endpoints with a few hundred characters each. */
 async function countEndpoints(
   list: Iterable<SubscriptionInput> | AsyncIterable<SubscriptionInput>,
 ): Promise<number> {

@@ -31,7 +31,7 @@ export interface Wait {
   readonly origin?: string;
 }
 
-/** Words that follow a number. */
+/** Texts that follow the number of rows. */
 export const waitMeanings: Readonly<Record<Wait['for'], string>> = {
   now: 'can be sent now',
   localTime: 'wait for the time of their readers',
@@ -141,7 +141,7 @@ function measure(
 }
 
 // Measures how long a broadcast took to reach 50, 95 and 99 % of its recipients. The times come from the intervals in
-// which outcomes are counted. No row is read, and a time is only as precise as its interval is short.
+// which outcomes are counted, so no row is read. The precision of a time is the width of its interval.
 
 const percents = [50, 95, 99] as const;
 
@@ -177,7 +177,7 @@ export function measureReach(
   });
 }
 
-/** Messages settled per second, and the number of broadcasts that this was measured on. */
+/** Messages settled per second, and the number of broadcasts that were measured. */
 interface UsualRate {
   readonly perSecond: number;
   readonly broadcasts: number;

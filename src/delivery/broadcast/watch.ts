@@ -38,7 +38,7 @@ export type BroadcastEvent =
   | { readonly kind: 'state'; readonly broadcast: Broadcast }
   | { readonly kind: 'alarm'; readonly broadcast: Broadcast; readonly alarm: Alarm };
 
-/** A broadcast as last seen. Its state also depends on the clock. */
+/** A broadcast at a look, with the state that it had then. The state also depends on the clock. */
 interface BroadcastLook {
   readonly broadcast: Broadcast;
   readonly state: ReturnType<typeof stateOf>;
@@ -115,7 +115,7 @@ export interface UnreachablePushService {
   readonly reason: string;
   /** See `ReportedPushService.obstacle`. */
   readonly obstacle?: string | undefined;
-  /** The machines whose senders cannot reach it. */
+  /** The machines whose senders cannot reach the push service. */
   readonly machines: readonly string[];
 }
 
@@ -126,7 +126,7 @@ export type ReachabilityEvent =
 
 const reachabilityPollMs = 2000;
 
-/** Returns them ordered by origin. */
+/** Returns the push services ordered by origin. */
 export function findUnreachable(reports: readonly StoredSenderReport[]): readonly UnreachablePushService[] {
   const found = new Map<string, UnreachablePushService>();
   for (const { machine, seenAtMs, pushServices } of reports) {

@@ -35,6 +35,6 @@ export type NotSent =
       readonly kind: 'deferred';
       readonly afterMs: number;
       readonly detail: string;
-      /** Set if the obstacle prevents all sending there, so that operators should know about it. */
+      /** Set if operators should know the obstacle, because it prevents all sending to the push service. */
       readonly obstacle?: FailureReason | undefined;
     };

@@ -1,5 +1,5 @@
-// Decides whether a worker may write to a push service now. The decision depends on the state
-// of the transport (its circuit breaker and queue), whether the push service responds, and how.
+// Decides whether a worker may write to a push service now. The decision depends on the transport (its circuit breaker
+// and its queue) and on whether and how the push service responds.
 //
 //   OPEN       messages pass
 //   WAITING    the transport defers; messages are deferred without being encrypted
@@ -65,7 +65,7 @@ export class OriginGate {
 
   /**
    * @param subscriptionId of the recipient, if it is stored
-   * @param ifRefused what a refusal would mean for this row
+   * @param ifRefused what to do with the row after a refusal
    */
   recordOutcome(outcome: Outcome, subscriptionId: number | undefined, ifRefused: IfRefused): void {
     if (outcome.kind !== 'accepted' && (!isVapidRefusal(outcome) || ifRefused === 'retry')) return;

@@ -3,9 +3,9 @@
 // other push services, and whether the push service answers at all.
 //
 //   FLOWING     rows wait in memory: returning rows first, then rows of slices, each in their order
-//   BACKLOGGED  a row has waited too long, or memory fills up while many wait or requests in flight get no response. No row of a
-//               slice waits in memory. It is put aside: stored with the time at which it will be read again. That is half of
-//               the expected wait, in case the pace grows. When nothing waits any more → FLOWING
+//   BACKLOGGED  a row has waited too long, or memory fills up while many rows wait or requests in flight get no
+//               response. Rows of slices may not wait in memory. They are put aside: stored, and read again after half
+//               of the expected wait, in case the pace grows. When nothing waits any more → FLOWING
 //   SILENT      requests in flight got no response for so long that the push service must be broken: nothing is sent
 //   HELD        nothing can be sent: rows are put aside for a long time, in order, but a few come back soon as probes
 //

@@ -160,7 +160,7 @@ export function createDestinations(
     find,
 
     takeAnswers() {
-      // all keys of an origin wait
+      // the wait applies to the whole origin, so report it with only one of its keys
       const waits = new Map(transport.takeWaits());
       return all()
         .flatMap(({ origin, vapidPublicKey, gate }) => {

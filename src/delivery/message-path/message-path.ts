@@ -2,7 +2,7 @@
 //
 //   select ─▶ encrypt a batch ─▶ post ─▶ record
 //
-// The first three steps are here; the caller takes the last one.
+// The first three steps are here. The caller records the result.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { EncryptBatch, MessageToEncrypt } from '../../protocol/message-encryption.ts';

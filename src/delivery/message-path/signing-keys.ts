@@ -23,7 +23,7 @@ export interface SigningKeys {
   loadKeys(publicKeys: Iterable<string | undefined>): Promise<readonly string[]>;
 }
 
-/** The store's role that knows which keys exist and which is current. */
+/** The part of the store that knows which keys exist and which is current. */
 export type KeyStates = Pick<VapidKeyStore, 'current' | 'list'>;
 
 /** Minimum time between two searches for a key that was not found. */

@@ -5,7 +5,7 @@ import { pushServiceName } from '../../protocol/known-push-services.ts';
 export interface DeliveryFigures {
   /** Times between writing a message and its response. `pushService` is the name that `pushServiceName` returns. */
   readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
-  /** Duration of commits of rows. */
+  /** How long commits took. */
   readonly commits: DurationCounts;
   /** Slices that another worker took because this worker did not renew its lease in time. */
   readonly leasesLost: number;

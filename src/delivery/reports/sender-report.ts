@@ -1,4 +1,4 @@
-// Reports the state of push services, as a sender's transport sees it, to the store every few seconds while it sends.
+// While a sender sends, reports every few seconds to the store how its transport sees the push services.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { SenderReport, SenderReports } from '../../store/sending.ts';

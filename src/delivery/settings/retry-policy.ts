@@ -77,7 +77,7 @@ function doubled(firstMs: number, times: number, maxMs: number): number {
   return Math.min(maxMs, firstMs * 2 ** (times - 1));
 }
 
-/** Waits at most half of the time left, unless less than `firstMs` is left. */
+/** Waits at most half of the time that is left. If less than `firstMs` is left, the row expires. */
 function scheduleBefore(
   firstMs: number,
   maxMs: number,

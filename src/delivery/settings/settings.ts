@@ -20,7 +20,7 @@ export const defaultWorkerSettings = {
   maxRetryRows: 1536,
   retryLeaseRows: 256,
   readRows: 1024,
-  /** Number of rows encrypted and posted together. Alternating for each row nearly doubles the cost. */
+  /** Number of rows encrypted and posted together. Encrypting and posting single rows costs nearly twice as much. */
   batchRows: 64,
   /** Results are committed when there are this many. */
   commitRows: 1024,

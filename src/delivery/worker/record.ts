@@ -65,7 +65,7 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
   return { ...rowResult, retry: { ...retry, isOutside, delayMs } };
 }
 
-/** Results that the host did not cause. */
+/** Results that say nothing about the host. */
 const ofOurs: ReadonlySet<Result['kind']> = new Set(['quiet', 'waits']);
 
 function toOwnResult(row: Row, result: Result, settings: RecordSettings): RowResult {
@@ -114,7 +114,7 @@ const expiredUnsent = {
 /** These tries take about a minute. */
 const strangerTries = 5;
 
-/** Enough for 6,000 messages to a host that accepts them. */
+/** How long a broadcast waits for rows of an unlisted host, which is enough to send 6,000 messages to the host. */
 const strangerHoldsMs = 10 * 60 * 1000;
 const longestWaitOutsideMs = 6 * 60 * 60 * 1000;
 

@@ -8,7 +8,7 @@ import type { Broadcast, BroadcastStore, Recipient } from '../../store/broadcast
 import type { ReaderStore } from '../../store/readers.ts';
 import type { NotSendable } from '../limits/not-sent.ts';
 
-/** The store's roles that hold data about readers. */
+/** The parts of the store that have texts and readers' data. */
 export interface ReaderParts {
   readonly broadcasts: Pick<BroadcastStore, 'texts'>;
   readonly readers: Pick<ReaderStore, 'dataOf'>;

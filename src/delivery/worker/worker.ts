@@ -158,7 +158,7 @@ class Worker {
     return this.#waiting < this.#settings.waitingRows || this.#known.size > this.#waitedFor.size;
   }
 
-  /** @returns false if there were none */
+  /** @returns false if there were no rows to take */
   #takeRows(nowMs: number): boolean {
     const takenAtMs = this.#parts.clock.monotonicNow();
     const rows = this.#workload.takeRows(nowMs, takenAtMs);

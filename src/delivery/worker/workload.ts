@@ -22,7 +22,7 @@ export interface WorkloadParts {
 export interface RowsAhead {
   readonly rows: number;
   readonly aheadMs: number;
-  /** Called if there are none. */
+  /** Called if no rows could be leased. */
   readonly areNone: () => void;
 }
 
