@@ -57,7 +57,7 @@ export interface Acknowledgement {
   readonly operator: string;
   readonly note: string;
   readonly atMs: number;
-  /** The alarm's numbers at that time. */
+  /** The alarm's counts at that time. */
   readonly count: number;
   readonly broadcasts: number;
 }

@@ -6,6 +6,7 @@ import type { ReceiptEvent } from './receipts.ts';
 
 /** Final outcomes, and `retry`: the row will be tried again. */
 export const attemptOutcomes = [...settlements, 'retry'] as const;
+/** The result of an attempt. */
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 /** What a push service responded, or why nothing was sent. */
@@ -95,7 +96,7 @@ export interface RowOutcome {
   readonly skipInactive?: number | undefined;
   /** For `notInAudience`: the subscription was registered after the broadcast was created. */
   readonly isLater?: true | undefined;
-  /** For `waiting`: what it waits for. */
+  /** Set for `waiting`. */
   readonly wait?: RowWait | undefined;
   /** Newest first. */
   readonly attempts: readonly AttemptRecord[];
@@ -105,7 +106,6 @@ export interface RowOutcome {
   readonly heldSinceMs?: number | undefined;
 }
 
-/** A page of results. */
 export interface RowOutcomes {
   readonly outcomes: readonly RowOutcome[];
   /** Where to continue; absent if nothing is left. */
@@ -135,11 +135,11 @@ export interface AttemptStore {
    */
   outcomesOf(broadcastId: number, subscriptionIds: readonly number[]): Promise<readonly RowOutcome[]>;
   /**
-   * Returns the results in a broadcast for the next ids of its audience after `afterId`. Omits rows that are not
-   * tracked or no longer kept, and, for a broadcast to all, rows that were removed before their turn.
+   * Returns the results of a broadcast's rows, for the next ids of its audience after `afterId`. Omits rows that are
+   * not tracked or no longer kept. For a broadcast to all, also omits rows that were removed before their turn.
    *
    * @param range `ids`: how many ids to read; there may be fewer rows, or none
-   * @returns in the order of ids; `next`: the next `afterId`
+   * @returns results ordered by id; `next`: the next `afterId`
    * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND
    */
   outcomesAfter(

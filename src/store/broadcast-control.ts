@@ -1,4 +1,3 @@
-// Creates broadcasts; pauses, resumes and cancels them.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { BroadcastReader } from './broadcast-reader.ts';
 import {

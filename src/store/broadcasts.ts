@@ -22,7 +22,6 @@ export function isOver({ state }: { readonly state: BroadcastState }): boolean {
   return state === 'done' || state === 'cancelled';
 }
 
-/** The final outcomes of a row. */
 export const settlements = [
   'accepted',
   'gone',
@@ -181,7 +180,7 @@ export type BroadcastSummary = Pick<
 
 export interface KeyedBroadcast {
   readonly broadcast: Broadcast;
-  /** Hash of the message and the audience that the broadcast was created with. */
+  /** Hash of the message and the audience with which the broadcast was created. */
   readonly contentHash: Uint8Array;
 }
 
@@ -220,7 +219,7 @@ export interface NewestFirst {
   readonly limit: number;
 }
 
-/** All broadcasts, or only one operator's. */
+/** Absent: all broadcasts. Otherwise, only those of one operator. */
 export interface OfOperator {
   readonly operatorId?: number | undefined;
 }

@@ -41,7 +41,7 @@ export interface AnswerCounts {
 export interface JudgedAnswers extends AnswerCounts {
   /** Responses to messages that were sent before the first message to a gone subscription. */
   readonly before: AnswerCounts;
-  /** When the first message was sent whose acceptance can count. */
+  /** When the first of the messages was sent whose acceptances can count. */
   readonly fromMs: number;
   /** When the last message to a gone subscription was sent. */
   readonly marksMs: number;

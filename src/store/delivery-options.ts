@@ -83,7 +83,7 @@ export interface OptionDescription {
   readonly check: OptionCheck;
   /** What applies if the option is omitted. */
   readonly byDefault?: string;
-  /** The option of `deskbell send`, with its value. Absent if a setting decides. */
+  /** The flag of `deskbell send`, with its value. Absent if the flag is given by a setting. */
   readonly flag?: string;
   /** The field in the console's form. */
   readonly field: {

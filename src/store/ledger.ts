@@ -45,7 +45,7 @@ export interface RowRecord extends Pick<Answer, 'status' | 'reason' | 'detail'> 
 export interface RowResult {
   readonly recipient: Recipient;
   readonly origin: string;
-  /** Number of POSTs: 0 or 1. */
+  /** Number of POST requests. */
   readonly attempts: 0 | 1;
   /**
    * `detached`: no response has come yet, so the row stays leased under the token until it is due. `heldBack`: the push
@@ -60,7 +60,7 @@ export interface RowResult {
   readonly wasOutside?: boolean | undefined;
   /** Set for `heldBack` and `refused`. */
   readonly suspension?: Suspension | undefined;
-  /** Further facts to store about it (`attempts.ts`). */
+  /** Further facts to store about the attempt (`attempts.ts`). */
   readonly record?: RowRecord | undefined;
   /** About the row's push service, or about none if `origin` is empty. */
   readonly alarm?: { readonly origin?: ''; readonly reason: string; readonly detail: string } | undefined;
@@ -108,7 +108,6 @@ export interface PageCommit extends Lease {
   readonly leaseMs: number;
 }
 
-/** The response to a commit. */
 export interface CommitAnswer {
   /**
    * True if nothing of this commit was stored, and the worker must drop its rows: another worker has the slice, its

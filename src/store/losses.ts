@@ -19,7 +19,6 @@ export interface LossCount {
   readonly subscriptions: number;
 }
 
-/** A subscription that was lost. */
 export interface Loss {
   /** Increases over time. */
   readonly id: number;

@@ -3,8 +3,8 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { type PortableDatabase, type PortableValues, run } from './portable-sql.ts';
 
-// The audit: one record for each request of an operator that changes something. It is written before the change, so
-// that every change has one, and completed with the status of the response.
+// The audit: one record for each request of an operator that changes something. It is stored before the change and
+// completed with the response's status afterwards, so no change is without a record.
 export interface AuditRecord {
   /** Increases over time. */
   readonly id: number;

@@ -123,7 +123,7 @@ export interface PeopleStore {
    * Adds tags to a subscription, and removes tags from it.
    *
    * @returns false if there is no such subscription
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, including when there would be too many; nothing is changed
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also for too many tags; nothing is changed then
    */
   changeTags(
     id: number,

@@ -51,7 +51,7 @@ export interface PushServiceAnswers extends PushServiceKey {
   readonly hasRefused: boolean;
   /** Number of refusals since the last acceptance. */
   readonly refusalsInRow: number;
-  /** A stored subscription that was accepted. */
+  /** A stored subscription whose message was accepted. */
   readonly acceptedSubscriptionId?: number | undefined;
   /** Stored subscriptions for which it refused our token or key. */
   readonly refusedSubscriptionIds?: readonly number[] | undefined;
@@ -91,7 +91,6 @@ export type IfRefused = 'suspend' | 'retry' | 'reject';
 
 /** A row that was refused or was selected as a probe. */
 export interface RefusedRow {
-  /** Number of refusals so far. */
   readonly refusals: number;
   /** Time since its first refusal, or since the suspension began. */
   readonly waitedMs: number;

@@ -8,7 +8,7 @@ import {
 } from '../audience/zone-time.ts';
 import type { StoredOptions } from './delivery-options.ts';
 
-/** The relevant options. `localTime` must include the date. */
+/** The options that affect times. `localTime` must include the date. */
 export interface TimeOptions extends Pick<
   StoredOptions,
   'localTime' | 'ifTimePassed' | 'quietHours' | 'timeZone'
@@ -36,7 +36,7 @@ const dayMs = 24 * 60 * minuteMs;
 /** How long a row may wait to be sent. */
 export const lifetimeOf = (ttlSeconds: number): number => Math.max(ttlSeconds * 1000, minLifetimeMs);
 
-/** True if readers in different time zones get it at different times. */
+/** True if readers in different time zones get the broadcast at different times. */
 export const hasReaderTimes = ({ localTime, quietHours }: StoredOptions): boolean =>
   localTime !== undefined || quietHours !== undefined;
 
@@ -46,10 +46,10 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
   const wallMs = localTime === undefined ? undefined : parseWallTime(localTime);
   const quiet = quietHours === undefined ? undefined : parseQuietHours(quietHours);
   const lifetimeMs = lifetimeOf(ttlSeconds);
-  // if the start has seconds, the whole minute counts
+  // if the start has seconds, its whole minute counts as the start
   const startMinuteMs = Math.floor(startAtMs / minuteMs) * minuteMs;
 
-  /** Returns when a message is sent that is due at this time. */
+  /** Returns when a message that is due at this time is sent. */
   const afterQuietHours = (dueMs: number, zone: string): Pick<ReaderTime, 'fromMs' | 'isQuiet'> => {
     const quietEndMs = quiet && endOfQuietHours(quiet, zone, dueMs);
     const isHeld = quietEndMs !== undefined && quietEndMs < dueMs + lifetimeMs;
@@ -94,6 +94,6 @@ export function createQuietTimes(
   };
 }
 
-/** The time zone that decides when a reader gets it. */
+/** The time zone that decides when a reader gets the broadcast. */
 export const zoneOf = ({ timeZone: own = 'UTC' }: StoredOptions, timeZone: string | undefined): string =>
   timeZone !== undefined && isTimeZone(timeZone) ? timeZone : own;

@@ -26,7 +26,7 @@ export interface ChannelStore {
    * Adds a channel, or replaces the one with the same name.
    *
    * @returns the stored channel
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, including when there would be too many channels
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also for too many channels
    */
   put(channel: Channel): Promise<Channel>;
   /** @returns false if it does not exist */
@@ -94,7 +94,7 @@ export interface ReaderFacts {
   readonly isInactive?: boolean;
 }
 
-/** A stored subscription as it was read, or a person. */
+/** A person, or a stored subscription as it was read. */
 export type Reader = Pick<StoredSubscription, 'id' | 'user' | 'channels'> | { readonly user: string };
 
 /** Stores what applications write about readers, and what readers have chosen. */
@@ -116,7 +116,7 @@ export interface ReaderStore {
     subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
     skipInactive?: number,
   ): Promise<ReadonlyMap<number, ReaderFacts>>;
-  /** Returns the data of these subscriptions' readers by id, if there is any, in one query. */
+  /** Returns the data of the readers of these subscriptions by subscription id, in one query, if they have any. */
   dataOf(
     subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
   ): Promise<Readonly<Record<number, PersonData>>>;

@@ -17,7 +17,7 @@ export interface Receipt {
   readonly action?: string | undefined;
 }
 
-/** What browsers reported about a broadcast's notifications, by push service. */
+/** What browsers reported about a broadcast's notifications, for one push service. */
 export interface ReceiptCounts extends Readonly<Record<ReceiptEvent, number>> {
   readonly origin: string;
   /** Clicks on each action, by name. All of them are also in `clicked`. */

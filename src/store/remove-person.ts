@@ -32,7 +32,7 @@ const audienceSets: SetTable = {
   owners: 'select id from deskbell.audiences where id <= :maxId order by id desc limit :limit',
   owner: 'audience_id',
   key: 'number',
-  // its slice may not have been sent yet
+  // the set's slice may not have been sent yet
   ifEmpty: 'keep',
   afterwards: countUnread,
 };

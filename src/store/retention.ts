@@ -34,7 +34,7 @@ export interface Retention {
   shrink(): Promise<boolean>;
 }
 
-/** The default retention, in days. */
+/** In days. */
 export const defaultRetention = { broadcasts: 400, attempts: 90, audit: 400 } as const;
 
 /** With this many rows, a transaction takes a few milliseconds. */

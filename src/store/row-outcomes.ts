@@ -12,7 +12,6 @@ import { type ReceiptEvent, receiptEvents } from './receipts.ts';
 
 // Reads attempts last, so that a row that gets its result during the reading is found among them.
 
-/** The columns of a broadcast. */
 interface RowsHead {
   readonly id: number;
   readonly state: 'running' | 'paused' | 'cancelled' | 'done';
@@ -35,7 +34,6 @@ interface RowsHead {
   readonly time_zone: string | null;
 }
 
-/** A retry. */
 interface RetryRow {
   readonly due_at_ms: number;
   readonly attempts: number;
@@ -49,11 +47,10 @@ export interface StoredRow {
   readonly endpoint: string;
   readonly user_name: string | null;
   readonly created_at_ms: number;
-  /** Set if its deletion is held. */
+  /** Set if the deletion of the subscription is held. */
   readonly marked_at_ms: number | null;
 }
 
-/** What is known about a row. */
 type RowFacts = Readonly<GatheredFacts>;
 
 export interface FactsReader {
@@ -198,7 +195,7 @@ function within(set: Uint8Array, firstId: number, lastId: number): readonly numb
   return decodeIds(set).filter((id) => id >= firstId && id <= lastId);
 }
 
-/** Number of broadcasts searched together, and in total, for one page. */
+/** Number of broadcasts that are searched together; `maxBroadcasts` is the limit per page. */
 const headBatch = 20;
 const maxBroadcasts = 100;
 
@@ -421,7 +418,7 @@ function stateOf(head: RowsHead, row: RowFacts, nowMs: number): RowState {
   return retry.token !== null && retry.due_at_ms > nowMs ? 'inFlight' : 'waiting';
 }
 
-/** Returns the state of a row that has neither a settling attempt nor a retry. */
+/** Returns the state of a row that has neither an attempt with a final outcome nor a retry. */
 function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState {
   const { attempts, isMember, leftOut, stored, freeAtMs } = row;
   const isOver = head.state === 'done' || head.state === 'cancelled';

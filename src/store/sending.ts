@@ -104,12 +104,11 @@ export const toSendingPause = (row: SendingPauseRow): SendingPause => ({
 /** What one sender knows about one push service. */
 export interface ReportedPushService {
   readonly origin: string;
-  /** Open connections. */
   readonly connections: number;
   readonly inFlight: number;
   /** Requests that wait for a connection or for their turn. */
   readonly queued: number;
-  /** How many requests may be in flight now (pacing). */
+  /** Current limit of requests in flight. */
   readonly maxInFlight: number;
   /** Average of recent responses; absent before the first one. */
   readonly latencyMs?: number | undefined;
@@ -119,7 +118,7 @@ export interface ReportedPushService {
   readonly throttled: number;
   /** `open`: it failed, and gets nothing for a while. `half-open`: one request tests it. */
   readonly breaker: 'closed' | 'open' | 'half-open';
-  /** Why the breaker is not closed. */
+  /** Absent if the breaker is closed. */
   readonly breakerReason?: string | undefined;
   /** How long all attempts have failed without a response; `undefined` if that may be a coincidence. */
   readonly unreachableMs?: number | undefined;
@@ -130,7 +129,6 @@ export interface ReportedPushService {
 export interface SenderReport {
   /** A random id of this sender. */
   readonly id: string;
-  /** Name of the machine. */
   readonly machine: string;
   readonly processId: number;
   /** `worker`: delivers broadcasts. `single`: sends single messages. */

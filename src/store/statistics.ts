@@ -10,12 +10,12 @@ type OutcomeColumn = (typeof outcomeColumns)[number];
 
 const join = (toText: (column: OutcomeColumn) => string): string => outcomeColumns.map(toText).join(', ');
 
-/** The counts before anything is sent. */
+/** The counts if nothing was sent. */
 export const noOutcomes = Object.fromEntries(outcomeColumns.map((column) => [column, 0])) as Readonly<
   Record<OutcomeColumn, number>
 >;
 
-/** The names of the columns. */
+/** SQL: the names of the columns. */
 export const listColumns = join(String);
 
 /** The parameters of an SQLite statement. */
@@ -24,7 +24,7 @@ export const listParameters = join((column) => `:${column}`);
 /** The update clause of an upsert into table `c`: adds the new counts to the existing row. */
 export const addColumns = join((column) => `${column} = c.${column} + excluded.${column}`);
 
-/** Sums over rows. */
+/** SQL: the sums of the columns. */
 export const sumColumns = join((column) => `sum(${column}) as ${column}`);
 
 /** SQL for the number of rows that have an outcome. */

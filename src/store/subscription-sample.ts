@@ -9,7 +9,7 @@ import type { PortableDatabase } from './portable-sql.ts';
 export interface SubscriptionSample {
   /** Number of stored subscriptions. */
   readonly subscriptions: number;
-  /** True if the sample contains all of them. */
+  /** True if the sample contains all subscriptions. */
   readonly isWhole: boolean;
   /** Windows are drawn independently of each other. The rows of one window are neighbours, so they may be similar. */
   readonly windows: readonly (readonly SampledRow[])[];

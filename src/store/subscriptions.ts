@@ -25,7 +25,7 @@ export interface StoredSubscription extends Subscription {
   /** Milliseconds since 1970. */
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** `undefined` if it is anonymous. */
+  /** `undefined` if the subscription is anonymous. */
   readonly user: string | undefined;
   /** Ordered by name. */
   readonly tags: readonly string[];
@@ -49,7 +49,7 @@ export interface NewSubscription {
   readonly language?: string | undefined;
   /** IANA name. Default: a row keeps its own. */
   readonly timeZone?: string | undefined;
-  /** Choices for channels for which the row has none. */
+  /** Choices for channels for which the row has no choice yet. */
   readonly channels?: Choices | undefined;
 }
 
@@ -92,14 +92,12 @@ export interface SubscriptionSearch {
   /** The condition by which rows are found. The more selective condition is faster. */
   readonly by: 'matching' | 'pushService';
   readonly afterId: number;
-  /** Maximum number of rows to read. */
   readonly rows: number;
 }
 
 export interface SearchedSubscriptions {
   /** Ordered by id. */
   readonly found: readonly StoredSubscription[];
-  /** Number of rows that were read. */
   readonly rows: number;
   /** The last id that was read. */
   readonly throughId: number;
@@ -292,7 +290,7 @@ export class InsertBudget {
     this.#onWarning = guardCallback('subscriptionLimit.onWarning', (warning) => limit.onWarning?.(warning));
   }
 
-  /** True if stored rows must be counted before this many inserts. */
+  /** True if stored rows must be counted before this many rows can be inserted. */
   needsCount(inserts: number, nowMs: number): boolean {
     return this.#inserts < inserts && nowMs >= this.#countAgainAtMs;
   }

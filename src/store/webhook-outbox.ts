@@ -36,7 +36,7 @@ export type WebhookEvent = Common &
 export interface WebhookBacklog {
   /** Number of events that are not delivered yet. */
   readonly waiting: number;
-  /** When the oldest of them happened; absent if there are none. */
+  /** When the oldest of these events happened; absent if there are none. */
   readonly oldestAtMs: number | undefined;
   /** Total number of events that were never delivered. */
   readonly dropped: number;
@@ -51,9 +51,9 @@ export interface WebhookOutbox {
   lease(range: { readonly limit: number; readonly leaseMs: number }): Promise<readonly WebhookEvent[]>;
   /** Makes the event due again after this time. */
   postpone(id: string, delayMs: number): Promise<void>;
-  /** Removes a delivered event. */
+  /** Removes an event that was delivered. */
   remove(id: string): Promise<void>;
-  /** Gives up on the event. */
+  /** Gives up on an event, and counts it. */
   drop(id: string): Promise<void>;
   count(): Promise<number>;
   backlog(): Promise<WebhookBacklog>;

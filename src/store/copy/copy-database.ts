@@ -35,14 +35,14 @@ export interface CopyTransaction {
 
 /** A database that no other process has open. */
 export interface CopyDatabase {
-  /** Name for messages, without user and password. */
+  /** Name for error messages, without user and password. */
   readonly label: string;
   readonly schemaVersion: number;
   /** Returns the query that reads all rows of a table. */
   select(table: CopiedTable): string;
   /** A collation that sorts text as SQLite does. */
   readonly collation: string;
-  /** A query that finds the table `:name`. */
+  /** A query that returns a row if the table `:name` exists. */
   readonly findTable: string;
   transaction<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
   /** Runs a transaction that reads one snapshot of the database. Nothing else writes while it runs. */

@@ -33,7 +33,7 @@ const parameters: ReadonlySet<string> = new Set([
   'user',
 ]);
 
-/** @throws {DeskbellError} ERR_CONFIGURATION; the message quotes nothing that could be a part of a password */
+/** @throws {DeskbellError} ERR_CONFIGURATION; the message quotes no text that could be part of a password */
 export function checkDatabaseUrl(text: string): void {
   const urls = splitHosts(text);
   if (urls === undefined) {
@@ -122,7 +122,7 @@ function splitHosts(text: string): readonly [URL, ...URL[]] | undefined {
   return first === undefined || urls.length < places.length ? undefined : [first, ...others];
 }
 
-/** Describes a database for messages, without user and password. */
+/** Describes a database for error messages, without user and password. */
 export function describeDatabase(text: string): string {
   const urls = splitHosts(text);
   if (urls === undefined) return 'of this URL';

@@ -87,11 +87,11 @@ export class PostgresDatabase {
   #onIdle: (() => void) | undefined;
   /** Ids of `once` whose responses have arrived. The next call of `once` deletes them from `commits`. */
   readonly #answered: string[] = [];
-  /** Name for messages, without user and password. */
+  /** Name for error messages, without user and password. */
   readonly label: string;
   /** The time that statements get as an argument; `null` if they use the database's own clock. */
   readonly now: () => number | null;
-  /** The same time, as this process knows it. */
+  /** The database's time, as this process knows it. */
   readonly clock: ServerClock;
 
   private constructor(pool: Pool, options: PostgresDatabaseOptions) {

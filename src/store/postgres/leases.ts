@@ -73,7 +73,7 @@ export function createPostgresLeases(
   let slicesLeased = 0;
 
   const lookAgainAfter = (broadcastId: number): number => {
-    // the caller's clock may jump, and nothing is notified of that
+    // the caller may have a clock of its own that jumps, without a notice
     if (notices.isHearing && database.now() === null) return lookWhileHearingEveryMs;
     return broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
   };

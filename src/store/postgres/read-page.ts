@@ -17,7 +17,6 @@ export interface PageRow {
   readonly updated_at_ms: string;
 }
 
-/** A single row. */
 export interface RecipientRow {
   readonly position: number;
   readonly subscription_id: number | null;

@@ -51,7 +51,7 @@ class WriteQueue<Row, Result> {
     this.#writeRows = writeRows;
   }
 
-  /** Writes a row together with its neighbours. If it cannot be stored, only its own call fails. */
+  /** Writes a row together with others in the queue. If the row cannot be stored, only its own call fails. */
   add(keys: readonly string[], row: Row): Promise<Result> {
     return new Promise((resolve, reject) => this.#push({ row, keys, resolve, reject }));
   }

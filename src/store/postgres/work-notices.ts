@@ -48,9 +48,9 @@ export class WorkNotices {
   }
 
   /**
-   * Calls `listener` with the number of each broadcast that may have work or has ended, from now on.
+   * Calls `listener` from now on, with the number of each broadcast that may have work or has ended.
    *
-   * @returns a function that ends it
+   * @returns a function that stops this
    */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
@@ -91,7 +91,7 @@ export class WorkNotices {
     });
     await client.query(`listen ${workChannel}`);
     await this.#database.query('select pg_notify($1, $2)', [workChannel, proof]);
-    // the proof may have arrived by now, or the connection may have ended
+    // the notice may have arrived by now, or the connection may have ended
     if (this.#client === client && !this.isHearing) this.#after(proofWithinMs, fail);
   }
 

@@ -52,7 +52,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
   let timeline = 0;
   const connections = new Map<Client, { readonly host: number; readonly timeline: number }>();
 
-  /** The current host still counts if another connection to it has failed. */
+  /** A failed connection to the current host does not rule it out. */
   const isNewest = (host: number, itsTimeline: number): boolean =>
     (host === current || itsTimeline >= timeline) &&
     [...connections.values()].every((other) => other.host === host || itsTimeline >= other.timeline);

@@ -18,7 +18,7 @@ const SQLITE_NOTADB = 26;
 /** Extended code: the index of the log, which is in shared memory, could not grow. */
 const SQLITE_IOERR_SHMSIZE = 4874;
 
-/** In Deno, `exec` fails with only the text (sqlite3_errstr). */
+/** In Deno, errors of `exec` have no code, only this text (sqlite3_errstr). */
 const codesOfTexts: ReadonlyMap<string, number> = new Map([
   ['database is locked', SQLITE_BUSY],
   ['attempt to write a readonly database', SQLITE_READONLY],

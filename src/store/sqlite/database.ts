@@ -81,7 +81,7 @@ export interface SqliteDatabaseOptions {
 
 interface Job {
   run(): void;
-  /** Called after the commit, or after this work alone has failed. */
+  /** Called after the commit, or when this job alone has failed. */
   settle(): void;
   fail(error: unknown): void;
 }

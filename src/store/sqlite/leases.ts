@@ -224,7 +224,7 @@ interface DueRow extends ReaderColumns {
   readonly refused_since_ms: number | null;
 }
 
-/** A broadcast that may have free slices, starting with this number. */
+/** A broadcast that may have free slices from this number on. */
 interface WorkRow {
   readonly broadcast_id: number;
   readonly from_slice: number;

@@ -112,7 +112,7 @@ async function open(path: string): Promise<DatabaseSync> {
  * endpoint and `auth` can send to a subscription. SQLite gives its side files the same mode.
  */
 async function createIfMissing(path: string): Promise<void> {
-  // check this first: a database with a log exists, however fast another process is
+  // check this first, because another process may create the database with its log in between
   const hasLog = existsSync(`${path}-wal`);
   if (existsSync(path)) return;
   if (hasLog) {

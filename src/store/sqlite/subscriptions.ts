@@ -40,7 +40,7 @@ type PutRow = Pick<
 >;
 
 interface Takeover {
-  /** The former subscription. The new one takes over its rights. */
+  /** The former subscription, whose rights the new one takes over. */
   readonly owned?: Pick<SubscriptionRow, 'id'> | undefined;
   readonly sameBrowser?: KeyRow | undefined;
 }
