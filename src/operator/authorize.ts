@@ -1,5 +1,5 @@
-// Finds the operator of a request by its token, and checks that the role permits the route. The role `send` sees only its own
-// broadcasts, and nothing of what is known of people.
+// Finds the operator of a request by the token, and checks that the role permits the route. Operators with the role
+// `send` see only their own broadcasts, and no data about people.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Audience } from '../delivery/broadcast/audience.ts';
 import { requireDefaults } from '../delivery/broadcast/reader-options.ts';
@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The operator who makes the request; `null` until it is known. */
+    /** The operator who made the request; `null` until the token has been checked. */
     operator: Operator | null;
   }
   interface FastifyContextConfig {
@@ -101,7 +101,7 @@ export async function claimBroadcast(
 /** Options whose effect reveals something about a person: a choice, a time zone, or messages from others. */
 const optionsAboutPeople = ['channel', 'perPerson', 'skipInactive', 'localTime', 'quietHours'] as const;
 
-/** Whether the audience names its recipients. An audience of all, or of tags, does not. */
+/** True if the audience names its recipients, false for everybody and for tags. */
 const namesRecipients = (audience: Audience): audience is Exclude<Audience, string> =>
   typeof audience !== 'string' && ('user' in audience || !('tags' in audience));
 

@@ -83,14 +83,14 @@ function format({ event, id, data }: ServerEvent): string {
   return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}${lines.join('')}\n`;
 }
 
-// Shared feeds: each changing state is read once for all its followers. A slow follower skips to the newest state, so nothing piles up.
+// Shared feeds read a changing state once for all followers. A slow follower skips to the newest, so no queue grows.
 
 interface SharedFeeds<Key, State> {
   /**
-   * Yields the current state and each newer one. Ends when there are no more, or when `close` is called.
+   * Yields the current state, then newer states, until `read` ends or `close` is called.
    *
-   * @param gone aborted when the follower leaves, because `return` cannot interrupt a generator that waits
-   * @param read starts reading if it has no followers yet; must end when `stopped` resolves
+   * @param gone aborted when the follower leaves, because `return` does not interrupt a waiting generator
+   * @param read called for the first follower; must end when `stopped` resolves
    */
   follow(
     key: Key,
@@ -198,7 +198,7 @@ export function createSharedFeeds<Key, State>(onFault: (error: unknown) => void)
 }
 
 export interface ProgressFeeds extends Pick<SharedFeeds<number, Progress>, 'size' | 'close'> {
-  /** Yields the current state and each newer one. Ends when the broadcast is over, when `close` is called, or on `gone`. */
+  /** Yields the current state, then newer states, until the broadcast ends, `gone` is aborted or `close` is called. */
   follow(broadcastId: number, gone: AbortSignal): AsyncGenerator<Progress>;
 }
 
@@ -218,8 +218,8 @@ export function createProgressFeeds(
   };
 }
 
-// The events `progress`, `alarm` and `done` depend only on the state of the broadcast. An event's id records what the client has received, so
-// that a reconnecting client misses nothing, even at another process.
+// The events `progress`, `alarm` and `done` depend only on the state of the broadcast. An event's id says what the
+// client has received, so that a client that reconnects, even to another process, misses nothing.
 
 /** The events that a client has received. */
 export interface SeenEvents {
@@ -228,7 +228,7 @@ export interface SeenEvents {
   readonly isDone: boolean;
 }
 
-/** @param lastEventId from the client; an unknown value means nothing received */
+/** @param lastEventId from the client; an unknown value means that it has received nothing */
 export function readLastEventId(lastEventId: unknown): SeenEvents {
   const [, alarms = '0', done] = /^(\d{1,6})(-done)?$/.exec(String(lastEventId)) ?? [];
   return { alarms: Number(alarms), isDone: done !== undefined };

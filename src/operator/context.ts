@@ -14,7 +14,7 @@ export interface OperatorContext extends OperationContext {
   /** Browsers use https, so cookies are `Secure`. */
   readonly isSecure: boolean;
   readonly metrics: Metrics;
-  /** The title of a plain-text message that has none. */
+  /** The title of a plain-text message if the request gives no title. */
   readonly defaultTitle: string;
   /** The URL at which bells are reached. Default: `/ring` at the host of the request. */
   readonly bellsUrl?: string | undefined;

@@ -46,9 +46,9 @@ function requireTls(host: string, isSecure: boolean): void {
   );
 }
 
-// The listener answers only requests to its own addresses and from its own pages. Another site's name can resolve to this machine (DNS
-// rebinding); the Host header reveals this. Cookies ignore ports, so a page of the public listener counts as the same site; Origin
-// reveals this.
+// The listener accepts only requests to its own addresses and from its own pages. The Host header reveals that another
+// site's name resolves to this machine (DNS rebinding). Cookies ignore ports, so a page of the public listener counts
+// as the same site; the Origin header reveals such a page.
 
 export interface HostCheckSettings {
   /** The address that the listener listens on. */
@@ -191,7 +191,7 @@ export function createMetricsListener(
 }
 
 /**
- * Creates a listener with only bells. They are at its root too, because some clients accept no path.
+ * Creates a listener with only bells. They are mounted at the root too, because some clients accept no path.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION if it would be reachable beyond this machine without TLS
  */

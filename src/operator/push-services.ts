@@ -2,11 +2,11 @@
 import type { ReportedPushService } from '../store/sending.ts';
 import type { Store } from '../store/store.ts';
 
-/** Figures of all senders together; `latencyMs` is that of the slowest, and `breaker` is open if any sender's is. */
+/** Figures of all senders together. `latencyMs` is the slowest sender's; `breaker` is open if any sender's is open. */
 export interface PushServiceView extends ReportedPushService {
-  /** The number of senders that use it now. */
+  /** The number of senders that use the push service now. */
   readonly senders: number;
-  /** Public keys whose tokens it refuses for every message; their rows are held back. */
+  /** Public keys whose tokens the push service always refuses. Rows with these keys are held back. */
   readonly refusedKeys: readonly string[];
   /** The number of held deletions. */
   readonly heldDeletions: number;

@@ -28,7 +28,7 @@ export interface ListPage<Item> {
 }
 
 /**
- * Reads one page, and whether there is another.
+ * Reads one page, and finds out whether there is another.
  *
  * @param read returns at most the given number of items, in the list's order
  */
@@ -44,7 +44,7 @@ export async function readPage<Item extends { readonly id: number }>(
 export interface BroadcastFilter extends OfOperator {
   /** Text to find anywhere in title or message, ignoring case. */
   readonly text?: string | undefined;
-  /** `scheduled`: running, but with its start in the future. `running` does not find these. */
+  /** `scheduled` finds running broadcasts that start in the future; `running` does not find these. */
   readonly state?: BroadcastState | 'scheduled' | undefined;
   /** The start in milliseconds since 1970: `sinceMs ≤ start < untilMs`. */
   readonly sinceMs?: number | undefined;
@@ -55,7 +55,7 @@ export interface BroadcastFilter extends OfOperator {
 
 /** A page of broadcasts. */
 export interface FoundBroadcasts extends ListPage<Broadcast> {
-  /** For the id of a broadcast on the page: the number of older broadcasts of the same bell before the next page. */
+  /** By the id of a shown broadcast: how many older broadcasts of its bell the page leaves out. */
   readonly folded: ReadonlyMap<number, number>;
 }
 
@@ -63,7 +63,7 @@ export interface FoundBroadcasts extends ListPage<Broadcast> {
 export const searchBatchSize = 5000;
 const readBatchSize = 500;
 
-/** @param range `limit`: the maximum number to find; `foldsBells`: of each bell, only the newest broadcast is returned @returns `next`: the next `beforeId` */
+/** @param range `foldsBells`: return only the newest broadcast of each bell @returns `next`: the next `beforeId` */
 export async function searchBroadcasts(
   store: Pick<BroadcastStore, 'findAll' | 'summaries'>,
   filter: BroadcastFilter,
@@ -124,7 +124,7 @@ function compile({
 export interface SubscriptionFilter {
   /** A result of `checkExpression`. */
   readonly matching?: AudienceExpression | undefined;
-  /** The push service: its origin, in any spelling, or an origin of the name that all its hosts share. */
+  /** The push service's origin, in any spelling, or an origin with the name that all its hosts share. */
   readonly pushService?: string | undefined;
 }
 
@@ -165,7 +165,7 @@ export async function findSubscriptions(
   return joinPages(pages, limit);
 }
 
-/** Merges pages of different rows in the order of ids, up to the id that all of them cover. */
+/** Merges pages of different rows in the order of ids, up to the last id that every page covers. */
 function joinPages(pages: readonly Found[], limit: number): Found {
   const throughId = Math.min(...pages.map(({ next = Infinity }) => next));
   const found = pages
@@ -177,7 +177,7 @@ function joinPages(pages: readonly Found[], limit: number): Found {
   return { items, ...(throughId < Infinity && { next: throughId }) };
 }
 
-/** Searches by the rarer of the two conditions, which is the one whose first batch reaches further. */
+/** Searches by the rarer of two conditions: the one whose first batch reaches the higher id. */
 async function searchBoth(
   store: Pages,
   filter: Required<SubscriptionFilter>,
@@ -211,7 +211,7 @@ async function searchBoth(
   }
 }
 
-/** The last id that a batch covers; infinite if no rows are left. */
+/** The last id that a batch covers; infinite if no rows follow. */
 const reachOf = ({ rows, throughId }: SearchedSubscriptions, batchSize: number): number =>
   rows < batchSize ? Number.POSITIVE_INFINITY : throughId;
 

@@ -35,13 +35,13 @@ export class UndeliveredError extends ProblemError {
   }
 }
 
-/** @throws {UndeliveredError} if no message was accepted but one may be accepted later */
+/** @throws {UndeliveredError} if no message was accepted, but a later attempt may be */
 export function assertNoRetry(sent: SentMessages): void {
   const outcomes = new Set(sent.items.map(({ outcome }) => outcome));
   if (outcomes.has('retry') && !outcomes.has('accepted')) throw new UndeliveredError(sent);
 }
 
-/** @param show returns the parts of a row that may be shown */
+/** @param show leaves out the parts of an outcome that the operator may not see */
 export function sendOutcomes(
   reply: FastifyReply,
   attempts: Pick<AttemptStore, 'outcomesAfter'>,
@@ -101,7 +101,7 @@ export async function sendMessage(
   };
 }
 
-/** Encodes a message that depends on its reader for all readers before sending the first. */
+/** If the message depends on its reader, encodes it for all readers before sending to the first. */
 async function startSending(
   rows: readonly StoredSubscription[],
   message: Message,

@@ -34,7 +34,7 @@ type MessageRequest = ValueOf<typeof body>;
 
 const textSchema = Type.String({ minLength: 1, examples: ['Backups are done'] });
 
-/** The query parameters for a plain-text body, which is the message itself. */
+/** The query parameters of a request whose plain-text body is the message. */
 const textQuery = {
   user: Type.Optional(
     Type.String({ ...userKeywords, description: 'With text/plain: all subscriptions of this person.' }),

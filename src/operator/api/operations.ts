@@ -230,7 +230,7 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
   };
 }
 
-/** Its input has been checked against its own schemas. */
+/** An operation of any type; its input is checked at run time against the operation's own schemas. */
 type AnyOperation = Operation<never, unknown>;
 
 /** Adds described operations and lists. */

@@ -1,5 +1,5 @@
-// Outcomes of a broadcast as JSON and CSV: all of them, one subscription's, or a person's. Also the broadcasts to a subscription or a
-// person.
+// The outcomes of a broadcast as JSON and CSV: all, one subscription's or one person's. Also the broadcasts that a
+// subscription or a person received.
 import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { idKeywords, type ServiceApp, Type } from '../../http/schema.ts';
 import type { RowOutcome, RowOutcomes } from '../../store/attempts.ts';

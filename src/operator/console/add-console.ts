@@ -1,4 +1,4 @@
-// The console: pages of the operator's listener under /console/, which call what the API calls.
+// The console: the pages under /console/ of the operator's listener, which use the same functions as the API.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { operatorErrors } from '../../errors/catalogue.ts';
 import { html } from '../../http/description/html.ts';

@@ -1,5 +1,5 @@
-// Bar charts as SVG, with a scale, a time axis, an area for the values of the bar under the pointer, and all figures as a table, from
-// which the page's script reads them. A page needs neither script nor inline style for a chart.
+// Bar charts as SVG, with a scale, a time axis and a table of all figures. The page's script takes the values of the
+// bar under the pointer from the table. A chart needs neither script nor inline style.
 import { formatReached, reachedShare } from '../../delivery/broadcast/format-broadcast.ts';
 import { lookUp } from '../../errors/check-options.ts';
 import { html, type Html } from '../../http/description/html.ts';
@@ -26,7 +26,7 @@ export interface Drawing {
   /** The name of the chart. */
   readonly label: string;
   readonly heading?: Html | undefined;
-  /** The group of its rows in the section's table. */
+  /** The name of the row group in the table that has this chart's figures. */
   readonly rows: string;
   /** A summary that is shown while the pointer is not on a bar. */
   readonly sum: string;
@@ -36,7 +36,7 @@ export interface Drawing {
   readonly bars: Html;
 }
 
-/** The compact form is exact here, because marks are round numbers. */
+/** The compact form loses no digits here, because marks are round numbers. */
 const compact = new Intl.NumberFormat('en', { notation: 'compact' });
 
 const chartWidth = 600;
@@ -122,7 +122,7 @@ export interface FigureRow {
   readonly values: readonly string[];
 }
 
-/** @param groups rows of each chart by its name; a bar without a row has no values */
+/** @param groups the rows of each chart; a bar without a row has no values */
 function figuresTable(
   label: string,
   first: string,
@@ -161,7 +161,7 @@ function figuresTable(
   </details>`;
 }
 
-// Rows are short, because a page may have hundreds of them and gets them again each second.
+// Rows are short, because a page may have hundreds of rows, which are sent again each second.
 const renderRow = ({ index, name, values }: FigureRow): Html =>
   html`<tr data-bar="${String(index)}">
     <th scope="row">${name}</th>
@@ -188,7 +188,7 @@ const otherServices = 'other push services';
 const noOutcomes = (): Record<Settlement, number> =>
   Object.fromEntries(settlements.map((outcome) => [outcome, 0])) as Record<Settlement, number>;
 
-/** Sorts intervals into bars of a time axis, the push service with most attempts first. */
+/** Groups intervals into bars on a time axis for each push service, the one with most attempts first. */
 export function toServiceBars(
   intervals: readonly OutcomeInterval[],
   { sinceMs, stepMs, count }: Pick<TimeAxis, 'sinceMs' | 'stepMs' | 'count'>,
@@ -218,7 +218,7 @@ export function toServiceBars(
 
 const serviceHeight = 72;
 
-/** The bars of one push service, with acceptances at the bottom and failures on top, which are never too thin to see. */
+/** The bars of one push service, with acceptances at the bottom. Failures on top are always thick enough to see. */
 function outcomeBars({ bars }: ServiceBars, scale: Scale): Html {
   const step = chartWidth / bars.length;
   const tops = bars.map(() => yOf(0, scale, serviceHeight));

@@ -18,7 +18,7 @@ const units = [
 /**
  * `28 days`, `1 h 5 min`, `4 s`.
  *
- * @param maxUnits number of units, from the largest on; smaller ones are dropped. Four are exact to the second
+ * @param maxUnits how many units to show, starting with the largest; four are exact to the second
  */
 export function formatSpan(seconds: number, maxUnits = 2): string {
   let rest = Math.ceil(seconds);
@@ -39,7 +39,7 @@ export function formatSpan(seconds: number, maxUnits = 2): string {
 /** Shows untrusted text with control and invisible characters escaped, isolated from the text around it. */
 export const untrusted = (text: string): Html => html`<bdi>${breakable(escapeControls(text))}</bdi>`;
 
-/** The title or text of a message as readers see it, with joiners, in the direction of its first letter. */
+/** A message's title or text as readers see it: with joiners, and in the writing direction of its first letter. */
 export const prose = (text: string): Html => html`<bdi>${escapeProse(text)}</bdi>`;
 
 /** The name of a push service. @param address an origin, an endpoint, or the name */
@@ -193,7 +193,7 @@ export const searchField = (
 export const numberField = (given: Fields, name: string, label: string): Html =>
   searchField(given, name, label, html`type="search" inputmode="numeric"`);
 
-/** A field to choose one value, or any. */
+/** A field to choose one value or “any”. */
 export const selectField = (given: Fields, name: string, label: string, values: readonly string[]): Html =>
   html`<label>
     ${label}

@@ -34,7 +34,7 @@ export interface Composer extends FormState {
   readonly vapidPublicKey: string | undefined;
   /** Tags to suggest. */
   readonly tags: readonly TagCount[];
-  /** Whether their counts are estimates. */
+  /** Whether the counts of `tags` are estimates. */
   readonly isSample: boolean;
   /** Existing channels. */
   readonly channels: readonly Channel[];

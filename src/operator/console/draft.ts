@@ -22,7 +22,7 @@ import { describeLocalTime, toLocalTime, toStart } from './local-time-input.ts';
 import { findSingleFaults, toAudience, toMessage } from './message-form.ts';
 import { showMessage } from './preview.ts';
 
-/** `notes` has `size`, `recipients` and `shown` in addition to the fields. */
+/** Besides the notes on fields, `notes` has `size`, `recipients` and `shown`. */
 export interface Draft extends Pick<FormState, 'notes' | 'faults'> {
   /** Values that the preview shows instead of the form's fields. */
   readonly shown?: Fields | undefined;
@@ -79,7 +79,7 @@ function fieldOf(pointer: string, fields: Fields): string {
   return name === 'tags' ? (lookUp(tagFields, part) ?? name) : name;
 }
 
-/** @param member such as `texts.de.actions.0.url` */
+/** Finds the field of a member such as `texts.de.actions.0.url`. */
 const memberField = (member: string, fields: Fields): string =>
   member
     .replace(
@@ -173,7 +173,7 @@ export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore
     fields: {
       ...(message && toMessageFields(message)),
       ...toOptionFields(broadcast),
-      // never fall back to everybody; the form asks for ids instead
+      // for such an audience the form asks for ids, so that the copy never goes to everybody
       ...(audienceFields ?? { audience: 'ids', ids: '' }),
     },
     done: notice(

@@ -116,7 +116,7 @@ export function figure<Value extends number | string, Text extends string | Html
   return text;
 }
 
-/** Returns functions that show the figures of one thing. */
+/** Returns a function that shows any figure of one thing. */
 export const figuresOf =
   <Thing extends keyof Figures>(thing: Thing, of: number | string) =>
   <Value extends number | string, Text extends string | Html = string>(

@@ -102,7 +102,7 @@ export const actionFieldNames: readonly string[] = Object.values(actionFields).f
   actionIndexes.map((index) => `${name}${index}`),
 );
 
-/** The indexes of buttons that are filled in, since only these are sent. */
+/** The indexes of the buttons that have a value; only those are sent. */
 export const filledActions = (fields: Fields): readonly number[] =>
   actionIndexes.filter((index) =>
     Object.values(actionFields).some((name) => lookUp(fields, `${name}${index}`)),

@@ -71,7 +71,7 @@ export function subscriptionField(query: unknown, name: string): number | undefi
 export const fieldFault = (name: string, detail: string): DeskbellError =>
   fieldError('ERR_FIELD_VALUE', `/${name}`, detail);
 
-/** Options of a route whose form changes something. @param target default: the thing in the path, such as `broadcast 7` */
+/** Options of a route whose form changes something. @param target default: as in the path, such as `broadcast 7` */
 export const audited = (
   action: string,
   target: AuditedAction['target'] = ({ params }) => `${action.split('.')[0]} ${textField(params, 'id')}`,

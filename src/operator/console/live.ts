@@ -130,7 +130,7 @@ async function* whileSignedIn(
   }
 }
 
-/** Skips states older than the page, which already shows the operator's own action. */
+/** Skips states that were read before the page, because the page may already show the operator's last action. */
 async function* toEvents(
   first: LiveState,
   states: AsyncGenerator<LiveState>,

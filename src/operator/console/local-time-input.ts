@@ -34,11 +34,11 @@ const zoneOf = (fields: Fields): string => fields[zoneName] || 'UTC';
 export const zoneField = (fields: Fields): Html =>
   html`<input type="hidden" name="${zoneName}" value="${zoneOf(fields)}" data-zone />`;
 
-/** The time zone for the label of a time. */
+/** The time zone to show in the label of a time field. */
 export const zoneLabel = (fields: Fields): Html => html`<span data-zone>${zoneOf(fields)}</span>`;
 
 /**
- * Reads the value of `<input type="datetime-local">` or `<input type="date">` in the zone of its form; a day means its midnight.
+ * Reads the value of `<input type="datetime-local">` or `<input type="date">` in the form's zone (for a day: midnight).
  *
  * @param text `2027-01-01T09:00`, with or without seconds, or `2027-01-01`
  * @returns milliseconds since 1970
@@ -55,7 +55,7 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
       name,
       `"${cut(text, shownCharacters)}" is not a time; give one such as 2027-01-01T09:00.`,
     );
-  // while the user types a year, it has one digit, then two; zones have no data for such years
+  // an incomplete year has only one or two digits, and time zones have no data for such years
   if (wallMs < 0) return wallMs;
   const [first] = instantsOf(wallMs, zone);
   if (first !== undefined) return first;
@@ -66,8 +66,8 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
 }
 
 /**
- * The fields that filter a list by days, the last one included. The list's address includes the zone. Invalid days are dropped, because
- * links of the list repeat these fields.
+ * The fields that filter a list by days, including the last day. The list's address includes the zone. Invalid days are
+ * dropped, because the list's links repeat these fields.
  */
 export function readDays(query: unknown): Fields {
   const given = textFields(query, ['since', 'until']);
@@ -96,7 +96,7 @@ export function toInterval({ since = '', until = '', ...zone }: Fields): {
   return { sinceMs: startOfDay(since, 0, zone), untilMs: startOfDay(until, dayMs, zone) };
 }
 
-/** @returns undefined if it is not a day. If clocks go forward at midnight, the day begins later */
+/** @returns undefined if `text` is not a day. If clocks go forward at midnight, the day begins later */
 function startOfDay(text: string, afterMs: number, zone: Fields): number | undefined {
   const wallMs = Date.parse(text) + afterMs;
   if (Number.isNaN(wallMs)) return undefined;

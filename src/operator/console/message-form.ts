@@ -48,7 +48,7 @@ export function readFields(body: unknown): Fields {
   return { ...fields, ...textFields(body, textNames(fields)) };
 }
 
-/** The fields of a new form: those in the address, and an idempotency key, so that it creates one broadcast even if sent twice. */
+/** The fields of a new form, from the address. With the idempotency key, a form sent twice creates one broadcast. */
 export const initialFields = (query: unknown): Fields => ({
   ...readFields(query),
   testTag: optionalField(query, 'testTag') ?? defaultTestTag,
@@ -89,7 +89,7 @@ export function toSentMessage(fields: Fields): Message {
   return message;
 }
 
-/** The value of a field by the schema of its member or option; undefined if it is empty. */
+/** Converts a field to the type of its member or option; undefined if the field is empty. */
 function toValue(fields: Fields, name: string, { type, format, items }: ValueSchema): unknown {
   if (type === 'boolean') return toFlag(fields, name);
   if (format === 'timestamp') return toTime(fields, name)?.getTime();
@@ -123,14 +123,14 @@ export function toOptions(fields: Fields): BroadcastOptions {
   );
   return {
     ...options,
-    // the operator's own zone if the times have none
+    // if the reader's times have no zone, use the operator's
     timeZone: options.timeZone ?? (hasReaderTimes(options) ? optionalField(fields, zoneName) : undefined),
     startAt: toTime(fields, 'startAt'),
     idempotencyKey: optionalField(fields, 'idempotencyKey'),
   };
 }
 
-/** Members whose value is that of one field. */
+/** Members that have exactly one field. */
 const singleMembers = Object.entries(memberDescriptions).filter(
   ([name]) => !['tag', 'actions', 'texts'].includes(name),
 );

@@ -152,7 +152,7 @@ export function attemptsTable(attempts: readonly AttemptRecord[], none: string):
   );
 }
 
-/** The push service's words, and the meaning of the reason. Empty without either, because phones leave out an empty cell. */
+/** The push service's words, and the meaning of the reason. May be empty: phones hide empty cells. */
 const renderWords = ({ reason, detail }: Pick<AttemptRecord, 'reason' | 'detail'>): Html =>
   html`${detail !== undefined && html`“${untrusted(detail)}” `}${reason !== undefined && (meaningOf(reason).meaning || reason)}`;
 
@@ -184,8 +184,8 @@ const ofBroadcasts = { Broadcast: 'words', Start: 'short' } as const;
 
 /**
  * @param label name of the table
- * @param broadcasts the broadcasts, if they are shown
- * @param none shown if there is none
+ * @param broadcasts given if the table names the broadcasts
+ * @param none shown if there are no outcomes
  */
 export function outcomesTable(
   label: string,
@@ -229,7 +229,7 @@ const describeOne = (attempt: AttemptRecord): Html =>
     renderParts(describeAttempt(attempt)),
   );
 
-/** Lists the attempts, except the last, which the sentence already describes. */
+/** Lists all attempts but the last, which the sentence above describes. */
 const renderAttempts = (outcome: RowOutcome): Html | false =>
   outcome.attempts.length > 1 &&
   html`<details>

@@ -10,7 +10,7 @@ import { counted, figure, idText } from './figures.ts';
 import { type Fields, textField } from './forms.ts';
 import { type ConsoleSession, csrfField, sessionOf } from './sessions.ts';
 
-/** Only files of this listener; data URLs are pictures in the preview of a notification. */
+/** Allows only files of this listener, and data URLs for pictures in the preview of a notification. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -40,7 +40,7 @@ const files = [
   ['/service-worker.js', 'service-worker.js'],
 ] as const;
 
-/** Public, because the sign-in page needs them and they contain nothing of this installation. */
+/** Adds the files, which are public: the sign-in page needs them, and they contain no data of this installation. */
 export function addFiles(app: FastifyInstance): void {
   for (const [path, file] of files) {
     const readRepresentation = readOnce(clientFile(file));
@@ -50,8 +50,8 @@ export function addFiles(app: FastifyInstance): void {
   }
 }
 
-// After an action, the next page says what was done. Its address contains one of the fixed texts below, a number and a time, signed for
-// the session, so that a link from somebody else shows nothing.
+// After an action, the next page says what was done. Its address has one of the fixed texts below, a number, a time and
+// a signature for the session, so that a link from somebody else shows no message.
 
 const messages = (count: number): string => figure('done.messages', count, '', counted('message'));
 const subscriptions = (count: number): string =>
@@ -268,7 +268,7 @@ export function sendQuestion(
 export const changes = ({ mayChange }: ConsoleSession, content: Html): Html =>
   html`${mayChange && html`<div class="buttons">${content}</div>`}`;
 
-/** One of several links; marks the current one. */
+/** A link, marked if it leads to the current page. */
 export const linkToCurrent = (url: string, text: string, isCurrent: boolean): Html =>
   html`<a href="${url}" ${isCurrent && html`aria-current="page"`}>${text}</a>`;
 

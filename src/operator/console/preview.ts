@@ -1,5 +1,5 @@
-// Previews a message in a given language with a person's data, approximating its initial appearance in four browsers. The source of each
-// figure is in docs/notifications.md. Images from other hosts are not loaded; data URLs are. The page's style cuts lines.
+// Previews a message in a given language with a person's data, roughly as four browsers first show it. The source of
+// each figure is in docs/notifications.md. Pictures from other hosts are not loaded. The page's style limits the lines.
 import { checkUser } from '../../audience/user-and-tags.ts';
 import { nonZeroCounts } from '../../delivery/broadcast/format-broadcast.ts';
 import type { GivenReader } from '../../delivery/single/reader.ts';
@@ -45,7 +45,7 @@ export async function showMessage(fields: Fields, readers: ReaderStore): Promise
   }
 }
 
-/** @param data a person's; undefined if nobody is named */
+/** @param data the stored data of a person; undefined if nobody is named */
 function fill(
   { declarative: _declarative, mutable: _mutable, ...message }: Message,
   wanted: string | undefined,

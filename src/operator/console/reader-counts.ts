@@ -1,4 +1,4 @@
-// Shows how readers of a broadcast differ (which text they get, and when), and the stored data of a reader.
+// Shows which text readers of a broadcast get and when, and the stored data of a reader.
 import type { Channel, Choices } from '../../audience/channels.ts';
 import type { Person } from '../../audience/person.ts';
 import {
@@ -105,7 +105,7 @@ export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[
   }`;
 }
 
-/** Whether readers differ in what they get, or when. */
+/** Whether readers may get different texts, or get the message at different times. */
 export const hasReaders = ({ texts, localTime, quietHours }: Broadcast): boolean =>
   texts !== undefined || localTime !== undefined || quietHours !== undefined;
 

@@ -26,7 +26,7 @@ interface Review {
   readonly startAt: Date | undefined;
   readonly nowMs: number;
   readonly shown: ShownMessage;
-  /** Present if readers differ in what they get, or when. */
+  /** Present if readers may get different texts, or get the message at different times. */
   readonly readers?: ReaderCounts | undefined;
   /** Absent if it is not known. */
   readonly forecast?: Forecast | undefined;
@@ -126,7 +126,7 @@ export function renderTestReview(
             session,
             '/console/send/test-group',
             `Send to ${figure('review.recipients', size.count, '', () => nameAudienceSize(size))} of the test group`,
-            // this key prevents a second test if the form is sent twice; the form's own key stays free for the audience
+            // `testKey` prevents a second test if the form is sent twice; the form's own key is for the broadcast
             { style: 'primary', fields: { ...fields, testKey: randomUUID() } },
           )
         }
@@ -143,7 +143,7 @@ function describeStart({ startAt, nowMs, readers }: Review, fields: Fields): str
   return firstMs === undefined || firstMs <= nowMs ? 'now' : figure('review.from', firstMs, '', timeFromNow);
 }
 
-/** What it will take, in the words of `send --dry-run`. */
+/** How long the broadcast will take, in the words of `send --dry-run`. */
 function describeForecast(
   { forecast: known }: Review,
   { count }: AudienceSize,
@@ -156,7 +156,7 @@ function describeForecast(
   ];
 }
 
-/** Options that depend on the reader, as typed. */
+/** Options whose effect depends on the reader, with the typed values. */
 const describeTimes = (fields: Fields): readonly (readonly [string, string])[] =>
   (['channel', 'skipInactive', 'localTime', 'quietHours', 'timeZone'] as const)
     .filter((name) => fields[name])

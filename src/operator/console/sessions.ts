@@ -39,14 +39,14 @@ export interface ConsoleSession {
   readonly csrfToken: string;
   /** Whether the operator's role permits changes. */
   readonly mayChange: boolean;
-  /** The session could not be stored, and permits no changes, whatever the role. */
+  /** True if the session could not be stored. It then permits no changes, whatever the role. */
   readonly isSealed: boolean;
 }
 
 export interface ConsoleSessions {
   /** @returns the session's name, for the cookie */
   start(operator: Operator): Promise<string>;
-  /** Creates a read-only session when the store cannot be written. Only this process knows it, by the seal in its name. */
+  /** Creates a read-only session without the store. The seal in its name makes it known to this process only. */
   seal(operator: Operator): string;
   find(name: string): Promise<ConsoleSession | undefined>;
   end(name: string): Promise<void>;
@@ -63,7 +63,7 @@ export function createSessions({ operators, now }: Pick<Store, 'operators' | 'no
   const findSealed = async (name: string): Promise<ConsoleSession | undefined> => {
     const [, text = '', id, endsAtMs, seal = ''] = /^(sealed\.(\d+)\.(\d+))\.([\w-]+)$/.exec(name) ?? [];
     if (!isSameSecret(seal, sealOf(text)) || now() >= Number(endsAtMs)) return undefined;
-    // the session ends when its operator, and so the token, is removed
+    // removing the operator, and so the token, ends the session
     const operator = await operators.findById(Number(id));
     return operator && toSession(name, { ...operator, role: 'read' }, true);
   };
@@ -99,7 +99,7 @@ const toSession = (name: string, operator: Operator, isSealed: boolean): Console
   isSealed,
 });
 
-/** One-way: neither the name nor the other value follows from it. */
+/** The derivation is one-way: neither the name nor the other derived value follows from a result. */
 const derive = (purpose: 'session' | 'csrf', name: string): Buffer =>
   hash('sha256', `${purpose} ${name}`, 'buffer');
 
@@ -114,7 +114,7 @@ const isOwnForm = (body: unknown, { csrfToken }: ConsoleSession): boolean =>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** `null` until it is known, and if nobody is signed in. */
+    /** `null` before the check of the cookie, and if nobody is signed in. */
     consoleSession: ConsoleSession | null;
   }
   interface FastifyContextConfig {
@@ -159,7 +159,7 @@ export function sessionOf({ consoleSession }: FastifyRequest): ConsoleSession {
   return consoleSession;
 }
 
-/** The page to return to after signing in. Only pages are possible; the default is the overview. */
+/** The query that leads back to the page after signing in; empty for the overview and for what is no page. */
 function backTo({ url, headers }: FastifyRequest): string {
   const isPage = headers['sec-fetch-dest'] === undefined || headers['sec-fetch-dest'] === 'document';
   return isPage && url !== '/console/' ? `?to=${encodeURIComponent(url)}` : '';

@@ -77,7 +77,7 @@ export async function addSignIn(
   });
 }
 
-/** Only pages of the console, never another site. */
+/** Returns the page to open after signing in: a page of the console, never another site. */
 function readTarget(given: unknown): string {
   const { to } = (given ?? {}) as { readonly to?: unknown };
   return typeof to === 'string' && /^\/console\/[\w/-]*(?:\?[\w%.&=+-]*)?$/.test(to) ? to : '/console/';

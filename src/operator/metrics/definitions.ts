@@ -1,5 +1,5 @@
-// The metrics by name, in Prometheus' text format, and the figures behind them. All values are set for each request, so that sending
-// spends nothing on them.
+// The metrics by name, in Prometheus' text format, and the figures behind them. Values are set only when metrics are
+// requested, so that sending spends no time on them.
 import { hostname } from 'node:os';
 import { readAlarms } from '../../delivery/alarms/read-alarms.ts';
 import { alarmKinds, rankOf } from '../../delivery/alarms/standing-alarm.ts';
@@ -54,7 +54,7 @@ export async function readTotals(store: Store, readWarnings: ReadWarnings) {
   };
 }
 
-// Limits the label values: if an operator admits a whole domain or any public host, anybody can subscribe with any number of hosts.
+// Limits the label values: if a whole domain or any public host is admitted, clients can use any number of host names.
 
 const maxNames = 50;
 const shared = 'other';
@@ -214,7 +214,7 @@ export function defineMetrics(
   );
   const commits = histogram('commit_duration_seconds', 'Commits of pages of rows.');
   for (const metric of [answers, commits]) {
-    // The client library accepts single observations, but ours are already counts.
+    // The client library's histogram accepts only single observations, but these are already counted.
     registry.registerMetric(metric as unknown as Parameters<typeof registry.registerMetric>[0]);
   }
 

@@ -1,5 +1,5 @@
-// GET /metrics for Prometheus, with a token of the role `metrics`. Totals come from the database; durations, leases and registrations
-// come from this process; disk, certificate and limit from this machine.
+// GET /metrics for Prometheus, with a token of the role `metrics`. The database gives totals, this process gives
+// durations, leases and registrations, and this machine gives disk, certificate and limit.
 import { createRequire } from 'node:module';
 import type { DeliveryFigures } from '../../delivery/reports/figures.ts';
 import { createWarningReader, type ReadWarnings } from '../../delivery/alarms/installation-warnings.ts';
@@ -24,7 +24,7 @@ export interface Metrics {
   recordFigures(figures: DeliveryFigures): void;
   recordRegistration(result: RegistrationResult): void;
   /**
-   * @param accept header field of the request: OpenMetrics if it names that, otherwise Prometheus' own format
+   * @param accept header field of the request. If it names OpenMetrics, that is the format, otherwise Prometheus' own
    * @throws {DeskbellError} ERR_METRICS_PACKAGE, ERR_STORE_UNAVAILABLE
    */
   render(accept: string | undefined): Promise<{ readonly contentType: string; readonly text: string }>;

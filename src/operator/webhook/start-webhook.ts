@@ -1,6 +1,6 @@
 // Posts events from the outbox to the operator's webhook as `{type, timestamp, data}`, and repeats them until they are accepted. Nothing
-// waits for the webhook, and events that were not posted stay in the store. An event that is due is leased. After a 2xx response, it is
-// removed; otherwise it is due again after the next of `delaysMs`, and dropped after the last.
+// waits for the webhook, and events that were not posted stay in the store. An event that is due is leased. It is
+// removed after a 2xx response, otherwise tried again after the next of `delaysMs`, and dropped after the last.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/untrusted-text.ts';
@@ -48,7 +48,7 @@ export interface WebhookOptions {
   readonly secret: Uint8Array;
   readonly log: Log;
   readonly transport?: TransportOptions | undefined;
-  /** Milliseconds between looks at the outbox. Default: 1000. */
+  /** Milliseconds between reads of the outbox. Default: 1000. */
   readonly everyMs?: number | undefined;
 }
 
@@ -56,7 +56,7 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** As Standard Webhooks recommends; 28 hours in total. */
+/** The delays that Standard Webhooks recommends, 28 hours in total. */
 export const delaysMs = [
   5 * second,
   5 * minute,

@@ -1,5 +1,5 @@
-// The target and the signature of a webhook. The operator names the target, so a literal address or localhost is allowed; a name may only
-// resolve to public addresses, like that of a push service.
+// The target and the signature of a webhook. The operator chooses the target, so a literal address or localhost is
+// allowed. Any other name may resolve only to public addresses, as for push services.
 import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -8,7 +8,7 @@ export interface WebhookTarget {
   readonly origin: string;
   /** Includes the query. */
   readonly path: string;
-  /** For the address guard: the origin, if any address is allowed for it. */
+  /** The origin, if the address guard may let it use any address; otherwise empty. */
   readonly trustedOrigins: readonly string[];
 }
 
@@ -29,7 +29,7 @@ const notUsable = (what: string): DeskbellError => new DeskbellError('ERR_CONFIG
 
 // The signature (Standard Webhooks 1.0): HMAC-SHA256 over id, time and body.
 
-/** The secret in the form for receivers' libraries. */
+/** The secret in the form that libraries for receivers expect. */
 export function formatWebhookSecret(secret: Uint8Array): string {
   return `whsec_${Buffer.from(secret).toString('base64')}`;
 }

@@ -39,7 +39,7 @@ const target = ({ body }: { readonly body: unknown }) => `bell ${textField(body,
 export function addBellPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store, bellsUrl: address, isSecure } = parts;
 
-  /** Shows the address in the response to the form, so that it is gone when the page is loaded again. */
+  /** Shows the address only in the response to the form, so that loading the page again does not show it. */
   const sendAddress = async (reply: FastifyReply, { name, secret }: NewSecret) => {
     const base = address ?? `http${isSecure ? 's' : ''}://${reply.request.headers.host}${bellsPath}`;
     const url = `${base.replace(/\/+$/, '')}/${secret}`;
@@ -211,7 +211,7 @@ const requestColumns = { When: 'short', From: 'short', Outcome: 'words', Words: 
 
 const renderRequest = ({ atMs, tool, outcome, broadcastId, title, message, ...request }: ShownRequest) => [
   figure('bell.requestAt', atMs, tool, exactTime),
-  // this is one of our own names, so it may not wrap
+  // tools have short names of ours, which need not wrap
   tool,
   html`${broadcastId === undefined ? outcome : html`<a href="${urlOf('Broadcasts', broadcastId)}">${outcome}</a>`}
   ${remarksOf({ atMs, tool, outcome, ...request }).map(

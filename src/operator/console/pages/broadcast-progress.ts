@@ -110,7 +110,7 @@ export function renderProgress(
     ${renderReceipts(broadcast)} ${renderReach(broadcast, intervals)}`;
 }
 
-/** A number of subscriptions, linked to the form that sends to the ones that are still stored. */
+/** A number of subscriptions, with a link to the form for sending to those that are still stored. */
 const linkToGroup = (broadcast: number, group: string, count: number, text: string): Html | string =>
   count > 0 && (outcomeGroups as readonly string[]).includes(group)
     ? html`<a
@@ -125,7 +125,7 @@ const leftOutLabels: Readonly<Record<keyof typeof leftOutMeanings, string>> = {
   timePassed: 'Left out: time over',
 };
 
-/** `247 to be tried again, 12,000 held back by fcm.googleapis.com` */
+/** What a broadcast waits for: `247 to be tried again, 12,000 held back by fcm.googleapis.com`. */
 const describePending = (broadcast: Broadcast): string =>
   waitsByService(broadcast)
     .map((wait) =>
@@ -214,7 +214,7 @@ export function renderServices({ id, origins, heldBack, receipts }: Broadcast): 
   const suspendedRows = new Map(byPushService(heldBack).map(({ origin, rows }) => [origin, rows]));
   const reported = new Map(byPushService(receipts ?? []).map((counts) => [counts.origin, counts]));
   const events = receipts === undefined ? [] : receiptEvents;
-  // Leave out columns that are empty everywhere.
+  // Leave out columns in which every cell is empty.
   const outcomes = settlements.filter((name) => origins.some((counts) => counts[name] > 0));
   const figures = [
     ['attempts', ({ attempts }: OriginCounts) => attempts],

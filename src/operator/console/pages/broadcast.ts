@@ -48,8 +48,8 @@ import { hasReaders, renderReaders } from '../reader-counts.ts';
 import { chosenAttempts, readAttempts, renderAttempts } from './broadcast-attempts.ts';
 import { type Around, renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
 
-/** The possible actions, with the states that permit them, the message and count that are shown afterwards, and a question beforehand
- * if the action cannot be undone. */
+/** The actions: the states that permit each, the message and count to show afterwards, and the question to ask before
+ * an action that cannot be undone. */
 const controls = {
   pause: {
     text: 'Pause',

@@ -101,8 +101,8 @@ const columns = {
   Start: 'short',
 } as const;
 
-/** @param isAlarmed whether an alarm that it raised still stands
- * @param folded the number of other broadcasts of its bell that this row represents */
+/** @param isAlarmed whether an alarm that the broadcast raised still stands
+ * @param folded how many older broadcasts of the same bell are not shown */
 function renderRow(broadcast: Broadcast, isAlarmed: boolean, folded = 0): readonly (string | Html)[] {
   const { id, recipients, alarms, startAtMs } = broadcast;
   const shown = figuresOf('broadcast', id);

@@ -1,5 +1,5 @@
-// The audit (changes by operators, newest first), and the VAPID public keys with their subscriptions and the commands that change them:
-// private keys stay with the command line.
+// The audit (changes by operators, newest first), and the VAPID public keys with their numbers of subscriptions. Only
+// commands can change keys, because private keys stay with the command line.
 import type { FastifyInstance } from 'fastify';
 import { lookUp } from '../../../errors/check-options.ts';
 import { html, type Html } from '../../../http/description/html.ts';
@@ -87,7 +87,7 @@ const columns = {
   Result: 'short',
 } as const;
 
-/** Renders a record. The operator and the action link to all records with the same value, within the other filters. */
+/** Renders a record. Operator and action link to all records with the same value; other filters stay set. */
 function renderRow(
   { id, atMs, operator, action, target, status }: AuditRecord,
   given: Fields,

@@ -28,7 +28,7 @@ import { personUrl } from './people.ts';
 export const lossesUrl = '/console/subscriptions/lost';
 
 const pageRows = 50;
-/** The maximum number of hosts to show. There may be any number, since browsers use many hosts of a vendor. */
+/** The maximum number of hosts to show; the browsers of one vendor may use any number of hosts. */
 const shownServices = 20;
 /** Older days are folded. */
 const shownDays = 7;
@@ -119,7 +119,7 @@ const sumOf = (counts: readonly LossCount[], reason?: LossReason): number =>
     0,
   );
 
-/** @param of their push service and day, where all have the same one */
+/** @param of the day and push service that all `counts` have in common */
 const renderCounts = (counts: readonly LossCount[], of: string): readonly string[] =>
   lossReasons.map((reason) => figure(`losses.${reason}`, sumOf(counts, reason), of.trim()));
 

@@ -172,7 +172,7 @@ function alarmsNote(acknowledged: number, all: number): string {
     : `and ${figure('overview.acknowledged', acknowledged)} acknowledged`;
 }
 
-/** Messages per second since the start of the previous interval, which was ten to twenty seconds ago. */
+/** Messages per second in this ten-second interval and the one before it. */
 async function readRate(store: Store): Promise<number> {
   const { widthMs } = outcomeWidths.fine;
   const nowMs = store.now();
@@ -196,7 +196,7 @@ const startOfDay = (atMs: number): number => atMs - (atMs % dayMs);
 async function renderServices(store: Store, name: RangeName): Promise<Html> {
   const { text, width, stepMs, count, ticks } = ranges[name];
   const nowMs = store.now();
-  // begin with a whole bar, so that a past bar never changes
+  // the axis begins with a whole bar, so that past bars never change
   const sinceMs = nowMs - (nowMs % stepMs) - (count - 1) * stepMs;
   const intervals = await store.statistics.outcomes({ width, sinceMs });
   if (intervals.length === 0) return empty(`Nothing was sent in the ${text}.`);

@@ -1,5 +1,5 @@
-// Push services: which of them accept our messages, which refuse them, and why, in their own words. Before held deletions are confirmed
-// or discarded, a question names their number.
+// Push services: which of them accept our messages, which refuse them, and why, in their own words. Confirming or
+// discarding held deletions takes a second step, which says how many there are.
 import type { FastifyInstance } from 'fastify';
 import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
@@ -168,7 +168,7 @@ async function renderParts(store: Store) {
   return { now: renderNow(services, findUnanimous(day)), hour };
 }
 
-/** The maximum number of push services to show. There may be any number, since browsers use many hosts of a vendor. */
+/** The maximum number of push services to show; the browsers of one vendor may use any number of hosts. */
 const shownServices = 50;
 
 function renderNow(services: readonly PushServiceView[], unanimous: readonly FoundAlarm[]): Html {

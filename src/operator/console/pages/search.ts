@@ -20,7 +20,7 @@ interface Hit {
 }
 
 const maxHits = 10;
-/** Shorter ends match too many endpoints. */
+/** The shortest end of an endpoint to search for; shorter ends match too many. */
 const minEndCharacters = 6;
 
 export function addSearchPage(app: FastifyInstance, { store }: OperatorContext): void {

@@ -36,9 +36,9 @@ import { broadcastLink, sendPage } from '../page.ts';
 import { renderReview, renderTestReview } from '../review.ts';
 import { findShownReader, showMessage } from '../preview.ts';
 
-/** In bytes. A text has at most 4 kB, which is three times as much in a form, and there may be several texts and a list of ids. */
+/** In bytes. A text of 4 kB can take 12 kB in a form, which may have several texts and a list of ids. */
 const bodyLimit = 256 * 1024;
-/** If a form is longer, the response does not repeat it with its faults; the browser still has it. */
+/** A longer form is not repeated in the response that shows its faults; the browser still has the form. */
 const maxRepeatedCharacters = 32 * 1024;
 const maxSuggestions = 200;
 /** Counting this many takes a fraction of a second. Larger audiences are estimated unless the exact number is requested. */
@@ -203,7 +203,7 @@ function faultToShow(error: unknown, fields: Fields): DeskbellError {
   throw error;
 }
 
-/** @throws {DeskbellError} the error that sending would throw */
+/** @throws {DeskbellError} the errors that sending would throw */
 async function readReview(
   fields: Fields,
   audience: Audience,

@@ -1,5 +1,5 @@
-// Subscriptions by user, tag, push service and id, and the page of one with the outcomes of its broadcasts. Endpoints and keys are never
-// shown.
+// Searches subscriptions by user, tag, push service and id, and shows each on a page with the outcomes of its
+// broadcasts. Endpoints and keys are never shown.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { byPushService } from '../../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
@@ -105,7 +105,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     const id = idField(request.params, 'id') ?? 0;
     const url = `/console/subscriptions/${id}`;
     const subscription = await store.subscriptions.findById(id);
-    // the subscription may have ended and be no longer stored
+    // if the subscription has ended, only its loss is stored
     const [loss] = subscription ? [] : await store.losses.list({ subscriptionId: id, limit: 1 });
     const isKnown =
       subscription !== undefined ||
