@@ -1,5 +1,7 @@
 // Writes log records: readable lines on a terminal, otherwise JSON lines in batches, at least every 200 ms.
 import { closeSync, constants, fchmodSync, fstatSync, openSync, writeSync } from 'node:fs';
+import { inspect } from 'node:util';
+import { isNativeError } from 'node:util/types';
 import { type DestinationStream, pino } from 'pino';
 import {
   checkOptions,
@@ -59,7 +61,7 @@ export function createLog(options: LogOptions = {}): OpenLog {
   let fd = file === undefined ? process.stdout.fd : openLogFile(file);
   const writer = createBatchWriter(fd);
   const logger = pino(
-    { base: null, timestamp: createTimestamp(), serializers: { error: pino.stdSerializers.err } },
+    { base: null, timestamp: createTimestamp(), serializers: { error: serializeThrown } },
     linesTo(writer, isReadable),
   );
   return {
@@ -104,6 +106,10 @@ function linesTo(writer: BatchWriter, isReadable: boolean): DestinationStream {
     },
   };
 }
+
+/** Callbacks of an application can throw any value. */
+const serializeThrown = (thrown: unknown): object =>
+  isNativeError(thrown) ? pino.stdSerializers.err(thrown) : { stack: inspect(thrown) };
 
 // Log records as lines for people: time, level, event, other members as JSON, and an error's stack below.
 

@@ -50,14 +50,19 @@ describe('the log', () => {
     const log = createLog({ file, isReadable: true });
     log.info(record);
     log.info({ event: 'subscription', endpoint: 'https://push.example/x', p256dh: 'a', auth: 'b' });
+    log.error({ event: 'fault', error: 'a text' });
     log.error({ event: 'fault', error: new Error('broken') });
     log.close();
-    const [first, second, third, ...stack] = (await readFile(file, 'utf8')).trimEnd().split('\n');
+    const [first, second, thrown, text, third, ...stack] = (await readFile(file, 'utf8'))
+      .trimEnd()
+      .split('\n');
     assert.match(first!, /^\d\d:\d\d:\d\d\.\d{3} INFO  filter result GET \/api\/get {"status":200}$/);
     assert.match(
       second!,
       / INFO  subscription {"endpoint":"https:\/\/push\.example\/x","p256dh":"a","auth":"b"}$/,
     );
+    assert.match(thrown!, / ERROR fault$/);
+    assert.equal(text, "    'a text'");
     assert.match(third!, / ERROR fault$/);
     assert.equal(stack[0], '    Error: broken');
     assert.match(stack[1]!, /^ {8}at .*log\.test/);

@@ -1,4 +1,4 @@
-// The bodies of POST and DELETE /webPush as schemas; only a format can say that p256dh is a point on the curve.
+// The routes POST and DELETE /webPush, and the schemas of their bodies.
 import type { FastifyRequest } from 'fastify';
 import { readTimeZone } from '../../audience/reader-facts.ts';
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';

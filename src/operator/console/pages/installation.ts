@@ -48,8 +48,8 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
     return sendPage(reply, {
       title: 'Audit',
       lead: html`<p class="quiet">
-        What operators have changed by API, console and commands, newest first. Commands that send, import or
-        tag, and those on keys, operators and the store as a whole, leave no record.
+        What operators have changed by API, console and commands, newest first. Commands that send or import,
+        and those on keys, operators and the store as a whole, leave no record.
       </p>`,
       content: html`
         ${searchForm(pages.Audit, [
