@@ -184,7 +184,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
 
     countAnswers: async (broadcastIds) => {
       if (broadcastIds.length === 0) return [];
-      // PostgreSQL does not infer the second condition from the first; without it, it would read all answers
+      // PostgreSQL does not infer the second condition from the first, and would read all answers without it
       const rows = await database.read<CountRow>(
         `select c.broadcast_id, a.origin, a.outcome, a.status, a.reason, a.detail,
                 sum(c.rows) as rows, max(c.last_at_ms) as last_at_ms

@@ -12,7 +12,7 @@ export interface BellSettings {
   readonly channel?: string | undefined;
   /** Default title of messages. */
   readonly title?: string | undefined;
-  /** Opened by a click if the message does not say what to open. */
+  /** What a click opens if the message does not say it. */
   readonly url?: string | undefined;
   /** Default urgency of messages. */
   readonly urgency?: Urgency | undefined;
@@ -88,8 +88,8 @@ export interface BellStore {
   /** Removes a bell. Broadcasts that it created stay. @returns false if there is none with this name */
   remove(name: string): Promise<boolean>;
   /**
-   * Counts a request. Once a minute's limit is reached, its further requests are counted in a single broadcast, which
-   * is sent after that minute. Each request replaces the broadcast's payload.
+   * Counts a request. Requests above the limit of a minute are counted in a single broadcast, which is sent after that
+   * minute. Each of these requests replaces the broadcast's payload.
    *
    * @param encode makes that payload
    */

@@ -46,8 +46,8 @@ export const isSettlement = (result: string): result is Settlement =>
   (settlements as readonly string[]).includes(result);
 
 /**
- * Reason of the alarm that the counts of a done broadcast do not add up to its audience. The alarm's origin is empty,
- * because it is not about a push service.
+ * Reason of the alarm that the counts of a finished broadcast do not add up to its audience. The alarm's origin is
+ * empty, because it is not about a push service.
  */
 export const countsDifferReason = 'counts-differ';
 

@@ -22,7 +22,7 @@ export const deletionGuardPolicy = {
   windowAnswers: 100,
   /** At least one in this many responses must be an acceptance: 5 %. */
   answersPerAcceptance: 20,
-  /** Fewer deletions than this are made whatever else the origin responds. */
+  /** If there are fewer deletions than this, they are made whatever else the origin responds. */
   fewMarks: 20,
   /** A window with fewer responses is inconclusive, so such windows are merged. */
   minWindowAnswers: 20,
@@ -41,7 +41,7 @@ export interface AnswerCounts {
 export interface JudgedAnswers extends AnswerCounts {
   /** Responses to messages that were sent before the first message to a gone subscription. */
   readonly before: AnswerCounts;
-  /** When the first of the messages was sent whose acceptances can count. */
+  /** When the first message was sent whose acceptance counts. */
   readonly fromMs: number;
   /** When the last message to a gone subscription was sent. */
   readonly marksMs: number;
@@ -270,7 +270,7 @@ function mayJoin(last: Window, next: Window): boolean {
   return last.answers < minWindowAnswers && speaksForLast && speaksForNext;
 }
 
-/** Stores windows: continues the numbers for new ones, and merges joined ones. @returns the ids of the windows */
+/** Stores windows: new ones get the next numbers, and joined ones are merged. @returns the ids of the windows */
 function* storeWindows(origin: string, windows: readonly Window[]): Work<readonly number[]> {
   const ids: number[] = [];
   let number = 0;

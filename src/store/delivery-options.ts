@@ -33,8 +33,8 @@ export interface DeliveryOptions extends PushOptions {
    */
   readonly perPerson?: string | undefined;
   /**
-   * Leaves out subscriptions that clicked on none of the last broadcasts shown to them: this many (1 to 100), according
-   * to receipts of the last 30 days. Subscriptions that were shown fewer broadcasts are not left out.
+   * Leaves out subscriptions that did not click on any of the last `skipInactive` broadcasts (1 to 100) shown to them,
+   * according to receipts of the last 30 days. Subscriptions that were shown fewer broadcasts are not left out.
    * `Broadcast.inactive` counts those left out.
    */
   readonly skipInactive?: number | undefined;
@@ -83,7 +83,7 @@ export interface OptionDescription {
   readonly check: OptionCheck;
   /** What applies if the option is omitted. */
   readonly byDefault?: string;
-  /** The flag of `deskbell send`, with its value. Absent if the flag is given by a setting. */
+  /** The flag of `deskbell send`, with its value. Absent if a setting decides instead. */
   readonly flag?: string;
   /** The field in the console's form. */
   readonly field: {

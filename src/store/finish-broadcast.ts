@@ -55,7 +55,7 @@ export function* judgeBroadcast(database: PortableDatabase, broadcastId: number)
 
 /**
  * SQL that is true if an open broadcast `b` can end: nothing is left to send, or it is running and all remaining rows
- * wait outside it. Slices are searched from the last, because the last are leased last.
+ * wait outside it. Slices are searched from the last one, which is leased last.
  */
 export const mayEnd = `case
   when (select number from deskbell.slices where broadcast_id = b.id order by number desc limit 1) is not null then false

@@ -12,7 +12,7 @@ export interface MessageRequest {
   readonly key: string;
   /** 32 bytes, equal for equal requests. */
   readonly contentHash: Uint8Array;
-  /** If the call is repeated because its response was lost, it has the same claim. Another request has another. */
+  /** Stays the same when a call is repeated because its response was lost. Every other request has its own. */
   readonly claim: string;
 }
 

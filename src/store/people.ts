@@ -8,7 +8,7 @@ import { type RemovedPerson, removePerson } from './remove-person.ts';
 import { createSampler, type ReadWindows, type SubscriptionSample } from './subscription-sample.ts';
 import type { FormerSubscription } from './subscriptions.ts';
 
-// Statements for transactions: the user and tags of a subscription, and what it takes over from the one it replaces.
+// Statements for transactions: user and tags of a subscription, and what a new one takes over from the former one.
 export interface OwnedRow {
   readonly id: number;
   readonly auth: Uint8Array;

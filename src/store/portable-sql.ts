@@ -59,7 +59,7 @@ export interface PortableDatabase {
   readonly position: string;
   /** Appended to a query whose rows will be changed, so that other transactions skip them. */
   readonly skipLocked: string;
-  /** Appended to a query that waits for other locks on its rows, then locks the rows until the transaction ends. */
+  /** Appended to a query, which then waits for other locks on its rows and locks them until the transaction ends. */
   readonly forUpdate: string;
   /** Columns by which a subscription and its mark refer to each other, in "subscriptions" and in "gone_marks". */
   readonly markedRow: { readonly subscription: string; readonly mark: string };
@@ -107,7 +107,7 @@ export function* run<Row = never>(
   return (yield { sql, values }) as readonly Row[];
 }
 
-/** Runs a statement that changes rows. @param sql has no "returning" @returns the number of changed rows */
+/** Runs a statement that changes rows. @param sql without "returning" @returns the number of changed rows */
 export function* changeRows(sql: string, values: PortableValues): Work<number> {
   return (yield* run(`${sql} returning 1`, values)).length;
 }

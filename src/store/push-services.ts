@@ -83,7 +83,7 @@ export const suspensionPolicy = {
   lastProbeRows: 100,
 } as const;
 
-/** Draw orders are below this number. Rows that were accepted before get theirs minus it, so they are probed first. */
+/** Draw orders are below this number. It is subtracted for rows that were accepted before, to probe them first. */
 export const drawOrderEnd = 2 ** 49;
 
 /** What a further refusal of the row means. */
@@ -116,7 +116,7 @@ export function decideRefusal({
 // Rate limits of push services, for all workers of all processes together. Workers take shares for a fraction of a
 // second, and report how many rows wait.
 
-/** Unused messages can be saved up for this many seconds of the rate; at least one message can. */
+/** Unused permits are saved up for this many seconds of the rate, or at least for one message. */
 export const burstSeconds = 0.25;
 
 /** After this long without a message, there is no queue: its broadcast was paused or cancelled. */
@@ -136,7 +136,7 @@ export interface RateRequest {
 export interface RateShare {
   /** Number of messages that may be sent now, at most `wanted`. */
   readonly permits: number;
-  /** How long the waiting rows of all workers will use up the rate; 0 if no rows wait. */
+  /** For how long the waiting rows of all workers use up the rate; 0 if no rows wait. */
   readonly queueMs: number;
 }
 

@@ -116,7 +116,7 @@ export interface ReaderStore {
     subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
     skipInactive?: number,
   ): Promise<ReadonlyMap<number, ReaderFacts>>;
-  /** Returns the data of the readers of these subscriptions by subscription id, in one query, if they have any. */
+  /** Returns the data of these subscriptions' readers, by subscription id, in one query. Omits readers without data. */
   dataOf(
     subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
   ): Promise<Readonly<Record<number, PersonData>>>;

@@ -66,7 +66,7 @@ interface GatheredFacts {
   retry: RetryRow | undefined;
   /** True if the subscription's id is in the audience. */
   isMember: boolean;
-  /** When the row's slice is free, if it waits for the local time of its readers. */
+  /** When the row's slice becomes free, if it waits for the local time of its readers. */
   freeAtMs: number;
   /** Why it was left out of the audience. */
   leftOut: LeftOut | undefined;

@@ -8,7 +8,7 @@ export type PauseReason = 'restored' | 'asked';
 export interface SendingPause {
   readonly sinceMs: number;
   readonly reason: PauseReason;
-  /** Broadcasts that were running or scheduled, and were paused together with sending. */
+  /** Broadcasts that were paused together with sending: those that were running or scheduled. */
   readonly broadcastIds: readonly number[];
 }
 
@@ -122,7 +122,7 @@ export interface ReportedPushService {
   readonly breakerReason?: string | undefined;
   /** How long all attempts have failed without a response; `undefined` if that may be a coincidence. */
   readonly unreachableMs?: number | undefined;
-  /** What prevents all sending there, as a reason of alarms. */
+  /** Reason of the alarm, if nothing can be sent to this push service. */
   readonly obstacle?: string | undefined;
 }
 
@@ -136,7 +136,7 @@ export interface SenderReport {
   readonly startedAtMs: number;
   /** The contact in its tokens; absent in reports from earlier versions. */
   readonly subject?: string | undefined;
-  /** How far push services' clocks are ahead of the store's; absent until they were compared. */
+  /** How far push services' clocks are ahead of the store's; absent before the first comparison. */
   readonly clockDifferenceMs?: number | undefined;
   readonly pushServices: readonly ReportedPushService[];
 }

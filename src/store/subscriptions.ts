@@ -65,8 +65,8 @@ export interface Registration extends NewSubscription {
   readonly former?: FormerSubscription | undefined;
   /**
    * True if the request may register only because it replaces `former`, which is then deleted. If `former` does not
-   * exist, it fails with ERR_NOT_INVITED, unless the new row exists: then the call is repeated because its response was
-   * lost.
+   * exist, the request fails with ERR_NOT_INVITED, unless the new row exists: then it is repeated because its response
+   * was lost.
    */
   readonly replacesFormer?: boolean | undefined;
   /** The user who is proven to have made the request, for example by a subscriber token. */

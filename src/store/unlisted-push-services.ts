@@ -14,7 +14,7 @@ import type { SubscriptionStore } from './subscriptions.ts';
 const emptyAfterMs = 60_000;
 
 export interface UnlistedPushServices {
-  /** Lists the hosts with a place, in the order of their origins. @param beforeMs only those added before this time */
+  /** Lists the hosts that have a place, ordered by origin. @param beforeMs only hosts added before this time */
   list(beforeMs?: number): Promise<readonly string[]>;
   /** Number of push services that keep their places because they have accepted a message. */
   countProven(): Promise<number>;
@@ -32,7 +32,7 @@ export interface UnlistedPushServices {
   /** Takes the places from the given origins that have not accepted a message. */
   setDormant(origins: readonly string[]): Promise<void>;
   remove(origin: string): Promise<void>;
-  /** Makes messages due that wait outside their broadcasts for these subscriptions. */
+  /** Makes messages to these subscriptions due that wait outside their broadcasts. */
   wake(ids: readonly number[]): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export interface CopiedTable {
   readonly parents: readonly {
     readonly column: string;
     readonly table: string;
-    /** If true, a missing parent sets only the column to null. Otherwise, the row is skipped. */
+    /** If true, the column is null if the parent is missing. Otherwise, the row is skipped. */
     readonly isOptional: boolean;
   }[];
   /** The column of `counted`. Its sums are compared, not copied. */
@@ -35,7 +35,7 @@ const leftOut: ReadonlySet<string> = new Set([
   'waiting_rows',
 ]);
 
-/** Columns that triggers count, by table. Their shards differ between the databases, so only sums are compared. */
+/** The column in which triggers count, by table. Its shards differ between the databases, so only sums are compared. */
 const counted: Readonly<Record<string, string>> = { subscription_counts: 'subscriptions' };
 
 /** SQLite has a row per tag, PostgreSQL a column. They are copied as a column with a JSON array. */

@@ -9,7 +9,7 @@ import type { ConnectionOptions } from './connection-options.ts';
 import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 import { describeDatabase } from './database-url.ts';
 
-// The server's time, without asking the server each time. How far it is from a monotonic clock is measured at the
+// The server's time, without asking the server each time. Its difference from a monotonic clock is measured at the
 // middle of a round trip, and again from time to time. So this machine's clock may be wrong or be set.
 interface ServerClock {
   /** Milliseconds since 1970. */

@@ -27,7 +27,7 @@ class GaveWay extends Error {}
  * Migrates a database. Each migration is a transaction of its own; indexes are built while others write. A migration
  * that does not get its locks at once gives way and is retried, without limit.
  *
- * @param migrations after the schema
+ * @param migrations to apply after the schema
  * @param functions may change without a migration
  * @param onWarning called with the session that a migration waits for
  * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT if the tables

@@ -21,7 +21,7 @@ export interface PushServices {
   wasAccepted(id: number, subscriptionId: number | undefined): boolean;
   /** Decides what happens if the push service refuses the row again. */
   decide(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
-  /** Selects rows of one running broadcast whose push service must be probed now. If none is left, ends its suspension. */
+  /** Selects rows of a running broadcast to probe their push service now. Ends the suspension if no row is left. */
   drawProbes(broadcastId: number): Draw | undefined;
   /** When the first suspended row of a running broadcast must be probed or released. */
   nextDue(broadcastId: number): number | undefined;
