@@ -1,5 +1,5 @@
-// What all commands share: their context, options made from the configuration schema, examples in the help, and usage errors in the same
-// form as every other error.
+// What all commands share: their context, options made from the configuration schema, examples in the help, and usage
+// errors that look like all other errors.
 import type { Readable } from 'node:stream';
 import { Command, Help, Option } from 'commander';
 import { flagOf, settingGroups, type SettingName, settings } from './configuration/configuration.ts';

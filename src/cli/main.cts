@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Entry of the command. Checks the version of Node before anything else is loaded; CommonJS, in syntax that Node 12 understands.
+// Entry of the command. Checks Node's version before loading anything else. CommonJS in syntax that Node 12 can read.
 if (isNodeNewEnough()) {
   require('./compiled-code.cts').keepCompiledCode();
   const { runProcess }: typeof import('./run-process.ts') = require('./run-process.ts');

@@ -60,7 +60,7 @@ export interface Sender {
    */
   resume(broadcastId: number): Promise<BroadcastRun>;
   /**
-   * Delivers every broadcast in the store, including future ones and occurrences of schedules, until `signal` is aborted.
+   * Delivers every broadcast in the store, including future ones and those of schedules, until `signal` is aborted.
    *
    * @param onFault called with the error that interrupted the work, which continues after a pause
    * @throws {DeskbellError} ERR_CONFIGURATION (no store), ERR_CLOSED
@@ -78,7 +78,7 @@ export interface BroadcastRun {
   readonly broadcast: Broadcast;
   /** False if an earlier call with the same idempotency key created it. */
   readonly isNew: boolean;
-  /** Yields the progress about twice a second, including that of other processes, until this process stops delivering. */
+  /** Yields the progress of all processes about twice a second, until this process stops delivering. */
   progress(): AsyncIterable<Progress>;
   /** Resolves when this process stops delivering: the broadcast is over or paused, or `stop` was called. */
   readonly finished: Promise<Broadcast>;

@@ -1,4 +1,4 @@
-// The sender for applications: single messages and broadcasts with one configuration. `createSender` checks the options.
+// The sender for applications: single messages and broadcasts with one configuration. `createSender` checks options.
 // Transport, encryption and workers are loaded with the first message or broadcast, so importing the sender is cheap.
 import { encryptionMethods } from '../accelerator/encryption-methods.ts';
 import {
@@ -39,7 +39,7 @@ export type { SenderVapid } from './settings/settings.ts';
 export type { SubscriptionInput } from './message-path/subscription-input.ts';
 
 /**
- * Makes a sender. It opens connections when there is something to send and keeps them open. One sender per process is enough.
+ * Makes a sender. It opens connections when it has something to send and keeps them open. One per process is enough.
  *
  * @example
  * const { store, vapidKeys } = await openDataDirectory('deskbell-data');
@@ -112,7 +112,7 @@ function assertUsable(options: SenderOptions): void {
   if (store !== undefined) resolveThreadCount(threads, forThreads);
 }
 
-// Checks a sender's options, so that a wrong one is reported when the sender is made. The transport checks its own options.
+// Checks a sender's options when the sender is made. The transport checks its own options.
 
 const vapidChecks: OptionChecks<SenderVapid> = {
   // `createVapidAuthorizer` checks the following members

@@ -1,4 +1,4 @@
-// `deskbell backup` and `restore`: write a data directory into one file while it is in use, and create one from such a file.
+// `deskbell backup` writes a data directory to one file while it is in use. `deskbell restore` reads such a file.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';

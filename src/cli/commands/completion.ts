@@ -1,5 +1,5 @@
-// `deskbell completion`: scripts for completion in shells. What they complete (subcommands, flags and their values) is read from the
-// descriptions of the commands.
+// `deskbell completion`: completion scripts for shells. Subcommands, flags and values are read from the descriptions of
+// the commands.
 import { Argument, type Command, type Option } from 'commander';
 import { type Context, createCommand } from '../command.ts';
 import { flagOf, settingNames, settings } from '../configuration/configuration.ts';

@@ -1,5 +1,5 @@
-// `deskbell healthcheck`, for containers: asks the process with PID 1, using its own configuration, so that the image need not name a
-// port or prefix.
+// `deskbell healthcheck`, for containers: checks the process with PID 1. It uses the configuration of that process, so
+// the image need not repeat a port or prefix.
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';

@@ -57,8 +57,8 @@ function resultOf(status: number): RegistrationResult {
   return status >= 500 ? 'failed' : 'refused';
 }
 
-// Tells systemd that the process is ready, alive or stopping (sd_notify, Type=notify). Node has no datagram sockets, so systemd's own
-// program sends the messages: the unit needs NotifyAccess=all. Does nothing outside systemd.
+// Tells systemd that the process is ready, alive or stopping (sd_notify, Type=notify). Node has no Unix datagram
+// sockets, so systemd's own program sends the messages, and the unit needs NotifyAccess=all.
 
 const execute = promisify(execFile);
 

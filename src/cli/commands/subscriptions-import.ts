@@ -1,5 +1,5 @@
-// `deskbell subscriptions import`: stores subscriptions from files of other programs. Invalid rows are reported and skipped; known
-// subscriptions are updated, so that an interrupted import can be repeated.
+// `deskbell subscriptions import`: stores subscriptions from files of other programs. Invalid rows are reported and
+// skipped. Known subscriptions are updated, so an interrupted import can be repeated.
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';

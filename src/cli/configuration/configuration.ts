@@ -1,5 +1,5 @@
-// The configuration schema: each setting once, in its group, with its default and description. Flags, environment variables,
-// docs/configuration.md and the checks of a configuration file are made from this table.
+// The configuration schema: each setting once, in its group, with its default and description. Flags, environment
+// variables, docs/configuration.md and the checks of configuration files are made from this table.
 import { availableParallelism } from 'node:os';
 import { encryptionMethods } from '../../accelerator/encryption-methods.ts';
 import { loggedMessages } from '../../delivery/reports/message-log.ts';

@@ -1,5 +1,5 @@
-// Reads the configuration: defaults, the settings stored in the data directory, a file, DESKBELL_* variables and flags, each overriding
-// the one before. Unknown settings and invalid values are errors that list what is valid.
+// Reads the configuration: defaults, settings stored in the data directory, a file, DESKBELL_* variables and flags.
+// Later sources override earlier ones. Unknown settings and invalid values are errors that list what is valid.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -109,8 +109,8 @@ function readEnvironment(environment: ConfigurationSources['environment']): Reco
 }
 
 /**
- * Whether Kubernetes set this variable for a Service called `deskbell` or `deskbell-…`, as it does in each container of the namespace:
- * `DESKBELL_SERVICE_HOST`, `DESKBELL_PORT=tcp://10.0.0.11:80` and similar.
+ * Whether Kubernetes set this variable, such as `DESKBELL_PORT=tcp://10.0.0.11:80`. In every container of a namespace,
+ * it sets variables for each Service. Those of a Service called `deskbell` or `deskbell-…` look like settings.
  */
 function isServiceLink(variable: string, environment: ConfigurationSources['environment']): boolean {
   return Object.keys(environment).some((host) => {
@@ -148,8 +148,8 @@ function resolveFrom(folder: string, value: unknown): unknown {
 
 const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
 
-// Settings stored in the data directory, so that other commands need not repeat them. They apply if flags, environment and configuration
-// file say nothing.
+// Settings stored in the data directory, so that other commands need not repeat them. Flags, environment variables and
+// the configuration file override them.
 
 const storedSettings = [
   'publicUrl',

@@ -1,5 +1,5 @@
-// The types of settings. Each reads a value from a file (JSON) or from text (environment, flag), and says what is valid. The settings
-// themselves are in configuration.ts.
+// The types of settings. Each type reads a value from a file (JSON) or from text (environment, flag), and says what is
+// valid. The settings themselves are in configuration.ts.
 
 /** One setting. */
 export interface Setting<Value> {

@@ -73,11 +73,11 @@ export interface Restored {
 }
 
 /**
- * Makes a data directory from a backup. The database appears only after everything is in place and was opened once. Sending is paused: the
- * original may still run, and what it sent since the backup would be sent again.
+ * Makes a data directory from a backup. The database appears only when everything else is ready and it was opened once.
+ * Sending is paused, because the original may still run, and what it sent after the backup would be sent again.
  *
  * @param directory may hold keys; required if the backup has none
- * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS if its keys differ from the backup's,
+ * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS if keys differ from the backup's,
  *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE
  */
 export async function restore(file: string, directory: string): Promise<Restored> {

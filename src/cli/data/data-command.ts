@@ -19,7 +19,7 @@ import type { JsonFlag, Table } from '../output/output.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { withExistingData } from './open-data.ts';
 
-/** The flag for each member, such as `--title <text>`, and its help text. By default, the help is the schema's description. */
+/** The flag for each member, such as `--title <text>`, and its help text. Default: the description in the schema. */
 type MemberFlags = Readonly<Record<string, readonly [flag: string, description?: string]>>;
 
 interface Body extends Schema {
@@ -100,7 +100,7 @@ const parseObject =
     throw new InvalidArgumentError(`It must be a JSON object, such as '${JSON.stringify(example)}'.`);
   };
 
-/** Hashes a person's id for the audit log. The key is derived from the installation's key, so that nobody else can test guessed ids. */
+/** Hashes a person's id for the audit log, with a key of the installation, so that nobody else can test guessed ids. */
 export function createPersonHash(sessionKey: Uint8Array): (user: string) => string {
   const key = Buffer.from(hkdfSync('sha256', sessionKey, '', 'deskbell audit of people', 32));
   return (user) => createHmac('sha256', key).update(user).digest('base64url').slice(0, 22);

@@ -72,9 +72,9 @@ export function exampleUsersPathOf(directory: string): string {
 /**
  * Opens a data directory. The first run creates the directory (mode 0700) and its contents.
  *
- * @throws {DeskbellError} ERR_CONFIGURATION, ERR_KEY_FILE_MISSING if a database exists without its key file, ERR_KEY_FILE_CORRUPT,
- *   ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW,
- *   ERR_PACKAGE_MISSING
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_KEY_FILE_MISSING if a database exists without its key file,
+ *   ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT,
+ *   ERR_STORE_TOO_NEW, ERR_PACKAGE_MISSING
  */
 export async function openDataDirectory(
   directory: string,
@@ -154,7 +154,7 @@ export async function makeDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Creates a folder and its parents. Node's own recursive option never returns in a folder that cannot contain folders, such as /proc.
+ * Creates a folder and its parents. Node's `recursive` option never returns where no folder can be made, as in /proc.
  *
  * @returns whether the last folder was made
  */

@@ -67,11 +67,11 @@ async function assertNoSubscribersLost(
 }
 
 /**
- * Makes a new pair current. First the pair is stored in the data directory, where every sender finds it, and recorded
- * as the next pair. Only then do services offer it to browsers.
+ * Makes a new pair current. The pair is first stored where every sender finds it; then services offer it to browsers.
  *
  * @returns the new public key
- * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_FILE,
+ *   ERR_STORE_UNAVAILABLE
  */
 export async function rotateKeys(
   directory: string,

@@ -8,10 +8,10 @@ export type DataSettings = Pick<Configuration, 'data' | 'database'> &
   Partial<Pick<Configuration, 'groupAccess'>>;
 
 /**
- * Runs `work` on an existing data directory. A missing directory is treated as a mistyped path: only `serve`, `keys generate` and
- * `operators add` create one.
+ * Runs `work` on an existing data directory. A missing directory is an error, because its path is probably mistyped.
+ * Only `serve`, `keys generate` and `operators add` create a directory.
  *
- * @throws {DeskbellError} ERR_DATA_MISSING, and what opening it throws
+ * @throws {DeskbellError} ERR_DATA_MISSING, and what opening the directory throws
  */
 export async function withExistingData<Result>(
   settings: DataSettings,

@@ -1,5 +1,5 @@
-// The demo: one notification from end to end on loopback, with a push service, the service and its own database, a user agent that
-// subscribes with the service's key, and the sender. The user agent's decryption and the sender's encryption are separate implementations.
+// The demo: one notification from end to end on loopback. It runs a push service, the service with a new database, a
+// user agent and the sender. The user agent's decryption and the sender's encryption are separate implementations.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ export interface DemoOperator {
 
 const usualPort = 8081;
 
-/** Opens the operator's listener, on the usual port or a free one if that is in use. @param onEvent called with events of broadcasts */
+/** Opens the operator's listener on the usual port, or on a free one. @param onEvent called with broadcast events */
 async function openDemoOperator(
   data: DataDirectory,
   sender: Sender,

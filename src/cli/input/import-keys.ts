@@ -1,5 +1,5 @@
-// Reads the VAPID key pair of another web push tool in any form: PEM, DER, JSON Web Keys, or both keys as base64 or hexadecimal bytes,
-// with any text around them.
+// Reads the VAPID key pair of another web push tool in any form: PEM, DER, JSON Web Keys, or both keys as base64 or
+// hexadecimal digits, with any text around them.
 import { createECDH, createPrivateKey, createPublicKey, ECDH, type KeyObject } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from '../../protocol/bytes.ts';
@@ -166,7 +166,7 @@ function readKeyObject(key: KeyObject, form: string): readonly Candidate[] {
   return readKey(point.subarray(-pointBytes), scalar, form);
 }
 
-/** Reads a private key that may contain its public key. If the two do not belong together, they are treated as two candidates. */
+/** Reads a private key that may contain a public key. If they do not belong together, both are candidates. */
 function readKey(
   point: Uint8Array | undefined,
   scalar: Uint8Array | undefined,

@@ -1,5 +1,5 @@
-// Finds the members of a subscription in other programs' data: the names used for them, the forms their values take, and where they are in
-// a row.
+// Finds the members of a subscription in other programs' data, whatever names and forms these programs use, and
+// wherever in a row the members are.
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../protocol/bytes.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';

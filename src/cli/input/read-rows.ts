@@ -1,5 +1,5 @@
-// Reads the rows of an import, from text to objects: JSON values in any arrangement, or a CSV table; the first line tells which. Finds the
-// rows in whatever shape programs export them, and recognises exports that cannot be imported.
+// Reads the rows of an import from JSON values in any arrangement, or from a CSV table. The first line tells which it
+// is. Recognises exports that cannot be imported.
 import { typeOf } from '../../errors/check-options.ts';
 import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';
@@ -134,7 +134,7 @@ export interface GivenValue {
   readonly number: number;
   /** JSON; undefined if it is too long. */
   readonly text: string | undefined;
-  /** @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_LINES_REFUSED for a row that does not fit its table */
+  /** @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED; ERR_LINES_REFUSED if it does not fit its table */
   read(): unknown;
 }
 

@@ -1,5 +1,5 @@
-// Splits text into lines, and a CSV table (RFC 4180) into rows, keeping one in memory at a time. A quotation mark that is never closed, or
-// closed in a later row, damages only its own row: the lines after it are read again, one by one.
+// Splits text into lines, and a CSV table (RFC 4180) into rows, keeping one in memory at a time. If a quotation mark is
+// not closed, or only in a later row, only its own row is lost: the lines after it are read again, one by one.
 
 export interface Line {
   /** Counted from 1. */
@@ -48,7 +48,7 @@ export interface TableRow {
   readonly cells: readonly string[] | undefined;
 }
 
-/** Quotation marks count only at the beginning of a cell. @returns undefined if text follows a closing quotation mark */
+/** Only quotation marks that begin a cell count. @returns undefined if text follows a closing quotation mark */
 export function splitCells(
   record: string,
   separator: string,

@@ -1,5 +1,5 @@
-// Reads and writes a subscription as one row of a file. Exports have the form of `PushSubscription.toJSON()`, which other web push tools
-// accept, plus whatever else the store knows; imports may have any form in which applications store subscriptions.
+// Reads and writes a subscription as one row of a file. Exported rows have the form of `PushSubscription.toJSON()`,
+// which other tools accept, with further members. Imported rows may have any form that applications use.
 import { findIana } from 'windows-iana';
 import { checkChoices, type Choices } from '../../audience/channels.ts';
 import { readTimeZone } from '../../audience/reader-facts.ts';
@@ -72,7 +72,7 @@ export interface ImportedRow extends NewSubscription {
 }
 
 /**
- * Reads a row of an import, with its user and tags if it has any. Without `vapidPublicKey`, the subscription belongs to `currentPublicKey`.
+ * Reads a row of an import, with its user and tags. A row without `vapidPublicKey` belongs to `currentPublicKey`.
  *
  * @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` names what is wrong
  */

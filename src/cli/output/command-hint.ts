@@ -1,4 +1,4 @@
-// Creates commands to suggest to the user. They include the current configuration, so they work unchanged in another terminal.
+// Creates commands to suggest to users, with the current configuration, so that they also work in another terminal.
 import { basename, relative } from 'node:path';
 import { hidePasswords } from '../../errors/untrusted-text.ts';
 import type { Context } from '../command.ts';
@@ -12,8 +12,8 @@ import {
 
 /**
  * @param argv arguments of the process: the path of Node, then the path of the command
- * @returns `deskbell`; `npx deskbell` if the package is installed in this folder; otherwise Node and the file as absolute paths, because
- *   another terminal may have another Node and directory
+ * @returns `deskbell`, or `npx deskbell` if the package is installed in this folder. Otherwise the absolute paths of
+ *   Node and the file, because another terminal may have another Node and directory
  */
 export function invocationOf([node = 'node', file = 'deskbell']: readonly string[], folder: string): string {
   if (basename(file) === 'deskbell') {

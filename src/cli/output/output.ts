@@ -1,5 +1,5 @@
-// Where commands write: results to standard output, diagnostics to standard error. If standard output fails (`deskbell subscriptions
-// export | head`, a full disk), the command is notified once, and further output is dropped.
+// Where commands write: results to standard output, diagnostics to standard error. If standard output fails, as with
+// `… | head` or a full disk, the command is notified once, and further output is dropped.
 import { once } from 'node:events';
 import { styleText } from 'node:util';
 import { escapeControls } from '../../errors/untrusted-text.ts';

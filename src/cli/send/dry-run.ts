@@ -35,8 +35,8 @@ export type DryRunTarget = Audience | StoredSubscription;
  * Checks the message and its options as sending does, then prints the size of the audience and the payload. For a
  * single subscription, it prints the payload for that reader.
  *
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE, ERR_CHANNEL_NOT_FOUND, and what reading
- *   the audience throws
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE, ERR_CHANNEL_NOT_FOUND,
+ *   and what reading the audience throws
  */
 export async function printDryRun(
   target: DryRunTarget,

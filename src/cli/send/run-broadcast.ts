@@ -1,5 +1,5 @@
-// The progress and the summary of a broadcast: a live line on a terminal, otherwise a line every few seconds if anything changed, or JSON
-// events; then counts that add up to the audience, push services, and alarms.
+// The progress and the summary of a broadcast. Progress is a live line on a terminal, otherwise a line every few
+// seconds if anything changed, or JSON events. The summary has counts that add up to the audience, and alarms.
 import {
   byPushService,
   formatAlarm,

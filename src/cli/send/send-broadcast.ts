@@ -1,4 +1,4 @@
-// `deskbell send` to many: a broadcast that is stored, then delivered by this process or left to a worker. For one subscription, prints
+// `deskbell send` to many: stores a broadcast, then delivers it or leaves it to a worker. For one subscription, prints
 // one line with the outcome.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
@@ -71,8 +71,8 @@ export interface BroadcastFlags extends PeopleFlags {
   readonly json?: true;
 }
 
-/** @throws {DeskbellError} as `runBroadcast`, `Sender.broadcast` and `Sender.createSchedule` do; ERR_LINES_REFUSED, ERR_FILE;
- * ERR_SUBSCRIPTION_NOT_FOUND for a user without a subscription */
+/** @throws {DeskbellError} as `runBroadcast`, `Sender.broadcast` and `Sender.createSchedule` do; ERR_LINES_REFUSED,
+ * ERR_FILE; ERR_SUBSCRIPTION_NOT_FOUND for a user without a subscription */
 export async function sendBroadcast(
   flags: BroadcastFlags,
   message: Message,
@@ -147,7 +147,7 @@ async function assertHasDevice({ user, tag, anyTag, notTag }: BroadcastFlags, st
   );
 }
 
-/** Waits until the audience is complete, and shows progress. If this is interrupted, a process that delivers continues. */
+/** Waits until the audience is complete, and shows progress. If interrupted, a process that delivers continues. */
 async function waitUntilPrepared(
   stored: Broadcast,
   broadcasts: BroadcastStore,
@@ -175,7 +175,7 @@ export function audienceOf(
   return { subscriptions: readSubscriptions(file, pushServices, context) };
 }
 
-/** Reads the subscriptions of a list. An invalid line fails before anything is sent, so a list is never sent in part. */
+/** Reads the subscriptions of a list. An invalid line fails before anything is sent, so no list is sent in part. */
 async function* readSubscriptions(
   file: string,
   pushServices: readonly string[],

@@ -1,4 +1,4 @@
-// Shared by commands that serve: listening on a port, with a clear error if that fails, and running until they are told to stop.
+// Shared by commands that serve: listening on a port with clear errors, and running until the process is told to stop.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -50,8 +50,8 @@ export function addressOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-// The address of the operator's listener. `serve` stores it in the data directory, so that `operators add` can show a working command. It
-// may be out of date; nothing else depends on it.
+// The address of the operator's listener. `serve` stores it in the data directory, so that `operators add` can show a
+// working command. The address may be out of date; nothing else depends on it.
 
 const pathOf = (directory: string): string => join(directory, 'operator-address');
 

@@ -1,5 +1,5 @@
-// Reports delivery: a line for each message (`--log-messages`), the log of `serve`, and what happens to broadcasts while this process
-// works. Messages are JSON on standard output with `--json`, otherwise text on standard error.
+// Reports delivery: a line for each message (`--log-messages`), the log of `serve`, and what happens to broadcasts
+// while this process works. Messages are JSON on standard output with `--json`, otherwise text on standard error.
 import { hostname } from 'node:os';
 import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import {

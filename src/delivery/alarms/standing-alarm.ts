@@ -1,4 +1,4 @@
-// An active (*standing*) alarm: what is wrong, when it began, how much is affected, where to fix it, and who acknowledged it.
+// An active (*standing*) alarm: what is wrong, since when, how much is affected, the remedy, and who acknowledged it.
 import { countOf } from '../../errors/format-count.ts';
 import type { Acknowledgement } from '../../store/alarms.ts';
 import type { KnownReason } from '../broadcast/meanings.ts';
@@ -70,7 +70,7 @@ const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   deferred: 'note',
 };
 
-/** Returns the rank of an alarm's kind, or of the reason for which a broadcast raised it; `note` for a reason from another version. */
+/** Returns the rank of a kind of alarm, or of the reason for which a broadcast raised it. Default: `note` */
 export const rankOf = (kind: string): AlarmRank =>
   Object.hasOwn(ranks, kind) ? ranks[kind as KnownReason] : 'note';
 

@@ -1,6 +1,6 @@
-// The audience of a broadcast. Subscriptions are written to the store as they stream in, so there may be any number. Ids are
-// gathered in memory first, eight bytes each. An expression is evaluated when the broadcast is stored (`create-broadcast.ts`).
-// The hash of a list or an expression shows whether two broadcasts with the same idempotency key have the same audience.
+// The audience of a broadcast. Subscriptions are written to the store as they stream in, so there may be any number.
+// Ids are first gathered in memory, eight bytes each. An expression is evaluated later (`create-broadcast.ts`). The
+// hash of a list or expression shows whether broadcasts with the same idempotency key have the same audience.
 import { createHash, type Hash } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, wrong, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
@@ -21,8 +21,8 @@ import { readSubscription, type SubscriptionInput } from '../message-path/subscr
 type Several<Member> = Iterable<Member> | AsyncIterable<Member>;
 
 /**
- * All subscriptions in the store, some of them by id, those of a user or with tags, those with an outcome in an earlier
- * broadcast, or subscriptions that need not be stored. Users, tags and outcomes are evaluated once, when the broadcast is created.
+ * All subscriptions in the store, or some of them by id, by user and tags, or by the outcome of an earlier broadcast;
+ * or subscriptions that need not be stored. Users, tags and outcomes are evaluated only when the broadcast is created.
  */
 export type Audience =
   | 'all'

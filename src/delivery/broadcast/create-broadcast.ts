@@ -1,4 +1,4 @@
-// Idempotency keys, which callers add to requests so that a repeated request sends nothing twice. Each operator has separate keys.
+// Idempotency keys. If a request with a key is repeated, nothing is sent twice. Each operator has separate keys.
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';

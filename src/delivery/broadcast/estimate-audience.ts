@@ -165,7 +165,7 @@ function rankTags(sample: SubscriptionSample): readonly TagCount[] {
     .map(([tag, weight]) => ({ tag, subscriptions: Math.round(weight * scale) }));
 }
 
-/** Number of rows that the store reads for an exact count: rows with the rarest tag of `all`, rows with any of `any`, or all. */
+/** Number of rows that an exact count reads: those with the rarest tag of `all`, with a tag of `any`, or all rows. */
 function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: TagExpression): number {
   const rows = sample.windows.flat();
   const scale = scaleOf(sample);

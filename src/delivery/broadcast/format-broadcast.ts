@@ -69,7 +69,7 @@ export function totalReceipts({
   };
 }
 
-/** The share of accepted messages that browsers report as shown or clicked, 0 to 1; `undefined` if none was accepted. */
+/** The share of accepted messages with a given receipt, 0 to 1; `undefined` if none was accepted. */
 export const shareOfAccepted = (
   reported: number,
   { counts }: Pick<Broadcast, 'counts'>,
@@ -157,7 +157,7 @@ const listTexts: Readonly<Record<ListKind, string>> = {
   subscriptions: 'a list of given subscriptions',
 };
 
-/** For example `every subscription`, `the user "42", with all of the tags news, de` or `those who clicked on broadcast 7`. */
+/** For example `every subscription`, `the user "42" with all of the tags news, de` or `those who saw broadcast 7`. */
 export function formatAskedAudience(audience: AskedAudience | undefined): string {
   if (audience === undefined) return notRecorded;
   if (audience === 'all') return 'every subscription';

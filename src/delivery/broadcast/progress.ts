@@ -15,8 +15,8 @@ export interface Progress {
   /** Rows settled per second, measured over the last seconds. */
   readonly ratePerSecond: number;
   /**
-   * Seconds until the rows that can be sent now are settled at this rate. Absent if nothing is being settled, and during the
-   * first moments of a large broadcast.
+   * Seconds until the rows that can be sent now are settled at this rate. Absent if no rows are being settled, and
+   * during the first moments of a large broadcast.
    */
   readonly etaSeconds?: number;
   /** When the next rows can be sent, if none can be sent now. Absent if that is unknown. */

@@ -1,5 +1,5 @@
-// Watches a store by reading it repeatedly, and yields changes: broadcasts start, change state and raise alarms; push services
-// become unreachable; processes start and stop delivering. Any process on any machine may have caused a change.
+// Watches a store by reading it repeatedly, and yields events of any process on any machine: broadcasts start, change
+// state and raise alarms; push services become unreachable; processes start and stop delivering.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alarm, type Broadcast, type BroadcastStore, isOver } from '../../store/broadcasts.ts';
 import type { SenderReports, StoredSenderReport } from '../../store/sending.ts';

@@ -3,9 +3,9 @@
 //
 //   OPEN       messages pass
 //   WAITING    the transport defers; messages are deferred without being encrypted
-//   SILENT     the push service does not respond (origin-load.ts); messages are deferred, so that others are served meanwhile
-//   SUSPENDED  the push service refuses our token or key, according to all workers together; messages are stored, except for
-//              the probes that the store selects (store/push-services.ts)
+//   SILENT     the push service does not respond (origin-load.ts); messages are deferred, so that others are served
+//   SUSPENDED  the push service refuses our token or key, according to all workers together; messages are stored,
+//              except for the probes that the store selects (store/push-services.ts)
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import { suspensionPolicy, type IfRefused, type PushServiceState } from '../../store/push-services.ts';
 import { systemClock, type Clock } from '../../transport/clock.ts';

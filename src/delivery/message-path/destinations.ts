@@ -26,8 +26,8 @@ export interface Destination {
   readonly vapidPublicKey: string;
   readonly isUnlisted: boolean;
   /**
-   * True if the host is unlisted, has never accepted a message, and is itself at fault, because known or listed push services
-   * have just accepted messages from this process.
+   * True if the host is unlisted and has never accepted a message, although known or listed push services have just
+   * accepted messages from this process. The fault is then the host's.
    */
   isSilentStranger(): boolean;
   /** True if broadcasts send nothing to the push service (`store/unlisted-push-services.ts`). */
@@ -47,10 +47,10 @@ export interface Destinations {
   /** True if messages can be signed with this key without calling `loadKeys` first. */
   hasKey(vapidPublicKey: string): boolean;
   /**
-   * Prepares for `find`. Reads the key files again if a key is not loaded, and unloads keys that are retired. Also reads
-   * whether unlisted push services are dormant.
+   * Prepares for `find`: loads missing keys, unloads retired keys, and reads which unlisted push services are dormant.
    *
-   * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+   * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED,
+   *   ERR_FILE
    */
   loadKeys(addressees: readonly Addressee[]): Promise<void>;
   find(addressee: Addressee): Destination;
@@ -62,7 +62,7 @@ export interface Destinations {
   storeDormant(): Promise<void>;
 }
 
-/** After a known or listed push service accepts a message, this machine and its network count as working for this long. */
+/** After a known or listed push service accepts a message, our network counts as working for this long. */
 const wellForMs = 5 * 60 * 1000;
 
 /** An operator may allow a whole domain, so only this many of its hosts are remembered. */

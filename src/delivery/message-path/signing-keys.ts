@@ -99,7 +99,7 @@ export function createSigningKeys(
   };
 }
 
-// Header fields of push requests. Messages that share them get the same object, because the transport encodes each object once.
+// Header fields of push requests. Messages with the same fields share one object, which the transport encodes once.
 
 type HeaderSource = (origin: string, options: PushOptions) => PushHeaders;
 

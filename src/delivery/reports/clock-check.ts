@@ -1,5 +1,5 @@
-// Compares the store's clock with the `Date` in push services' responses from time to time. If our clock is hours ahead, push
-// services refuse tokens, and messages expire early or late. It only warns, because the other clock may be wrong.
+// Compares the store's clock with the `Date` in push services' responses from time to time. If our clock is hours
+// ahead, push services refuse tokens, and messages expire early or late. Only warns, because either clock may be wrong.
 import type { PushResponse } from '../../protocol/outcome.ts';
 
 /** Responses may take some seconds, and `Date` has a resolution of one second. */

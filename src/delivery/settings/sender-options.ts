@@ -15,14 +15,14 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   /** Stores broadcasts. `send` works without a store. With one, it also deletes subscriptions that have ended. */
   readonly store?: Store | undefined;
   /**
-   * Called at least once for each subscription that was deleted because its push service reported it as gone, whichever process
-   * deleted it. If it throws, there is a warning, and it is called again after a second. Needs a store.
+   * Called at least once for each subscription that any process deleted because the push service reported it as gone.
+   * If the function throws, there is a warning, and it is called again after a second. Needs a store.
    */
   readonly onGone?: GoneHook | undefined;
   /** Number of worker threads for large broadcasts; 0 delivers in this thread. Default: one per core. */
   readonly threads?: number | undefined;
   /**
-   * Called with a sentence that describes a degraded state: the store fails, or Node encrypts a large broadcast without the
+   * Called with a sentence that describes a problem: the store fails, or a large broadcast is encrypted without the
    * accelerator (reported once).
    */
   readonly onWarning?: (warning: string) => void;

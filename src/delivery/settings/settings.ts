@@ -86,7 +86,7 @@ export interface DeliverySettings {
   readonly retryPolicy?: Partial<RetryPolicy> | undefined;
   /** The fastest method of encryption that may be used: `multi-buffer` (default), `openssl` or `builtin`. */
   readonly encryption?: EncryptionMethod | undefined;
-  /** Makes the tokens with which browsers send receipts for broadcasts. The service reads the same key from the data directory. */
+  /** The key for tokens with which browsers send receipts. The service reads the same key from the data directory. */
   readonly receiptKey?: Uint8Array | undefined;
   /** Rate limits of push services, which all workers on the store share. */
   readonly maxRates?: MaxRates | undefined;

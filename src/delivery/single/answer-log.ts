@@ -1,8 +1,8 @@
-// Stores the responses of push services to single messages. If a subscription has ended, this is stored at once, and the
-// sender waits for the write. Other responses are gathered for a second, because each write waits for the disk. Each commit
+// Stores the responses of push services to single messages. The end of a subscription is stored at once, and the sender
+// waits for the write. Other responses are gathered for a second, because each write waits for the disk. Each commit
 // also stores and reads how long push services have asked to wait. One commit is made at a time. If the process is
-// killed, gathered responses are lost. While the database is slow or unavailable, responses are counted and a limited
-// number of subscriptions is remembered; for others, the next message finds out again whether they have ended.
+// killed, gathered responses are lost. While the database is slow or unavailable, responses are counted, and the ends
+// of a limited number of subscriptions are remembered. Other ends are found again with the next message.
 //
 //   gathered → committing → stored, or retried as the same commit, `maxTries` times
 import { randomUUID } from 'node:crypto';

@@ -193,8 +193,8 @@ function toSendResult(result: Result): SendResult {
   }
 }
 
-// Keeps single messages to unlisted push services within their rate limit, in this process only. Broadcasts share a rate in
-// the store (rate-limits.ts).
+// Keeps single messages to unlisted push services within their rate limit, in this process only. Workers of broadcasts
+// share a limit in the store (rate-limits.ts).
 
 /** Above this number, push services that got no message for a second are forgotten. */
 const maxRemembered = 1024;

@@ -111,7 +111,7 @@ export class Committer {
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {
       this.#fault ??= { cause };
-      // a later commit would move the cursor past these rows, so drop the assignment; they are repeated when the lease expires
+      // drop the assignment, because its next commit would skip these rows; they are repeated after the lease expires
       this.#workload.assignments.delete(assignment);
     } finally {
       assignment.committed = undefined;

@@ -165,7 +165,7 @@ function pause({ startTimer }: Pick<Clock, 'startTimer'>, signal: AbortSignal): 
 }
 
 /**
- * Formats the time to the minute. Threads usually notice a full disk within the same minute, so their warnings are equal
- * and reported once.
+ * Formats the time to the minute. Threads usually notice a full disk within the same minute, so their warnings are
+ * equal and only one is reported.
  */
 const minute = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 16)}Z`;

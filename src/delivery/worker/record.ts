@@ -279,8 +279,8 @@ const ofHost: ReadonlySet<string> = new Set(['connection', 'protocol-error', 'ad
 const alarmPlaceOf = ({ destination }: Row) => destination.isUnlisted && ({ origin: '' } as const);
 
 /**
- * Retries a row that could not be sent because of a problem unrelated to the message. Any worker may send it. Waits grow, so
- * that a worker that cannot send it stays mostly idle. No attempt is counted, so the row ends only when it expires.
+ * Retries a row that could not be sent because of a problem unrelated to the message. Any worker may send it. Waits
+ * grow, so that workers that cannot send it stay mostly idle. No attempt is counted, so only its expiry ends the row.
  */
 function toWaiting(
   row: Row,

@@ -175,7 +175,7 @@ function sizeGiven(flag: string): number {
 
 const threadFile = fileURLToPath(new URL('./worker-thread.ts', import.meta.url));
 
-/** True if the file that threads run exists. In a bundled application, it exists only if the bundler was configured to include it. */
+/** True if the file that threads run exists. Bundled applications have it only if the bundler is configured for it. */
 const hasThreadFile = (): boolean => existsSync(threadFile);
 
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;

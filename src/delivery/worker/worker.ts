@@ -2,9 +2,9 @@
 // number of threads and processes may work on the same broadcasts.
 //
 //   WORKING  takes work, sends in batches, commits. If there is nothing to do, waits until something is due
-//   CUT OFF  no push service can be reached from here, so it leaves the work to others. From time to time it tries one batch;
-//            the first rows come back to it within seconds. Expired rows are settled at once
-//   STOPPING takes no more rows and waits a while for responses. Rows without a response are given back, and may be repeated
+//   CUT OFF  no push service can be reached from here, so the worker leaves the work to others. From time to time it
+//            tries one batch, so it goes on within seconds of a recovery. Expired rows are settled at once
+//   STOPPING takes no more rows and waits a while for responses. Gives back rows without a response, to be repeated
 //   STOPPED  everything is committed or given back
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock, Timer } from '../../transport/clock.ts';
