@@ -69,7 +69,7 @@ export interface AlarmStore {
   acknowledgements(): Promise<readonly Acknowledgement[]>;
   /** Replaces an earlier acknowledgement of the same alarm. */
   acknowledge(acknowledgement: Omit<Acknowledgement, 'atMs'>): Promise<void>;
-  /** Removes acknowledgements whose condition has ended or become worse, unless they have been replaced in the meantime. */
+  /** Removes acknowledgements whose condition has ended or become worse, unless they were replaced meanwhile. */
   endAcknowledgements(ended: readonly Acknowledgement[]): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// Bells: addresses with a secret, each for one audience, and the last requests to each. Only the hash of a secret is stored.
+// Bells: addresses with a secret (stored as a hash), each for one audience, and the last requests to each.
 import { hash, randomBytes } from 'node:crypto';
 import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { bellSecretForm } from '../errors/untrusted-text.ts';

@@ -159,7 +159,7 @@ export interface Broadcast
   readonly toRetry: number;
   /** Pending rows that wait for their reader's local time or the end of quiet hours. `atMs` is the first such time. */
   readonly later?: { readonly rows: number; readonly atMs: number } | undefined;
-  /** When the next waiting row will be tried, if that is known and in the future. Does not include rows that are held back. */
+  /** When the next waiting row will be tried, if that is known and in the future. Ignores rows that are held back. */
   readonly nextTryAtMs?: number | undefined;
   /** Waiting rows whose push service refuses our token or key. */
   readonly heldBack: readonly { readonly origin: string; readonly rows: number }[];

@@ -31,7 +31,7 @@ export interface DatabaseState {
   readonly content: DatabaseContent | undefined;
 }
 
-/** The version that `schema.sql` creates. Each migration adds 1. Lower versions were created by commits before 1.0.0. */
+/** The version that `schema.sql` creates. Each migration adds 1. Lower versions come from commits before 1.0.0. */
 const firstVersion = 1000;
 
 export const newestVersion = (migrations: readonly unknown[]): number => firstVersion + migrations.length;

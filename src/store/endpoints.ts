@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 
 export interface Endpoints {
-  /** Lists the hosts of all stored endpoints in order, with a port unless it is the default. Takes one index lookup per host. */
+  /** Lists the hosts of all stored endpoints in order, with any port that is not the default. One look-up per host. */
   hosts(): Promise<readonly string[]>;
   /** Reads every subscription, a few thousand at a time. @returns ids in order, at most `limit` */
   endingIn(end: string, limit: number): Promise<readonly number[]>;

@@ -16,7 +16,7 @@ export interface StoredRetry {
   /** How many times it was deferred without being sent. */
   readonly deferrals: number;
   readonly expiresAtMs: number;
-  /** How many times its push service has refused our token or key for this row. These do not count as attempts. Default: 0. */
+  /** How many times its push service has refused our token or key for this row; these are not attempts. Default: 0. */
   readonly refusals?: number | undefined;
   /** Number of attempts without a response, which may have arrived. Default: 0. */
   readonly doubts?: number | undefined;

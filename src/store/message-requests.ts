@@ -1,4 +1,4 @@
-// Requests for single messages with an idempotency key: the request is stored before anything is sent, the response afterwards.
+// Single messages with an idempotency key: the request is stored before anything is sent, the response afterwards.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { run, type PortableDatabase } from './portable-sql.ts';
 

@@ -102,7 +102,7 @@ export function createAudit(database: PortableDatabase): AuditStore {
   };
 }
 
-/** `full`: everything. `read`: changes nothing. `send`: sends, and sees its own broadcasts. `metrics`: only `/metrics`. */
+/** `full`: everything. `read`: changes nothing. `send`: sends, sees its own broadcasts. `metrics`: only `/metrics`. */
 export const operatorRoles = ['full', 'read', 'send', 'metrics'] as const;
 export type OperatorRole = (typeof operatorRoles)[number];
 

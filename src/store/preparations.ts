@@ -259,7 +259,7 @@ function* noteGroups(
   );
 }
 
-/** Ends a split. Broadcast and receipts start with the first readers who get the message. Sets that were split are dropped. */
+/** Ends a split: broadcast and receipts start when the first readers get the message. Drops the former sets. */
 function* endSplit(broadcastId: number, audienceId: number): Work<void> {
   const first = '(select min(lease_until_ms) from deskbell.slices where broadcast_id = :broadcastId)';
   yield* run(

@@ -17,7 +17,7 @@ import { type PortableDatabase, run, type Work } from './portable-sql.ts';
 import { isInactive } from './receipts.ts';
 import { readChoices, type StoredSubscription } from './subscriptions.ts';
 
-// Channels, which readers switch on and off. Choices are kept when a channel is removed, and apply again if it is restored.
+// Channels, which readers switch on and off. When a channel is removed, choices are kept in case it is restored.
 /** Stores up to 100 channels. */
 export interface ChannelStore {
   /** Ordered by name. */

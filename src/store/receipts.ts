@@ -13,7 +13,7 @@ export interface Receipt {
   readonly broadcastId: number;
   readonly subscriptionId: number;
   readonly event: ReceiptEvent;
-  /** With `clicked`: the name of the action. If the message has no such action, it counts as a click outside of actions. */
+  /** With `clicked`: the action's name. If the message has no such action, it counts as a click outside of actions. */
   readonly action?: string | undefined;
 }
 
@@ -70,7 +70,7 @@ export const leftOutCode = (lastShown: number | undefined, hasChannelOn: string)
   `case when not (${hasChannelOn}) then ${leftOutCodes.channelOff}
         when ${isInactive(lastShown)} then ${leftOutCodes.inactive} else 0 end`;
 
-/** How long after the start of a broadcast reports are counted. After that, the data about who reported what is deleted. */
+/** How long after a broadcast's start reports are counted. After that, the data about who reported what is deleted. */
 export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
 
 /** Counts and forgets receipts. */

@@ -15,7 +15,7 @@ export interface SendingPause {
 export interface Sending {
   /** @returns `undefined` if sending is not paused */
   findPause(): Promise<SendingPause | undefined>;
-  /** Pauses sending, and every broadcast that is not over. If it is already paused, broadcasts started since then are added. */
+  /** Pauses sending and every broadcast that is not over. If already paused, adds the broadcasts started since then. */
   pause(reason: PauseReason): Promise<SendingPause>;
   /**
    * Resumes schedules and webhook events.
@@ -99,7 +99,7 @@ export const toSendingPause = (row: SendingPauseRow): SendingPause => ({
   broadcastIds: JSON.parse(row.broadcastIds) as readonly number[],
 });
 
-// Which senders run now on any machine, and what each knows about push services. They report every few seconds, for operators.
+// Which senders run now on any machine, and what each knows about push services. Each reports every few seconds.
 
 /** What one sender knows about one push service. */
 export interface ReportedPushService {

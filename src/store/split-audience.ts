@@ -124,7 +124,7 @@ type ZoneGroup = Pick<ReaderGroup, 'timeZone' | 'time'>;
 
 const everywhere: ZoneGroup = {};
 
-/** Groups time zones. Two are grouped if their clocks agree at both ends of the period in which the message can be sent. */
+/** Groups time zones whose clocks agree at both ends of the period in which the message can be sent. */
 function createZoneGroups(
   times: NonNullable<AudienceSplit['times']>,
 ): (timeZone: string | undefined) => ZoneGroup | undefined {

@@ -53,7 +53,7 @@ export const outcomeWidths = {
   coarse: { widthMs: 10 * 60 * 1000, keptMs: 90 * 24 * 60 * 60 * 1000 },
 } as const;
 
-/** Widths of a broadcast's intervals. They grow, so that broadcasts of minutes and of weeks both have a few hundred intervals. */
+/** Widths of a broadcast's intervals. They grow, so that even a broadcast of weeks has only a few hundred intervals. */
 export const broadcastWidths = [
   { untilMs: 2 * 60 * 1000, widthMs: 1000 },
   { untilMs: 20 * 60 * 1000, widthMs: 10_000 },

@@ -185,7 +185,7 @@ export interface SubscriptionRow {
   readonly auth: Uint8Array;
   readonly public_key: string;
   readonly created_at_ms: number;
-  /** When its browser was last here. Less than `created_at_ms` if it was imported and its browser has not been here since. */
+  /** When its browser was last here. Before `created_at_ms` if it was imported and has not been here since. */
   readonly updated_at_ms: number;
   readonly user_name: string | null;
   readonly language: string | null;

@@ -41,7 +41,7 @@ const counted: Readonly<Record<string, string>> = { subscription_counts: 'subscr
 /** SQLite has a row per tag, PostgreSQL a column. They are copied as a column with a JSON array. */
 const tagTable = 'subscription_tags';
 
-/** The last ids that were assigned, so that ids of deleted rows are never reused. Each database stores them in its own way. */
+/** The last ids that were assigned, so that ids of deleted rows are never reused. Databases store them differently. */
 export const sequences: CopiedTable = {
   name: 'sequences',
   columns: [

@@ -1,4 +1,4 @@
-// A PostgreSQL database as the source or the target of a copy. No other Deskbell process may be connected to it meanwhile.
+// A PostgreSQL database as the source or target of a copy. No other Deskbell process may be connected to it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countOf } from '../../errors/format-count.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -200,7 +200,7 @@ async function lockAll(query: Query, label: string): Promise<void> {
   }
 }
 
-/** Checks that nothing is leased. A worker that was killed or cut off from the database may still be sending its rows. */
+/** Checks that nothing is leased. A worker that was killed or cut off may still be sending its rows. */
 async function assertNothingLeased(query: Query, label: string): Promise<void> {
   const [leased] = await query<{ readonly broadcast_id: number; readonly seconds: number }>(`
     select l.broadcast_id, ceil((max(l.until_ms) - n.now_ms) / 1000.0)::int as seconds

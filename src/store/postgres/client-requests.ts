@@ -53,7 +53,7 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
     }
   };
 
-  /** Deletes ended windows later, even if no more requests come, so that data about clients is not kept longer than necessary. */
+  /** Deletes ended windows later even if no requests come, so that no data about clients is kept too long. */
   const forgetLater = (): void => {
     forgetting ??= setTimeout(() => void forgetEnded(), forgetEveryMs).unref();
   };

@@ -98,7 +98,7 @@ const endingQuietly = (driver: typeof Client, mustBind: boolean): typeof Client 
 
 const boundMechanism = 'SCRAM-SHA-256-PLUS';
 
-/** Implements libpq's `channel_binding=require`. By itself, `pg` logs in without channel binding if the server does not offer it. */
+/** Implements libpq's `channel_binding=require`: `pg` alone accepts a server that does not offer channel binding. */
 function requireChannelBinding({ connection }: Client): void {
   const refuse = (): void => {
     const reason = `its channel_binding is "require", and the server does not offer ${boundMechanism} over TLS`;
@@ -159,7 +159,7 @@ function loadDriver(): typeof import('pg').default {
   }
 }
 
-/** Checks TLS files once, here. `pg` reads them again for each connection, and a missing file looks like a missing server. */
+/** Checks TLS files once. `pg` reads them for each connection, and a missing file looks like a missing server. */
 function checkTlsFiles(text: string): void {
   const [{ searchParams }] = urlsOfHosts(text);
   for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {

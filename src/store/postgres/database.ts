@@ -273,7 +273,7 @@ const queryOf =
     return (await client.query<Row & Record<string, unknown>>(statement)).rows as readonly Row[];
   };
 
-/** After an error that is not the caller's own, closes the connection: it may be broken, or still run a timed-out statement. */
+/** After an error that is not the caller's, closes the connection: it may be broken or still run a statement. */
 async function endTransaction(client: PoolClient, error: unknown): Promise<void> {
   if (!(error instanceof DeskbellError)) return client.release(true);
   try {
@@ -284,7 +284,7 @@ async function endTransaction(client: PoolClient, error: unknown): Promise<void>
   }
 }
 
-// Calls database functions with named arguments. Among twenty positional arguments, nobody would notice two that are swapped.
+// Calls database functions with named arguments: among twenty positional ones, a swap would go unnoticed.
 
 /** @param given values by parameter name, in any order @returns `call`: SQL to insert into a statement */
 export function callFunction(

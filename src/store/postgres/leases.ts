@@ -49,7 +49,7 @@ interface RetryRowOfDatabase extends RecipientRow, ReaderColumns {
   readonly is_key_good: boolean | null;
 }
 
-/** Decides what a further refusal means. A refusal during a suspension was about the push service, not about the row. */
+/** Decides what a further refusal means. A refusal during a suspension was about the push service, not the row. */
 const decide = (row: RetryRowOfDatabase): IfRefused =>
   row.waited_ms === null || row.others_accepted === null
     ? 'suspend'

@@ -1,4 +1,4 @@
-// Brings tables and functions of a database to the newest version, exactly once, even if many processes start at the same time.
+// Brings tables and functions of a database to the newest version, exactly once, even if many processes start at once.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseError } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

@@ -1,4 +1,4 @@
-// One open SQLite file. Reads run at once. Writes of one turn of the event loop share a transaction, and so one sync to disk.
+// One open SQLite file. Reads run at once. Writes of one turn of the event loop share a transaction and a disk sync.
 import { statfsSync, type Stats, statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -277,7 +277,7 @@ export class SqliteDatabase {
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
-  /** Throws if the file was deleted or replaced. The open database would still accept rows, but they would never be seen again. */
+  /** Throws if the file was deleted or replaced: the open database would accept rows that nobody would see again. */
   #assertSameFile(): void {
     const present = this.#findFile();
     if (present?.ino === this.#inode) return;

@@ -40,7 +40,7 @@ export function assertPrivate(file: string): void {
   );
 }
 
-/** Refuses a file of zero bytes, which SQLite would take for an empty database. @throws {DeskbellError} ERR_STORE_CORRUPT */
+/** Refuses a file of zero bytes: for SQLite, it is an empty database. @throws {DeskbellError} ERR_STORE_CORRUPT */
 export function assertNotEmpty(file: string): void {
   if (statSync(file).size > 0) return;
   throw new DeskbellError(

@@ -1,4 +1,4 @@
-// Runs portable SQL in SQLite. A transaction runs without interruption, within the transaction that all writes of a turn share.
+// Runs portable SQL in SQLite. Transactions run without interruption, inside the one that all writes of a turn share.
 import type { SQLInputValue } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {

@@ -168,7 +168,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
   };
 }
 
-/** @param leftMs time until the broadcast ends; probes are frequent enough to notice the end of the refusals before that */
+/** @param leftMs time until the broadcast ends; probes must notice the end of the refusals before that */
 function pauseAfter(draws: number, leftMs: number): number {
   const { probePauseMs, quickDraws, maxProbePauseMs } = suspensionPolicy;
   const pauseMs = Math.min(maxProbePauseMs, probePauseMs * 2 ** Math.max(0, draws - quickDraws));

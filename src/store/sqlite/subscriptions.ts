@@ -166,7 +166,7 @@ export function createSqliteSubscriptions(
     return rows.length === 1 && isOfUser ? row : undefined;
   };
 
-  /** Yields ids that match the expression, a range in each turn of the event loop, so that nothing waits for a million rows. */
+  /** Yields ids that match the expression, a range in each turn of the event loop, so that nothing has to wait long. */
   const matchingRanges = async function* (
     expression: AudienceExpression,
     start = 0,
