@@ -39,7 +39,7 @@ export type { SenderVapid } from './settings/settings.ts';
 export type { SubscriptionInput } from './message-path/subscription-input.ts';
 
 /**
- * Makes a sender. It opens connections when it has something to send and keeps them open. One per process is enough.
+ * Makes a sender, which opens connections when needed and keeps them open. One sender per process is enough.
  *
  * @example
  * const { store, vapidKeys } = await openDataDirectory('deskbell-data');
