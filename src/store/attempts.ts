@@ -61,11 +61,11 @@ const unsettledStates = [
 export const rowStates = [...settlements, ...unsettledStates] as const;
 
 /**
- * `notInAudience`; `inactive`, `channelOff`, `timePassed`: left out because of `skipInactive`, the channel, or a local time
- * that had passed; `preparing`: the audience is not complete and does not contain it so far; `pending`: its turn has not come;
- * `inFlight`: sent, or about to be; `waiting`: stored to be retried; the outcomes of `Settlement`; `removed`: deleted from the
- * store before its turn, or before the broadcast was created; `cancelled`: not sent because the broadcast was cancelled;
- * `notTracked`: the broadcast is to a list of subscriptions that need not be stored, so only sums are kept; `noLongerKept`.
+ * `inactive`, `channelOff`, `timePassed`: left out because of `skipInactive`, the channel, or a local time that had
+ * passed. `preparing`: the audience is not complete and does not contain the row so far. `pending`: its turn has not
+ * come. `inFlight`: sent, or about to be. `waiting`: stored to be retried. `removed`: deleted from the store before its
+ * turn, or before the broadcast was created. `cancelled`: not sent because the broadcast was cancelled. `notTracked`:
+ * the broadcast is to a list of subscriptions that need not be stored, so only sums are kept.
  */
 export type RowState = (typeof rowStates)[number];
 
