@@ -121,7 +121,7 @@ export function readGitLabEvent({ fields = {} }: Posted, event: string): Shown |
     repository: { full_name: path_with_namespace ?? fields['group_path'], html_url: web_url },
     sender: { login: fields['user_username'] ?? user['username'] ?? user['name'] },
     deleted: /^0+$/.test(String(fields['after'])),
-    // such as open and close
+    // such as opened for open, and closed for close
     action: action && (/(?:ed|al)$/.test(action) ? action : action.replace(/e?$/, 'ed')),
     comment: isNote ? { body: attributes['note'], html_url: attributes['url'] } : undefined,
     [name]: subject,

@@ -15,7 +15,7 @@ const urgencies: Readonly<Record<string, Urgency>> = {
   none: 'low',
 };
 
-/** Reads alerts of Alertmanager, and of Grafana, which has the same members and some more. */
+/** Reads alerts of Alertmanager and of Grafana, whose alerts have additional members. */
 export function readAlerts({ fields }: Posted, isGrafana: boolean): Shown | undefined {
   if (!Array.isArray(fields?.['alerts']) || (fields['orgId'] != null) !== isGrafana) return undefined;
   if (!isGrafana && textOf(fields['version']) !== '4') return undefined;
@@ -47,7 +47,7 @@ export function readAlerts({ fields }: Posted, isGrafana: boolean): Shown | unde
   };
 }
 
-/** `db1: Disk is full`; without annotations, it is described by its labels. */
+/** Describes an alert: `db1: Disk is full`, or its labels if it has no annotations. */
 function describeAlert({ labels: given, annotations: notes }: JsonObject, count: number): string {
   const { alertname: _name, ...labels } = objectOf(given);
   const { summary, description, message } = objectOf(notes);

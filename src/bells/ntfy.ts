@@ -33,7 +33,7 @@ function readParameters({ headers, query }: RequestHead): Parameters {
       ...names.map((alias) => query.get(alias)),
     ];
     const texts = given.flatMap((value) => textOf(value ?? '') ?? []).map(decodeHeader);
-    // RFC 9218 has a header field of this name for something else
+    // RFC 9218 defines a header field with this name for another purpose
     const first = texts.find((text) => name !== 'priority' || !/^u=|^i$/.test(text));
     return first === undefined ? [] : [[name, first]];
   });
@@ -63,7 +63,7 @@ const urgencies = ['very-low', 'low', 'normal', 'high', 'high'] as const;
 /** Parameters that notifications cannot have. */
 const notShown = { attach: 'an attachment', icon: 'an icon', email: 'an e-mail', call: 'a call' } as const;
 
-/** @param text of the body */
+/** @param text the text of the body */
 async function toShown(
   parameters: Parameters,
   { path, bytes, method }: Posted,
@@ -154,7 +154,7 @@ function readDelay(text: string | undefined, nowMs: number): number | BellError 
   );
 }
 
-/** JSON posted to the root: its topic is the bell. */
+/** Reads JSON that was posted to the root; its `topic` is the bell's secret. */
 export const readNtfyJson = (posted: Posted, nowMs: number) =>
   posted.path.length === 0 && textOf(posted.fields?.['topic']) !== undefined
     ? toShown(posted.fields!, posted, nowMs)

@@ -10,7 +10,6 @@ import { bellSecretPattern } from '../store/bells.ts';
 
 /** The error for a request that does not ring a bell. */
 export class BellError extends Error {
-  /** The HTTP status. */
   readonly status: number;
   /** ntfy's number for the error. */
   readonly code: number;
@@ -119,7 +118,7 @@ export const topicsIn = (start: Buffer): readonly string[] =>
     .filter((topic) => bellSecretPattern.test(topic))
     .slice(0, 1);
 
-/** Limits for a body before and after its secret has been verified. */
+/** Limits of a body's size, before and after its secret has been verified. */
 export const maxBytes = { unknown: 4096, known: 1024 * 1024 };
 
 const tooLarge = (most: number): BellError =>

@@ -31,10 +31,10 @@ const maxUrlBytes = 1000;
 /** Bytes kept for the text, however long title, link and buttons are. */
 const minTextBytes = 1500;
 
-/** Bytes that are left for the text. */
+/** How many bytes are left for the text. */
 const room = (message: Message): number => maxPlaintextBytes - measureMessage(message)[0]!.bytes;
 
-/** Creates the message of a bell, which fits into one push message. */
+/** Creates a bell's message, shortened so that it fits into one push message. */
 export function toMessage(bell: Bell, { title, text, key, isQuiet, isSilent, ...shown }: Shown): Message {
   const actions = shown.actions?.flatMap((action) => {
     const url = linkOf(action.url);
@@ -127,7 +127,7 @@ export interface Bells {
 
 export function createBells({ store, sender, perMinute }: BellParts): Bells {
   const { bells, broadcasts } = store;
-  /** Counting broadcasts that are being created. */
+  /** The broadcasts that count requests, while they are being created. */
   const opening = new Map<string, Promise<number>>();
 
   const create = async (bell: Bell, message: Message, options: BroadcastOptions) =>
@@ -210,7 +210,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
         return { ...made, answer, bellId: bell.id, nowMs };
       }
       const made = await send(bell, posted, shown).catch(async (error: unknown) => {
-        // its channel was removed, for instance
+        // for instance, the bell's channel was removed
         if (error instanceof DeskbellError) await note({ outcome: 'refused', leftOut: error.message });
         throw error;
       });

@@ -159,7 +159,7 @@ async function readJson(response: Response): Promise<any> {
   }
 }
 
-/** The three strings that the service knows a subscription by. */
+/** The three strings that identify a subscription at the service. */
 export function subscriptionBody(subscription: PushSubscription): string {
   return JSON.stringify({
     endpoint: subscription.endpoint,

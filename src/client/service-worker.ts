@@ -40,7 +40,7 @@ worker.addEventListener('pushsubscriptionchange', (event) => {
   (event as ExtendableEvent).waitUntil(renewWithRetries(oldSubscription));
 });
 
-// Background Sync, in browsers that have it: if this rejects, the browser tries again later.
+// Background Sync, in browsers that have it. If the promise rejects, the browser tries again later.
 worker.addEventListener('sync', (event) => {
   const { tag } = event as ExtendableEvent & { tag: string };
   if (tag === ownName) (event as ExtendableEvent).waitUntil(renew());

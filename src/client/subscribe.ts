@@ -50,7 +50,7 @@ export class DeskbellSubscribe extends Base {
   invitation: string | undefined;
   #client: Client | undefined;
   #texts: Texts = english;
-  /** Why the last press, or the re-sync at page load, failed. */
+  /** Why the last press of the button, or the re-sync at page load, failed. */
   #failure: ClientError | undefined;
   #isSubscribed = false;
   #listening = new AbortController();
@@ -170,7 +170,7 @@ export class DeskbellSubscribe extends Base {
     if (this.#button.ariaDisabled === 'true') return;
     this.#failure = undefined;
     const { client, invitation } = this;
-    // Browsers ask only shortly after a click, so start at once.
+    // Browsers ask for permission only shortly after a click, so start at once.
     const work = this.#isSubscribed ? client.unsubscribe() : client.subscribe({ invitation });
     const done = work.then(
       () => undefined,

@@ -4,7 +4,7 @@ import { readState, updateState } from './database.ts';
 import { base64, type ServiceApi, subscriptionBody } from './service-api.ts';
 import { withTimeLimit } from './time-limit.ts';
 
-/** Name of the lock that pages and service worker share, and of the worker's sync. */
+/** The name of the lock that pages and service worker share, and of the service worker's sync event. */
 export const ownName = 'deskbell';
 
 /**

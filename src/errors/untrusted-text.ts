@@ -70,7 +70,7 @@ function hideInWord(word: string): string {
   return shown.slice(0, start) + user + hidden + shown.slice(end);
 }
 
-/** The form of a bell's secret, for use in a regular expression; it is a topic of ntfy and a token of Gotify too. */
+/** The form of a bell's secret, for use in a regular expression. ntfy uses it as a topic, Gotify as a token. */
 export const bellSecretForm = String.raw`A[\w-]{14}`;
 
 /** Also matches mistyped secrets, one character longer or shorter, and any value that ntfy's clients send as `auth`. */

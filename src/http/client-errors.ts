@@ -175,7 +175,7 @@ export function assertHost(app: FastifyInstance): void {
 function faultOf({ headers: { host }, rawHeaders, httpVersion }: IncomingMessage): string | undefined {
   if (host === undefined) return httpVersion === '1.1' ? 'The request has no Host header.' : undefined;
   if (!hostAndPort.test(host)) return 'The Host header is not a host with an optional port.';
-  // `headers` has only the first one
+  // `headers` has only the first Host header
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;

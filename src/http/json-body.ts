@@ -72,7 +72,7 @@ type ParsedMessage = IncomingMessage & { readonly body?: unknown };
 
 export function acceptConsumedBodies(app: FastifyInstance): void {
   app.addHook('preParsing', ({ raw }: { readonly raw: ParsedMessage }, _reply, payload, done) => {
-    // without a body or a type Fastify reads nothing, and Node has already ended the request
+    // without a body or a content type, Fastify reads nothing, and Node has already ended the request
     const isRead = hasBody(raw) || raw.headers['content-type'] !== undefined;
     if (!isRead || (!raw.readableDidRead && !raw.readableEnded)) return done(null, payload);
     const bytes = hasBody(raw) ? toBytes(raw.body) : Buffer.alloc(0);

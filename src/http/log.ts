@@ -114,7 +114,7 @@ const serializeThrown = (thrown: unknown): object =>
 // Log records as lines for people: time, level, event, other members as JSON, and an error's stack below.
 
 interface LogRecord {
-  /** As pino counts: 30 is info, 50 error. */
+  /** Levels have pino's numbers: 30 is info, 50 is error. */
   readonly level: number;
   readonly time: string;
   readonly event?: string;

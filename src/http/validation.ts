@@ -67,7 +67,7 @@ export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler
   };
 }
 
-/** Called only for texts. */
+/** The result is called only with strings. */
 const toAjvFormat =
   ({ fits }: Format) =>
   (value: string): boolean => {
@@ -114,7 +114,7 @@ interface Fault {
   readonly member?: string;
 }
 
-/** A name may be as long as a body. */
+/** A member's name may be as long as the body. */
 const maxNameCharacters = 100;
 
 function toFieldErrors(

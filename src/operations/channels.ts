@@ -54,7 +54,6 @@ const channelBody = Type.Model(
   ),
 );
 
-/** A channel. */
 const channelView: View<Channel> = {
   schema: Type.Model('Channel', Type.Object({ name: channelNameSchema, ...members })),
   example: { name: 'news', ...example },

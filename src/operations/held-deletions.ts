@@ -4,7 +4,6 @@ import { Type } from '../http/schema.ts';
 import { requireHeldDeletions, type HeldOrigin } from '../store/held-deletions.ts';
 import { type NamedList, operation, type View } from './operation.ts';
 
-/** Held deletions of one push service. */
 const heldDeletionView: View<HeldOrigin> = {
   schema: Type.Model(
     'HeldDeletions',

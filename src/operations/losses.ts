@@ -18,7 +18,6 @@ export const lossReasonSchema = Type.Unsafe<LossReason>({
 });
 const pushService = Type.String({ description: 'Origin.' });
 
-/** A subscription that was lost. */
 export const lossView: View<Loss> = {
   schema: Type.Model(
     'Loss',

@@ -89,10 +89,8 @@ export interface NamedList<Item> extends Tagged {
 
 const changers: readonly OperatorRole[] = ['full'];
 export const readers: readonly OperatorRole[] = [...changers, 'read'];
-/** Roles that may send. */
 export const senders: readonly OperatorRole[] = [...changers, 'send'];
 /** Roles that may see what was sent. The role `send` sees only what it sent itself. */
 export const watchers: readonly OperatorRole[] = [...readers, 'send'];
 
-/** The default roles of a route. */
 export const defaultRoles = (isSafe: boolean): readonly OperatorRole[] => (isSafe ? readers : changers);

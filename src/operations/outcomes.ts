@@ -278,7 +278,6 @@ const endWords = (wait: RowWait | undefined): readonly WordPart[] =>
 const lastWords = (last: AttemptRecord | undefined): readonly WordPart[] =>
   last === undefined ? [] : [' The last attempt: ', ...describeAttempt(last)];
 
-/** The result of one attempt. */
 export function describeAttempt(attempt: AttemptRecord): readonly WordPart[] {
   const { outcome, status, atMs } = attempt;
   return [`${outcome}${status === undefined ? '' : `, status ${status}`}, at `, { atMs }, ...said(attempt)];

@@ -34,7 +34,6 @@ const members = {
   lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest broadcast that it has created.' })),
 };
 
-/** A schedule. */
 export const scheduleView: View<Schedule> = {
   schema: Type.Model('Schedule', Type.Object(members)),
   example: {

@@ -7,7 +7,6 @@ import { tagsSchema, userKeywords } from './audience.ts';
 import { type Change, idParams, operation, type View } from './operation.ts';
 import { choicesSchema } from './people.ts';
 
-/** A stored subscription. */
 export const subscriptionView: View<StoredSubscription> = {
   schema: Type.Model(
     'Subscription',

@@ -93,7 +93,7 @@ function faultOf(
   const { origin } = headers;
   const isOwnOrigin = origin === undefined || origin.toLowerCase() === `http${isSecure ? 's' : ''}://${host}`;
   const site = headers['sec-fetch-site'];
-  // Links from elsewhere may open a page; they carry no cookie, which is SameSite=Strict.
+  // Links from other sites may open a page. The request has no cookie then, because the cookie is SameSite=Strict.
   const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
   const isOwnSite = site === undefined || site === 'same-origin' || site === 'none' || isLink;
   if (isOwnOrigin && isOwnSite) return undefined;

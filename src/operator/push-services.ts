@@ -8,7 +8,6 @@ export interface PushServiceView extends ReportedPushService {
   readonly senders: number;
   /** Public keys whose tokens the push service always refuses. Rows with these keys are held back. */
   readonly refusedKeys: readonly string[];
-  /** The number of held deletions. */
   readonly heldDeletions: number;
 }
 

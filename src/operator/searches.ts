@@ -53,7 +53,6 @@ export interface BroadcastFilter extends OfOperator {
   readonly bell?: string | undefined;
 }
 
-/** A page of broadcasts. */
 export interface FoundBroadcasts extends ListPage<Broadcast> {
   /** By the id of a shown broadcast: how many older broadcasts of its bell the page leaves out. */
   readonly folded: ReadonlyMap<number, number>;

@@ -58,7 +58,6 @@ export function sendOutcomes(
     .send(Readable.from(lines(), { highWaterMark: 1 }));
 }
 
-/** The result for each recipient. */
 interface SentMessages {
   readonly items: readonly ReturnType<typeof sentMessageToJson>[];
   /** An attempt without a response may have reached its push service. */

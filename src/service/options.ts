@@ -126,7 +126,7 @@ export interface OfferedSubscription extends Subscription {
   readonly tags: readonly string[];
 }
 
-/** If the hook returns an object, that replaces the subscription's user and tags; otherwise both stay unchanged. */
+/** An object that the hook returns replaces the subscription's user and tags. Otherwise both stay unchanged. */
 export type SubscribeHook<Request = FastifyRequest> = (
   subscription: OfferedSubscription,
   request: Request,
@@ -168,7 +168,7 @@ export type HandlerOptions<HostRequest = Request> = ServiceOptions<HostRequest> 
   } & (HostRequest extends Request
     ? { readonly toRequest?: ((request: HostRequest) => Request) | undefined }
     : {
-        /** Returns the `Request` of the Fetch standard that is in what the framework passes. */
+        /** Returns the `Request` (Fetch standard) that the framework's value contains. */
         readonly toRequest: (request: HostRequest) => Request;
       });
 

@@ -90,7 +90,7 @@ export function createOpenApiDocument(
   return { ...value, components: { ...document.components, schemas } };
 }
 
-/** As `createOpenApiDocument`, with each schema where it is used. */
+/** Like `createOpenApiDocument`, but repeats each schema where it is used. */
 export function describeRoutes(
   routes: readonly RouteOptions[],
   prefix: string,
@@ -115,7 +115,7 @@ export function describeRoutes(
   return {
     openapi: '3.1.0',
     info,
-    // relative to the document, so that it fits any prefix
+    // this URL is relative to the document, so that it fits any prefix
     servers: [{ url: '.' }],
     tags: Object.entries(tags)
       .filter(([name]) => usedTags.has(name))

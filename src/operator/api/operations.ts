@@ -95,7 +95,6 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
   Params,
   Query
 > {
-  /** The JSON body. */
   readonly body?: Schema<Body>;
   /** Accepts plain text too, in a scope with `readTextBodies`; the body is then a string. */
   readonly textBody?: Schema<string>;
@@ -109,7 +108,6 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
     readonly action: string;
     target?(request: Request<Params, Query, Body>): string;
   };
-  /** Returns the response. */
   handle(request: Request<Params, Query, Body>, reply: FastifyReply): Promise<unknown>;
 }
 
@@ -123,7 +121,6 @@ interface List<Item, Params extends Properties, Query extends Properties> extend
   ): Promise<ListPage<Item>>;
 }
 
-/** Adds operations to the API. */
 export interface Operations {
   /** `add('GET /v1/things/:id', …)` */
   add<Params extends Properties, Query extends Properties, Body>(

@@ -49,7 +49,6 @@ export function renderStanding(alarm: StandingAlarm, { mayChange }: ConsoleSessi
   );
 }
 
-/** The name of a console page. */
 const nameOf = (link: string): string =>
   Object.entries(pages).find(([, url]) => url === link)?.[0] ?? `Broadcast ${link.split('/').at(-1)}`;
 

@@ -23,7 +23,6 @@ interface Scale {
 }
 
 export interface Drawing {
-  /** The name of the chart. */
   readonly label: string;
   readonly heading?: Html | undefined;
   /** The name of the row group in the table that has this chart's figures. */

@@ -232,7 +232,7 @@ export const liveId = (name: string): string => `live-${name}`;
 export const live = (name: string, content: Html): Html =>
   html`<div id="${liveId(name)}" class="live">${content}</div>`;
 
-/** `accepted` as a heading: `Accepted`. */
+/** Capitalises a word for a heading: `accepted` becomes `Accepted`. */
 export const capitalize = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 const idOf = (heading: string): string => heading.toLowerCase().replaceAll(/[^a-z]+/g, '-');

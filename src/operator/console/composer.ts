@@ -32,11 +32,9 @@ export interface Composer extends FormState {
   readonly notice?: Html | undefined;
   /** The key to subscribe this browser with. */
   readonly vapidPublicKey: string | undefined;
-  /** Tags to suggest. */
   readonly tags: readonly TagCount[];
   /** Whether the counts of `tags` are estimates. */
   readonly isSample: boolean;
-  /** Existing channels. */
   readonly channels: readonly Channel[];
   /** Title, text, link and buttons in the preview. */
   readonly shown: Fields;

@@ -4,7 +4,6 @@ import { html, type Html } from '../../http/description/html.ts';
 import { select } from './components.ts';
 import type { Fields } from './forms.ts';
 
-/** The state of a form. */
 export interface FormState {
   readonly fields: Fields;
   /** Notes on values, by field name. */
@@ -97,7 +96,6 @@ export const actionFields: Readonly<Record<string, string>> = {
   action: 'actionName',
 };
 
-/** Field names of all buttons. */
 export const actionFieldNames: readonly string[] = Object.values(actionFields).flatMap((name) =>
   actionIndexes.map((index) => `${name}${index}`),
 );

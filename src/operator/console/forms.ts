@@ -40,13 +40,12 @@ function parse(text: string): FormBody {
 /** Browsers end lines of a text area with CR LF. */
 const toLines = (text: string): string => text.replaceAll('\r\n', '\n');
 
-/** @returns '' if it is missing */
+/** @returns '' if the field is missing */
 export function textField(body: unknown, name: string): string {
   const value = lookUp((body ?? {}) as FormBody, name);
   return typeof value === 'string' ? value : '';
 }
 
-/** Several fields by name. */
 export const textFields = (body: unknown, names: readonly string[]): Fields =>
   Object.fromEntries(names.map((name) => [name, textField(body, name)]));
 
@@ -67,7 +66,6 @@ export function subscriptionField(query: unknown, name: string): number | undefi
   throw fieldFault(name, 'A subscription is named by its number; give one, such as 7.');
 }
 
-/** The error for an invalid field. */
 export const fieldFault = (name: string, detail: string): DeskbellError =>
   fieldError('ERR_FIELD_VALUE', `/${name}`, detail);
 

@@ -54,7 +54,7 @@ export const removeLanguage = (fields: Fields, removed: string): Fields => ({
     .join(' '),
 });
 
-/** Converts the fields to texts. A missing button falls back to the message's own. */
+/** Converts the fields to texts. A button without a text keeps that of the message itself. */
 export function toTexts(fields: Fields): Message['texts'] {
   const texts = languagesOf(fields).map((language) => {
     const members = single.map(([name]) => [name, optionalField(fields, nameOf(language, name))] as const);

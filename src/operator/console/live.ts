@@ -40,7 +40,7 @@ interface LiveState {
   readonly page: (Omit<LivePage, 'shared'> & { readonly shared: PartTexts }) | undefined;
   /** When reading began. */
   readonly atMs: number;
-  /** The same by a monotonic clock. */
+  /** When reading began, by a monotonic clock. */
   readonly begunAt: number;
 }
 

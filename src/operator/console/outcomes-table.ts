@@ -261,7 +261,7 @@ const shownBroadcasts = 20;
 
 /**
  * @param url address of the page
- * @param query `before`: the broadcast to continue before
+ * @param query `before`: the broadcast id at which the previous page ended
  * @param kept further parameters of the address
  */
 export async function renderBroadcastsTo(

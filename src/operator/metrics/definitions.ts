@@ -133,7 +133,6 @@ interface Figures {
   readonly machine: MachineFigures;
 }
 
-/** Renders the metrics as text. */
 export type RenderFigures = (figures: Figures) => Promise<string>;
 
 export function defineMetrics(

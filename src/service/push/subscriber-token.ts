@@ -99,7 +99,7 @@ export function createReadSubscriberToken(tokens: SubscriberTokens | undefined):
     const { payload } = await jwtVerify(token, key, {
       algorithms,
       audience,
-      // comparing "aud" requires it too
+      // because of `audience`, "aud" is required too
       requiredClaims: ['exp', 'sub'],
       clockTolerance: clockToleranceSeconds,
     });
