@@ -147,18 +147,16 @@ export interface AttemptStore {
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<RowOutcomes>;
   /**
-   * Returns stored subscriptions that have an outcome in a broadcast, from the next ids of its audience after `afterId`.
-   *
-   * @param range as in `outcomesAfter`
-   * @returns ascending ids; `next`: the next `afterId`
-   * @throws {DeskbellError} ERR_FIELD_VALUE if there is no such broadcast, or its recipients are unknown
+   * Returns stored subscriptions that have an outcome in a broadcast, from the next ids of its audience after
+   * `afterId`. @param range as in `outcomesAfter` @returns ascending ids; `next`: the next `afterId` @throws
+   * {DeskbellError} ERR_FIELD_VALUE if there is no such broadcast, or its recipients are unknown
    */
   idsAfter(
     audience: OutcomeAudience,
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<{ readonly ids: readonly number[]; readonly next?: number | undefined }>;
   /**
-   * Returns the results of subscriptions in the newest broadcasts to any of them. Searches at most a hundred broadcasts.
+   * Returns the results of subscriptions in the newest broadcasts to any of them. Searches at most 100 broadcasts.
    *
    * @param range of broadcasts
    * @returns newest broadcast first, each with its results for these subscriptions; `next`: the next `beforeId`

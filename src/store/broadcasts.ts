@@ -34,11 +34,12 @@ export const settlements = [
 ] as const;
 
 /**
- * `accepted`: by the push service. `gone`: the subscription has ended and is marked (`held-deletions.ts`). `rejected`: never to
- * be retried. `expired`: past the TTL. `exhausted`: no attempts left. `capped`: not sent, because the person has been contacted
- * as often as the broadcast allows (`audience/frequency-cap.ts`). `doubtful`: sent and repeated three times without a readable
- * response, so it may have arrived. `dormant`: its push service is unlisted and does not accept it now, so the broadcast ends
- * without it (`unlisted-push-services.ts`); when the row is settled, it is counted under its other outcome.
+ * `accepted`: by the push service. `gone`: the subscription has ended and is marked (`held-deletions.ts`). `rejected`:
+ * never to be retried. `expired`: past the TTL. `exhausted`: no attempts left. `capped`: not sent, because the person
+ * was contacted as often as the broadcast allows (`audience/frequency-cap.ts`). `doubtful`: sent and repeated three
+ * times without a readable response, so it may have arrived. `dormant`: its unlisted push service does not accept it
+ * now, so the broadcast ends without it (`unlisted-push-services.ts`). When its outcome is known, it is counted under
+ * that.
  */
 export type Settlement = (typeof settlements)[number];
 

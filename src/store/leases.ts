@@ -98,8 +98,8 @@ export type WorkState = 'ready' | 'idle' | 'over';
 /** All times are by the database's clock, which all workers share. */
 export interface Leases {
   /**
-   * Leases the next free slice of a running broadcast that has started. Broadcasts with high priority come first three times
-   * out of four, then those with the fewest leased slices, so that a small broadcast need not wait for an earlier large one.
+   * Leases the next free slice of a running broadcast that has started. High priority comes first three times out of
+   * four, then come broadcasts with the fewest leased slices, so that a small one need not wait for a large one.
    */
   leaseSlice(request: WorkRequest): Promise<SliceLease | undefined>;
   /**

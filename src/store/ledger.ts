@@ -78,8 +78,8 @@ export const isWoken = ({ retry, wasOutside }: RowResult): boolean =>
 export const woken = 'woken' as const;
 
 /**
- * True if the result shows how a push service responds to messages, which the deletion guard needs (`held-deletions.ts`).
- * A refusal of our token or key says nothing about subscriptions.
+ * True if the result shows how a push service responds to messages, which the deletion guard needs to know. A refusal
+ * of our token or key says nothing about subscriptions.
  */
 export function isAnswer({ attempts, result, record }: RowResult): boolean {
   const status = record?.status;

@@ -1,5 +1,6 @@
-// Prepares audiences: stores the ids of their members as sets, range by range in short transactions, so that any process can
-// continue when another ends. Nothing is sent before the last range. Audiences whose readers differ are split (`split-audience.ts`).
+// Prepares audiences: stores the ids of their members as sets, range by range in short transactions, so that any
+// process can continue. Nothing is sent before the last one. Audiences whose readers differ are split
+// (`split-audience.ts`).
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { BroadcastStore, LookedUpAudience, OutcomeAudience } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';

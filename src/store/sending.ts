@@ -1,5 +1,5 @@
-// Pauses automatic sending of a store. A copy must not send what the original sends, so its sending can be paused until
-// somebody resumes it: schedules and webhook events wait, and running broadcasts are paused. Explicit requests are still sent.
+// Pauses automatic sending of a store. A copy must not send what the original sends. Until somebody resumes sending,
+// schedules and webhook events wait, and running broadcasts are paused. Explicit requests are still sent.
 import { changeRows, type PortableDatabase, run, type Work } from './portable-sql.ts';
 
 /** `restored`: the store was restored from a backup. `asked`: somebody asked for the pause. */

@@ -1,5 +1,5 @@
-// Copies a whole database to another, table by table, then reads both again and compares them. An interrupted copy can be
-// continued: the source is read from the beginning, and rows that the target already has are not written again.
+// Copies a whole database to another, table by table, then reads both again and compares them. An interrupted copy can
+// be continued: the source is read from the beginning, and rows that the target already has are not written again.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { copiedTables, type CopiedTable } from './copied-tables.ts';
 import {

@@ -12,8 +12,8 @@ import type { PostgresDatabase } from './database.ts';
 import { createMemberFinder } from './member-finder.ts';
 import { partitions } from './migrations.ts';
 
-// Determines the rows of a broadcast and its slices. Ids are assigned before their rows are committed, so the highest id is
-// read while no registration is open. No row up to it can appear later, and rows deleted later count as removed.
+// Determines the rows of a broadcast and its slices. Ids are assigned before their rows are committed. So the highest
+// id is read while no registration is open: no id up to it can be added later. Rows deleted later count as removed.
 interface FrozenRow {
   readonly last_id: number;
   readonly removals_after: number;

@@ -1,5 +1,5 @@
-// One PostgreSQL database. Runs statements on a limited number of connections. If the server is unavailable, restarts or fails
-// over, a statement is retried for a while. So a statement may run twice. It must then give the same result, or be run with `once`.
+// One PostgreSQL database. Runs statements on a limited number of connections, and retries them for a while if the
+// server is unavailable. So a statement may run twice: it must then give the same result, or be run with `once`.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase, Pool, PoolClient } from 'pg';

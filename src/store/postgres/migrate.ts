@@ -117,8 +117,8 @@ const isMade = (error: unknown): boolean =>
   (codeOf(error) === '23505' && (error as DatabaseError).constraint?.startsWith('pg_') === true);
 
 /**
- * Builds an index, first on each partition. It waits for open transactions, but no transaction waits for it. A process that
- * ended early may have built some of it already.
+ * Builds an index, first on each partition. It waits for open transactions, but no transaction waits for it. A process
+ * that ended early may have built some of it already.
  */
 async function buildIndex(
   database: PostgresDatabase,

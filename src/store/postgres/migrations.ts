@@ -31,8 +31,8 @@ export interface NewIndex {
 export type Migration = string | NewIndex;
 
 /**
- * Changes since the first version. Once released, neither an entry nor the schema may be edited: add an entry. Processes of the
- * previous version still use the tables during and after a migration, so add columns and do not rename any.
+ * Changes since the first version. Once released, neither an entry nor the schema may be edited: add an entry.
+ * Processes of the previous version keep using the tables, so add columns and do not rename any.
  */
 export const migrations: readonly Migration[] = [];
 
