@@ -5,7 +5,6 @@ import { type Context, createCommand } from '../command.ts';
 import { flagOf, settingNames, settings } from '../configuration/configuration.ts';
 import type { Setting } from '../configuration/setting.ts';
 
-/** A word and its description. */
 interface CompletedWord {
   readonly word: string;
   readonly description: string;

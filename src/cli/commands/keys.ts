@@ -22,10 +22,10 @@ import type { JsonFlag } from '../output/output.ts';
 
 interface ListedKey {
   readonly publicKey: string;
-  /** `foreign`: subscriptions use it, but it was never ours. */
+  /** `foreign`: subscriptions were made with this key, but it was never ours. */
   readonly state: VapidKeyState | 'foreign';
   readonly subscriptions: number;
-  /** Whether a key file holds its private half. */
+  /** Whether a key file contains the private key that belongs to it. */
   readonly hasKeyFile: boolean;
 }
 

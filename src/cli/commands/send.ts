@@ -94,7 +94,7 @@ export function sendCommand(context: Context): Command {
     ),
   );
   addDeliveryFlags(addMessageFlags(command.optionsGroup('Message:')), 'any');
-  // these options exclude a single subscription, to which a message is sent immediately or not at all
+  // not allowed for a single subscription: its message is sent immediately or not at all
   addOptions(addDeliveryFlags(command.optionsGroup('Broadcast:'), 'broadcast', forOne), forOne, [
     [
       '--at <time>',

@@ -80,7 +80,7 @@ export async function underSystemd(
   };
   await notify('--ready', `MAINPID=${process.pid}`);
   const watchdogMs = Number(environment['WATCHDOG_USEC'] ?? 0) / 1000;
-  // a third of the interval, so that a late message causes no restart
+  // notify three times per interval, so that one late message does not cause a restart
   const alive = watchdogMs > 0 ? setInterval(() => void notify('WATCHDOG=1'), watchdogMs / 3) : undefined;
   let stopping: Promise<void> | undefined;
   stop.addEventListener('abort', () => (stopping = notify('STOPPING=1')), { once: true });

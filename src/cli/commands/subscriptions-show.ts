@@ -23,7 +23,7 @@ interface ShowFlags extends JsonFlag {
   readonly limit: number;
 }
 
-/** The requested ids, and the subscriptions of those that are stored. */
+/** The requested ids, and the subscriptions that the store has for them. */
 interface Shown {
   readonly stored: readonly StoredSubscription[];
   readonly ids: readonly number[];

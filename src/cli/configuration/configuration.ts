@@ -381,7 +381,6 @@ export type SettingName = keyof typeof settings;
 
 type ValueOf<Entry> = Entry extends Setting<infer Value> ? Value : never;
 
-/** The complete configuration, with parsed values. */
 export type Configuration = { readonly [Name in SettingName]: ValueOf<(typeof settings)[Name]> };
 
 /** The groups in the help of commands and in docs/configuration.md. */
@@ -395,7 +394,6 @@ const namesOf = <Name extends SettingName>(entries: Readonly<Record<Name, unknow
 
 /** The order of the help and of docs/configuration.md. */
 export const settingNames = namesOf(settings);
-/** Settings that locate the data. */
 export const dataSettings = namesOf(data);
 export const retentionSettings = namesOf(retention);
 export const serviceSettings = namesOf(service);

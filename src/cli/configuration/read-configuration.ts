@@ -50,7 +50,7 @@ export async function readConfiguration(sources: ConfigurationSources): Promise<
   return { ...defaults, ...(await readStoredSettings(data)), ...given } as unknown as Configuration;
 }
 
-/** Ignores other problems with the directory, which are reported when it is opened. */
+/** Reads the stored settings, if there are any. Problems with the directory are reported when it is opened. */
 async function readStoredSettings(directory: string): Promise<Record<string, unknown>> {
   const path = storedSettingsPath(directory);
   return existsSync(path) ? readConfigurationFile(path) : {};
@@ -184,7 +184,7 @@ export async function storeSettings(
 
 // Defaults from the public URL: the contact for push services, and the title of messages without a title.
 
-/** The configured subject, or else the origin of the public URL if push services could open it. */
+/** Returns the configured subject, or else the origin of the public URL if push services could open that URL. */
 export function contactOf({
   subject,
   publicUrl,

@@ -1,7 +1,6 @@
 // The types of settings. Each type reads a value from a file (JSON) or from text (environment, flag), and says what is
 // valid. The settings themselves are in configuration.ts.
 
-/** One setting. */
 export interface Setting<Value> {
   /** One sentence for the help and docs/configuration.md. */
   readonly description: string;
@@ -84,7 +83,7 @@ export function integer<const Default extends number | undefined = undefined>({
   };
 }
 
-/** One of several names. */
+/** A setting whose value is one of `names`. */
 export function oneOf<const Name extends string>({
   names,
   ...common

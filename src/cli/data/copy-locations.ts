@@ -9,7 +9,7 @@ import { databasePathOf, makeDirectory } from './data-directory.ts';
 
 export interface CopyLocation {
   readonly kind: 'directory' | 'database';
-  /** A path, or a URL with its password. */
+  /** A path, or a URL including its password. */
   readonly text: string;
   /** Names the location in messages. */
   readonly label: string;

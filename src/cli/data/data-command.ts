@@ -185,7 +185,6 @@ interface ChangeCommand<Input, Result> extends Pick<CommandDescription, 'name' |
   operatorOf?(flags: Readonly<Record<string, unknown>>): string;
 }
 
-/** Creates a command that changes one item. */
 export function createChangeCommand<Input, Result>(
   { environment, output }: Context,
   operation: Operation<Input, Result>,

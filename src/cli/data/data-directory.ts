@@ -85,7 +85,7 @@ export async function openDataDirectory(
   if (options.groupAccess) allowGroupAccess(directory);
   await makeDirectory(directory);
   const databasePath = options.database === undefined ? databasePathOf(directory) : undefined;
-  // the pair comes first, so that an interrupted first run never leaves a database without one
+  // create the pair first, so that an interrupted first run never leaves a database without a pair
   if (databasePath !== undefined) await readPair(directory, !existsSync(databasePath));
   const sessionKey = await loadOrCreateSecret(directory, 'session-key');
   const receiptKey = await loadOrCreateSecret(directory, 'receipt-key');
@@ -121,7 +121,7 @@ export async function openStore(
   return openPostgresStore({ url: database, subscriptionLimit, onWarning });
 }
 
-/** Creates a pair only if this cannot lose a subscription. */
+/** Creates a pair only in the first run. Later, a new pair would lose all subscriptions. */
 function readPair(directory: string, isFirstRun: boolean): Promise<VapidKeys> {
   return isFirstRun ? loadOrCreateKeyFile(directory) : readKeyFile(directory);
 }

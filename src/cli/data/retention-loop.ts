@@ -13,7 +13,6 @@ const pauseMs = 20;
 const dayMs = 24 * 60 * 60 * 1000;
 
 interface RetentionOptions {
-  /** Called if a run fails. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -77,7 +77,6 @@ export interface DemoOptions {
   readonly port?: number | undefined;
 }
 
-/** Prints one step of the demo. */
 type Tell = (party: string, what: string) => Promise<void>;
 
 const host = '127.0.0.1';

@@ -50,7 +50,6 @@ export interface Finding {
   readonly cure?: string | undefined;
 }
 
-/** The result of one check. */
 export type Outcome = Omit<Finding, 'subject'>;
 
 export const ok = (detail: string): Outcome => ({ status: 'ok', detail });

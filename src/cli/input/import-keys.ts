@@ -15,7 +15,7 @@ export interface FoundKeys extends VapidKeys {
 /** A key, or bytes that may be one. */
 interface Candidate {
   readonly kind: 'public' | 'private';
-  /** Whether its form proves that it is a private key; a bare word of 32 bytes may be anything. */
+  /** True if the form proves that this is a key. A bare word of 32 bytes may be anything. */
   readonly isCertain: boolean;
   /** 65 or 32 bytes, as base64url. */
   readonly key: string;
@@ -215,7 +215,7 @@ function readScalar(bytes: Uint8Array, form: string, isCertain: boolean): readon
   return [{ kind: 'private', isCertain, key: encodeBase64url(scalar), form }];
 }
 
-/** @returns undefined if it is not a scalar of the curve */
+/** @returns undefined if the private key is not a scalar of the curve */
 function derivePublicKey(privateKey: string): string | undefined {
   const ecdh = createECDH(curve);
   return attempt(() => {

@@ -103,7 +103,7 @@ export async function* splitTable(lines: AsyncIterable<Line>, form: TableForm): 
         characters += next.length + 1;
       }
       const isLong = characters > maxCharacters || next === undefined;
-      // a line without a quotation mark cannot close one
+      // a line without a quotation mark cannot close an open cell
       if (next !== undefined && held.length > 1 && !isLong && !next.includes('"')) continue;
       const record = held.join('\n');
       const split = splitCells(record, separator);

@@ -45,12 +45,10 @@ export function createPrinter(stream: NodeJS.WritableStream): Printer {
   };
 }
 
-/** Flags of a command with `--json`. */
 export interface JsonFlag {
   readonly json?: boolean | undefined;
 }
 
-/** Rows of a result. */
 export interface Table<Row> {
   readonly rows: Iterable<Row> | AsyncIterable<Row>;
   toJson(row: Row): object;

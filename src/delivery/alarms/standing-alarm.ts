@@ -85,7 +85,6 @@ export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
 /** The kinds of alarms that are made from an `InstallationWarning`. */
 export type WarningKind = InstallationWarning['code'] & AlarmKind;
 
-/** What an alarm counts. */
 export const alarmUnits = [
   'message',
   'subscription',

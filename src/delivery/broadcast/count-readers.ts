@@ -31,11 +31,11 @@ export interface ReaderCounts {
   readonly inactive?: number;
   /** How many are left out because the local time of the broadcast has passed in their time zone. */
   readonly timePassed: number;
-  /** How many of the recipients get it on the next day, because the local time has passed in their time zone. */
+  /** How many recipients get the broadcast on the next day, because its time has passed in their time zone. */
   readonly nextDay: number;
-  /** How many of the recipients get it when the broadcast starts. The others get it later. */
+  /** How many recipients get the broadcast when it starts. The others get it later. */
   readonly atOnce: number;
-  /** How many of the recipients get it later, when their quiet hours end. */
+  /** How many recipients get the broadcast later, when their quiet hours end. */
   readonly heldByQuietHours: number;
   /** How many readers get nothing because their quiet hours end after the TTL. */
   readonly expired: number;

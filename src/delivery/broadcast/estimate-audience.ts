@@ -109,7 +109,7 @@ export function createAudienceEstimator(
         // throws if the outcomes are not known
         await store.attempts.idsAfter(audience, { afterId: 0, ids: 1 });
         const broadcast = await store.broadcasts.get(audience.broadcast);
-        // there are few enough to read them all
+        // few enough subscriptions to read all of them
         if (broadcast.recipients <= maxCandidates) return count(audience);
         const leftOut = await store.broadcasts.leftOut(broadcast.id);
         return { kind: 'most', count: countGroup(audience.outcome, broadcast, leftOut) };
@@ -240,7 +240,7 @@ export const nameAudienceSize = ({ count, kind }: AudienceSize): string =>
     ? countOfEstimate(count, 'subscription', kind === 'below' ? 'ceil' : 'halfExpand')
     : countOf(count, 'subscription'));
 
-/** Like `nameAudienceSize`, but adds `an estimate` if it is one. */
+/** Like `nameAudienceSize`, but adds `an estimate` if the size is not exact. */
 export const formatAudienceSize = (size: AudienceSize): string =>
   size.kind === 'exact' ? nameAudienceSize(size) : `${nameAudienceSize(size)}, an estimate`;
 

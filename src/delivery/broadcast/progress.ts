@@ -232,7 +232,6 @@ async function readUsualRate(
   return sum.broadcasts === 0 ? undefined : { perSecond: sum.rows / sum.seconds, broadcasts: sum.broadcasts };
 }
 
-/** What sending will take. */
 export interface Forecast extends UsualRate {
   readonly seconds: number;
   /** When sending will be done at the usual rate. If sending times differ by reader, most rows may be done earlier. */

@@ -11,7 +11,7 @@ import type { NotSent } from './not-sent.ts';
 
 /** A share expires if it is not used within this time. */
 const shareLastsMs = 2000;
-/** How long a row waits before it is retried when the share is used up. Must be less than `idleAfterMs`. */
+/** How long a row waits if no share is left when its time has come. Must be less than `idleAfterMs`. */
 const comesBackAfterMs = 500;
 const askEveryMs = 50;
 /** After this long without messages for a push service, no share of its limit is taken. */

@@ -15,7 +15,6 @@ import { OriginGate } from '../limits/origin-gate.ts';
 import type { LoadSettings } from '../limits/origin-load.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** The recipient of a message. */
 export interface Addressee extends Subscription {
   /** The VAPID key that the subscription was made with; the current one if unknown. */
   readonly vapidPublicKey?: string | undefined;

@@ -65,7 +65,7 @@ function select<Message extends PushMessage>(message: Message, admit: Admit<Mess
 }
 
 /**
- * Encrypts messages, each with its own key pair. A stored key that is not a point on the curve fails only its message.
+ * Encrypts messages, each with its own key pair. If a subscription's key is invalid, only its own message fails.
  *
  * @returns one entry for each message, in order
  */

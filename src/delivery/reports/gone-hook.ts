@@ -15,7 +15,7 @@ export interface GoneReports {
   close(): Promise<void>;
 }
 
-/** Looks for ended subscriptions once a second until it is closed. */
+/** Looks for ended subscriptions once a second until `close` is called. */
 export function startGoneReports(
   ended: EndedSubscriptions,
   onGone: GoneHook,

@@ -67,7 +67,7 @@ export async function createSchedule(
   });
 }
 
-/** A schedule with its next three times in milliseconds since 1970. There are none while it is paused. */
+/** A schedule with its next three times in milliseconds since 1970. A paused schedule has none. */
 export interface ScheduleWithTimes extends Schedule {
   readonly nextTimes: readonly number[];
 }

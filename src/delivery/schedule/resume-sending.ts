@@ -7,7 +7,6 @@ import type { Store } from '../../store/store.ts';
 
 type PausedStore = Pick<Store, 'sending' | 'schedules' | 'webhooks' | 'broadcasts' | 'now'>;
 
-/** What resuming will start. */
 export interface Resumption {
   /** `undefined` if sending is not paused. */
   readonly pause: SendingPause | undefined;

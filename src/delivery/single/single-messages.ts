@@ -59,7 +59,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
   const rates = new SingleMessageRates(settings.maxRates ?? new Map());
   const path = openMessagePath(settings, store, encryptBatch, onWarning);
   const endReport = path.startReport('single');
-  // some subscriptions may have been made with another key
+  // subscriptions may have been made with other keys
   const hasOtherKeys = (vapid.previousKeys ?? []).length > 0 || vapid.keyDirectory !== undefined;
   const answers = store && new AnswerLog(store.ledger, path.destinations, onWarning);
   const turn = gatherTurn<WaitingMessage>((messages) => {
@@ -77,7 +77,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
     const { vapidPublicKey: named } = recipient;
     if (named === undefined ? !hasOtherKeys : path.destinations.hasKey(named)) return undefined;
     return track(async () => {
-      // if the caller does not give a subscription's key, the store may know it
+      // if the caller does not give the subscription's VAPID key, the store may know the key
       const stored = named === undefined && (await store?.subscriptions.findByEndpoint(recipient.endpoint));
       const completed = { ...recipient, vapidPublicKey: stored ? stored.vapidPublicKey : named };
       await path.destinations.loadKeys([completed]);

@@ -37,7 +37,6 @@ export interface AssignedRow extends Row {
   result: RowResult | undefined;
 }
 
-/** Rows that are ready to be committed. */
 export interface CommitPart {
   readonly rows: readonly RowResult[];
   /** The previous and the new cursor; absent for detached rows. */

@@ -26,7 +26,7 @@ export interface Row {
   readonly tries: Tries;
   /** What to do with the row if its push service refuses our token or key. */
   readonly ifRefused: IfRefused;
-  /** 0 if it was not posted. */
+  /** 0 if the row was not posted. */
   readonly sentAtMs: number;
 }
 

@@ -90,7 +90,6 @@ const maxPauseMs = 60_000;
 
 export interface RestartOptions {
   readonly stopped: AbortSignal;
-  /** Called with each fault. */
   readonly onFault: (fault: unknown) => void;
   /** A monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
