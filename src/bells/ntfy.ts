@@ -1,4 +1,4 @@
-// Reads ntfy's parameters from header fields, the query or JSON. Those that Deskbell's notifications cannot have are listed as left out.
+// Reads ntfy's parameters from header fields, the query or JSON. Parameters that a notification cannot show are listed.
 import { countOf } from '../errors/format-count.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
 import { lookUp } from '../errors/check-options.ts';
@@ -121,7 +121,7 @@ interface Action {
 
 const maxActionCharacters = 4000;
 
-/** JSON, or ntfy's short form: `view, Label, https://…, clear=true; http, …`, in which quoted values may contain commas. */
+/** JSON, or ntfy's short form `view, Label, https://…, clear=true; http, …`; quoted values may contain commas. */
 function readActions(given: unknown): readonly Action[] {
   const text = textOf(given)?.slice(0, maxActionCharacters) ?? '';
   const list = Array.isArray(given) ? given : parse(text);

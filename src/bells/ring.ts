@@ -1,5 +1,5 @@
-// Rings a bell: turns a recognised request into a message that fits, and stores it as a broadcast before responding. Requests over the
-// limit per minute are counted in one broadcast.
+// Rings a bell: makes a message that fits from a recognised request, and stores it as a broadcast before responding.
+// Requests over the limit per minute are counted in one broadcast.
 import { hash } from 'node:crypto';
 import type { MatchingAudience } from '../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../delivery/broadcast/create-broadcast.ts';

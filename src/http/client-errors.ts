@@ -119,8 +119,8 @@ function linger(socket: Duplex): void {
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
-// Requests to which Fastify and Node would respond in their own format: a URL that cannot be decoded, CONNECT, an unknown
-// expectation, a content type without a body.
+// Handles requests to which Fastify and Node would respond in their own format: a URL that cannot be decoded, CONNECT,
+// an unknown expectation, a content type without a body.
 
 export function renderMalformedUrl(
   cause: FastifyError,

@@ -1,4 +1,4 @@
-// The client's files, and responses that a client may cache but must revalidate: `etag`, `no-cache`, 304 (RFC 9110 §13).
+// The client's files, and responses that clients may cache but must revalidate: `etag`, `no-cache`, 304 (RFC 9110 §13).
 import { createHash } from 'node:crypto';
 import { extname } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';

@@ -187,7 +187,7 @@ export function renderError(
   return render(head, problem.status, headers, Buffer.from(JSON.stringify(problem)), rules);
 }
 
-/** Renders a response to a request that no route handles, with the enabled filters and the header fields of every response. */
+/** Renders a response outside routes, with the enabled filters and the header fields of every response. */
 export function render(
   head: RequestHead,
   status: number,

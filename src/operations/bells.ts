@@ -43,7 +43,7 @@ const pointer = (what: string, usual: string): Setting => ({
   keywords: { format: 'json-pointer', maxLength: 200 },
 });
 
-/** The settings of a bell. Members of the API, flags of `bells add` and fields of the console are made from these descriptions. */
+/** A bell's settings, from which members of the API, flags of `bells add` and fields of the console are made. */
 export const bellSettings: Readonly<Record<keyof BellSettings, Setting>> = {
   channel: {
     label: 'Channel',

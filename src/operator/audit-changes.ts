@@ -1,5 +1,5 @@
-// Audits changes: each route with an unsafe method declares what it changes, and each of its requests leaves a record, written before the
-// change and completed with the status of the response. A route without a declaration cannot be added.
+// Audits changes. Each route with an unsafe method declares what it changes; it cannot be added otherwise. Each request
+// leaves a record, which is written before the change and completed with the status of the response.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { AuditStore } from '../store/operators.ts';

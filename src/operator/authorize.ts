@@ -129,18 +129,18 @@ export function assertTellsNothing(
   assertSameForAll(operator, message);
 }
 
-/** Checks that a message from the role `send` can be sent whatever data a person has. @throws {DeskbellError} ERR_PLACEHOLDER_VALUE */
+/** Requires defaults for all placeholders if the role is `send`. @throws {DeskbellError} ERR_PLACEHOLDER_VALUE */
 export function assertSameForAll(operator: Asking, message: Message): void {
   if (ownerIdOf(operator) !== undefined) requireDefaults(encodeMessage(message).placeholders);
 }
 
-/** Whether the operator may see the ids of the subscriptions: the role `send` must not learn which subscriptions a person has.
- * @param audience of a broadcast, or the recipient of a message */
+/** Whether the operator may see ids of subscriptions: the role `send` must not learn which subscriptions a person has.
+ * @param audience the audience of a broadcast, or the recipient of a message */
 export const tellsSubscriptions = (operator: Asking, audience: object | string | undefined): boolean =>
   ownerIdOf(operator) === undefined || typeof audience !== 'object' || !('user' in audience);
 
 /**
- * Checks that the operator may see rows of a broadcast, which name subscriptions.
+ * Checks that the operator may see rows of a broadcast, since rows name subscriptions.
  *
  * @param user the user whose rows are requested
  * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_TOKEN_ROLE

@@ -1,5 +1,5 @@
-// Broadcasts as server-sent events (HTML standard §9.2). Text is created when the client reads it, so that a stalled client holds only what
-// its connection has buffered.
+// Broadcasts as server-sent events (HTML standard §9.2). Text is made only when the client reads, so that a stalled
+// client takes no more memory than its connection has buffered.
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';

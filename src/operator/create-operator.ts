@@ -123,8 +123,8 @@ export interface ListenerOptions
   /** A proxy in front of the listener provides TLS. Default: false. */
   readonly isBehindProxy?: boolean | undefined;
   /**
-   * Addresses or ranges of proxies whose `x-forwarded-for` or `forwarded` header names the client. With `isBehindProxy`, those on this
-   * machine are included. Default: none.
+   * Addresses or ranges of proxies whose `x-forwarded-for` or `forwarded` header names the client. With
+   * `isBehindProxy`, proxies on this machine are trusted too. Default: none.
    */
   readonly trustProxy?: readonly string[] | undefined;
   /** Further hosts of the listener, besides the address that it listens on. Default: none. */

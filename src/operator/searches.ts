@@ -1,4 +1,4 @@
-// Pages of lists, and searches for broadcasts, subscriptions and a person's devices. Each call looks at a bounded number of rows.
+// Pages of lists, and searches for broadcasts, subscriptions and a person's devices. Each call reads a limited number.
 import { setImmediate } from 'node:timers/promises';
 import { type AudienceExpression, checkUser } from '../audience/user-and-tags.ts';
 import { stateOf } from '../delivery/broadcast/format-broadcast.ts';

@@ -21,7 +21,7 @@ import { requireSubscription, type StoredSubscription } from '../store/subscript
 import type { OperatorContext } from './context.ts';
 import { readAddressedDevices } from './searches.ts';
 
-/** No push service accepted the message, but some may later: the sender must repeat the request. `items` of the problem has the results. */
+/** No push service accepted the message, but a repeated request may succeed. The problem's `items` has the results. */
 export class UndeliveredError extends ProblemError {
   readonly isInDoubt: boolean;
   /** The shortest time that a push service asked to wait, if any did. */
@@ -132,12 +132,12 @@ function describeFault(id: number, endpoint: string, fault: unknown): SentMessag
 }
 
 /**
- * Sends once for each idempotency key; a repeated request gets the first response. The key is stored before anything is sent, so that if
- * the process ends in between, the key has no response and the message is not sent twice.
+ * Sends once for each idempotency key; a repeated request gets the first response. The key is stored before anything is
+ * sent: if the process ends before it stores the response, a repeated request does not send the message again.
  *
  * @param operator owner of the key
  * @param content the content of the request
- * @param send throws if nothing was delivered, or an `UndeliveredError` if that is in doubt, which keeps the key
+ * @param send throws if nothing was delivered. An `UndeliveredError`, if that is in doubt, keeps the key
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_IDEMPOTENCY_KEY, ERR_MESSAGE_IN_DOUBT, and what `send` throws
  */
 export async function sendOnce<Answer>(

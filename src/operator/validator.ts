@@ -1,5 +1,5 @@
-// The validator of the operator's schemas, and their formats. Formats use the same checks as the rest of Deskbell, so that a schema
-// refuses a value that would be refused later.
+// The validator of the operator's schemas, and their formats. Formats use the same checks as the rest of Deskbell, so
+// that a schema refuses every value that would be refused later.
 import { parsePerPerson } from '../audience/frequency-cap.ts';
 import { checkChannelName, checkTitle } from '../audience/channels.ts';
 import { checkValue, dataName } from '../audience/reader-facts.ts';

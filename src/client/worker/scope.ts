@@ -25,7 +25,7 @@ export function openPages(): Promise<readonly WindowClient[]> {
   return worker.clients.matchAll({ type: 'window', includeUncontrolled: true });
 }
 
-/** Passes a message to a page; a page with another registration can tell from the scope that it is not the recipient. */
+/** Passes a message to a page. Pages with another registration ignore the message because of its scope. */
 export function passOn(message: PushMessage, page: WindowClient): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a Client has no such parameter
   page.postMessage({ deskbell: message, scope: worker.registration.scope });

@@ -1,4 +1,4 @@
-// The operator's API: every request needs a token. Each route file of this folder adds the routes of one kind of resource.
+// The operator's API: every request needs a token. Each route file in this folder is for one kind of resource.
 import { operatorErrors } from '../../errors/catalogue.ts';
 import {
   collectRoutes,

@@ -1,5 +1,5 @@
-// POST /v1/messages: sends one message to a subscription or a person's devices, and returns the push services' responses. A message
-// to a person can be plain text.
+// POST /v1/messages: sends one message to a subscription or a person's devices, and returns the push services'
+// responses. A message to a person can be plain text.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type ObjectValue, type ServiceApp, Type, type ValueOf } from '../../http/schema.ts';
 import { addresseesSchema, userKeywords, type Addressees } from '../../operations/audience.ts';

@@ -1,5 +1,5 @@
-// Adds described operations to the API: the route, its checks, its audit record and its part of the description document. Lists come in
-// pages: `?limit=` and `?cursor=`, with `items` and `next`, the cursor of the next page, in the response.
+// Adds described operations to the API: the route, its checks, its audit record and its part of the description
+// document. Lists come in pages: requests have `?limit=` and `?cursor=`, responses `items` and `next`, a cursor.
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
 import { maxKeyCharacters } from '../../delivery/broadcast/create-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

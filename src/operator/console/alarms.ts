@@ -1,5 +1,5 @@
-// Alarms on pages: what is wrong, with the push service's own words, since when, what to do, and who acknowledged it. Also the page
-// to acknowledge one.
+// Shows alarms: what is wrong, since when, the push service's own words, what to do, and who acknowledged the alarm.
+// Also the page to acknowledge an alarm.
 import type { FastifyInstance } from 'fastify';
 import { acknowledgeAlarm, findAlarm, readAlarms } from '../../delivery/alarms/read-alarms.ts';
 import {

@@ -236,7 +236,7 @@ function outcomeBars({ bars }: ServiceBars, scale: Scale): Html {
 export const sumOf = (bar: Readonly<Record<Settlement, number>>): number =>
   settlements.reduce((sum, outcome) => sum + bar[outcome], 0);
 
-/** Outcomes by push service, in charts one below the other with a common scale. @param scope the time or the broadcast */
+/** Outcomes by push service, in one chart each, with a common scale. @param scope the time or the broadcast */
 export function serviceCharts(services: readonly ServiceBars[], axis: TimeAxis, scope: string): Html {
   const shown = settlements.filter((outcome) => services.some(({ sums }) => sums[outcome] > 0));
   const scale = { top: roundUp(Math.max(1, ...services.flatMap(({ bars }) => bars.map(sumOf)))), bottom: 0 };

@@ -80,7 +80,7 @@ const stateVariants: Readonly<Record<ReturnType<typeof stateOf>, Variant>> = {
   cancelled: 'plain',
 };
 
-/** A finished broadcast is green if it reached somebody, red if it reached nobody, and grey if there was nobody to reach. */
+/** A finished broadcast is green if it reached somebody, red if it reached nobody, grey if it had no recipients. */
 export function stateBadge(broadcast: Broadcast): Html {
   const { id, recipients, counts } = broadcast;
   return figure('broadcast.state', stateOf(broadcast), id, (state) =>

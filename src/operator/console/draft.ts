@@ -1,5 +1,5 @@
-// Describes a message in the composer, while it is typed and when the page loads: its size, audience, start and faults. Also fills the
-// form from an existing broadcast, to send it once more; its start and idempotency key are new.
+// Describes a message in the composer while it is typed and when the page loads: its size, audience, start and faults.
+// Also fills the form with an existing broadcast, except its start and idempotency key, to send it once more.
 import { formatAskedAudience } from '../../delivery/broadcast/format-broadcast.ts';
 import { type AudienceEstimator, formatAudienceSize } from '../../delivery/broadcast/estimate-audience.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -117,7 +117,7 @@ const pictures = Object.entries(memberDescriptions)
   .filter(([, { schema }]) => schema.format === 'picture')
   .map(([name]) => name);
 
-/** Explains the cost of pictures: a data URL takes space in the message; any other URL takes a request from each browser. */
+/** Explains what pictures cost: a data URL takes space in the message, any other URL a request from each browser. */
 function describePictures(fields: Fields): Draft {
   const notes = pictures.flatMap((name) => {
     const url = lookUp(fields, name) ?? '';

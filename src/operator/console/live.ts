@@ -1,6 +1,6 @@
-// Live parts of pages as server-sent events: `message` has the HTML of changed parts by element id; `read` says when the page's figures
-// were read; `unread` says that they could not be read. All viewers of a page share one read of the store, which depends only on the page's
-// address. Parts that depend on the viewer are created separately.
+// Live parts of pages as server-sent events. `message` has the HTML of changed parts by element id, `read` says when
+// the figures were read, and `unread` that they could not be read. All viewers of an address share one read of the
+// store. Parts that depend on the viewer are created separately.
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';

@@ -1,5 +1,5 @@
-// Times that operators type, in their own zone. The page's script puts the browser's zone into the form; without it, times are in UTC, and
-// the form says so.
+// Times that operators type, in their own zone. The page's script puts the browser's zone into the form. Without the
+// script, times are in UTC, and the form says so.
 import { formatWallTime, instantsOf, isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
 import { fromNow } from '../../client/console/from-now.ts';
 import { maxLateMs } from '../../delivery/broadcast/create-broadcast.ts';

@@ -1,4 +1,4 @@
-// Converts the fields of the composer to a message, an audience and options. The sender checks the values; its errors name the member.
+// Converts the composer's fields to a message, an audience and options. The sender checks them; errors name members.
 import { randomUUID } from 'node:crypto';
 import { type Audience, checkAudience } from '../../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
@@ -135,7 +135,7 @@ const singleMembers = Object.entries(memberDescriptions).filter(
   ([name]) => !['tag', 'actions', 'texts'].includes(name),
 );
 
-/** Faults of single members and options, by field name. Each is checked separately, so that all are reported at once. */
+/** The faults of members and options, by field name. Each is checked separately, so that all are reported at once. */
 export function findSingleFaults(fields: Fields): Fields {
   const faults: Record<string, string> = {};
   const attempt = (name: string, schema: ValueSchema, check: (value: unknown) => void): void => {

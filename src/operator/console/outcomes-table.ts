@@ -1,5 +1,5 @@
-// Tables of outcomes: responses by push service and reason, attempts, outcomes of subscriptions, and the newest broadcasts to a
-// subscription or person. A broadcast is named by its title, otherwise its text, otherwise its number.
+// Tables of outcomes: responses by push service and reason, attempts, outcomes of subscriptions, and the newest
+// broadcasts to a subscription or person. A broadcast is named by its title, or else its text, or else its number.
 import { countMeanings, meaningOf } from '../../delivery/broadcast/meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { formatChange, readChanges } from '../../operations/audit.ts';

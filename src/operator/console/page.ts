@@ -1,4 +1,4 @@
-// The frame of every console page: navigation, operator and content, with security headers, files, and messages about the last action.
+// The frame of every console page: navigation, operator, content, headers, files, and the result of the last action.
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { escapeControls } from '../../errors/untrusted-text.ts';

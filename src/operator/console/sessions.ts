@@ -1,5 +1,5 @@
-// Sessions of the console. The cookie contains a random name and the store has a hash of it, so every process on the store knows the
-// session. A session ends when it expires, or when its operator is removed or signs out.
+// Sessions of the console. The cookie has a random name, and the store has a hash of the name, so every process that
+// uses the store knows the session. A session ends when it expires, or when its operator is removed or signs out.
 import { createHmac, hash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -110,7 +110,7 @@ export const csrfField = ({ csrfToken }: ConsoleSession): Html =>
 const isOwnForm = (body: unknown, { csrfToken }: ConsoleSession): boolean =>
   isSameSecret(textField(body, 'csrf'), csrfToken);
 
-// A console page needs a session and a request from the same origin; a change also needs the session's CSRF token in the form.
+// A console page needs a session and a request of the same origin; a change also needs the session's CSRF token.
 
 declare module 'fastify' {
   interface FastifyRequest {

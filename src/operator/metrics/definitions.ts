@@ -69,7 +69,7 @@ export class BoundedNames {
   }
 
   /**
-   * The name itself for known and listed push services, and for the first fifty hosts under a listed domain; otherwise `other`.
+   * Returns known and listed names, and the first fifty hosts under a listed domain; otherwise `other`.
    *
    * @param name result of `pushServiceName`
    */

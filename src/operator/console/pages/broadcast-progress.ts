@@ -199,7 +199,7 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
 
 const endOf = ({ startMs, widthMs }: OutcomeInterval): number => startMs + widthMs;
 
-/** @returns the interval in which 99 % of the outcomes were reached, so that the remaining ones do not flatten the chart */
+/** @returns the interval with 99 % of the outcomes, so that the few late ones do not flatten the chart */
 function findMost(intervals: readonly OutcomeInterval[]): OutcomeInterval {
   let rest = intervals.reduce((sum, interval) => sum + sumOf(interval), 0) * 0.99;
   return intervals.find((interval) => (rest -= sumOf(interval)) <= 0)!;

@@ -199,7 +199,7 @@ function renderAlarmsOf(
   ]);
 }
 
-/** Whether an alarm is about the whole installation, about a push service of the broadcast, or about the broadcast itself. */
+/** Whether an alarm is about the whole installation, or about the broadcast or one of its push services. */
 function concerns({ kind, pushService, broadcastIds }: StandingAlarm, { id, origins }: Broadcast): boolean {
   if (broadcastIds.includes(id) || installationKinds.has(kind)) return true;
   return origins.some(({ origin }) => pushServiceName(origin) === pushService);

@@ -1,4 +1,4 @@
-// The search that every page has: by user, id, end of an endpoint, or words of a message. A single result is opened at once.
+// The search on every page: by user, id, end of an endpoint, or words of a message. A single result is opened at once.
 import type { FastifyInstance } from 'fastify';
 import { checkUser } from '../../../audience/user-and-tags.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';

@@ -1,4 +1,4 @@
-// Sending: a message is composed, reviewed with the number of its recipients, and only then sent; first to a test group, if one is given.
+// Sending: a message is written, reviewed with the number of recipients, and sent, perhaps to a test group first.
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
@@ -41,7 +41,7 @@ const bodyLimit = 256 * 1024;
 /** A longer form is not repeated in the response that shows its faults; the browser still has the form. */
 const maxRepeatedCharacters = 32 * 1024;
 const maxSuggestions = 200;
-/** Counting this many takes a fraction of a second. Larger audiences are estimated unless the exact number is requested. */
+/** This many are counted in a fraction of a second. Larger audiences are estimated unless exactness is requested. */
 const reviewCandidates = 100_000;
 /** For larger audiences, the numbers by language and time zone are estimated from a sample of about this size. */
 const reviewRows = 10_000;
