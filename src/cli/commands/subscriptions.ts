@@ -378,7 +378,7 @@ export function formatRemoved({
   return `Removed:\n${lines.join('\n')}\nBackups of the database, exported files and logs may still name the person.`;
 }
 
-/** Commander passes the earlier values of a variadic argument. */
+/** Commander calls this for each value of a variadic argument, with the earlier results. */
 function parseId(text: string, earlier: readonly number[] = []): readonly number[] {
   return [...earlier, parsePositiveInteger(text)];
 }

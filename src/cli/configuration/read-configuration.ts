@@ -25,7 +25,7 @@ export interface ConfigurationSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** DESKBELL_* variables that are not settings; the last one is for `deskbell/web-push`. */
+/** DESKBELL_* variables that are not settings. `deskbell/web-push` reads the last one. */
 export const furtherVariables = ['DESKBELL_CONFIG', 'DESKBELL_DEBUG', 'DESKBELL_WEB_PUSH_TRANSPORT'];
 
 /**
@@ -109,14 +109,14 @@ function readEnvironment(environment: ConfigurationSources['environment']): Reco
 }
 
 /**
- * Whether Kubernetes set this variable, such as `DESKBELL_PORT=tcp://10.0.0.11:80`. In every container of a namespace,
- * it sets variables for each Service. Those of a Service called `deskbell` or `deskbell-…` look like settings.
+ * Whether Kubernetes set this variable, such as `DESKBELL_PORT=tcp://10.0.0.11:80`. Every container gets variables for
+ * each Service in its namespace. If a Service is called `deskbell` or `deskbell-…`, its variables look like settings.
  */
 function isServiceLink(variable: string, environment: ConfigurationSources['environment']): boolean {
   return Object.keys(environment).some((host) => {
     const [, service] = /^(DESKBELL\w*)_SERVICE_HOST$/.exec(host) ?? [];
     if (service === undefined || !variable.startsWith(`${service}_`)) return false;
-    // our own setting `port` has the same variable, but is a plain number
+    // our setting `port` has the same variable name, but is a plain number
     if (variable === `${service}_PORT`) return /^(?:tcp|udp|sctp):/.test(environment[variable] ?? '');
     return serviceLinkForm.test(variable.slice(service.length));
   });

@@ -105,7 +105,7 @@ export async function restore(file: string, directory: string): Promise<Restored
   }
 }
 
-/** Refuses an old log in the directory, which SQLite would apply. @throws {DeskbellError} ERR_DATA_EXISTS */
+/** Refuses an old log, which SQLite would apply to the restored database. @throws {DeskbellError} ERR_DATA_EXISTS */
 function assertNoLog(path: string): void {
   const side = [`${path}-wal`, `${path}-shm`].find((file) => existsSync(file));
   if (side === undefined) return;

@@ -21,8 +21,8 @@ export interface CopyLocations {
 }
 
 /**
- * If only one location is given, the other is the configured one of the other kind: for a data directory the
- * configured database, and for a database the configured data directory.
+ * If only one location is given, the other one comes from the configuration: for a data directory it is the
+ * configured database, for a database the configured data directory.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION
  */

@@ -281,7 +281,7 @@ const statuses: Readonly<Partial<Record<string, { readonly status: number }>>> =
 const statusOf = (error: unknown): number =>
   (error instanceof DeskbellError ? statuses[error.code]?.status : undefined) ?? 500;
 
-/** Returns the name of the user that runs this process, or its number if it has no name, as in a container. */
+/** Returns the user that runs this process, by name or, if there is no name as in containers, by number. */
 export function processUser(): string {
   try {
     return userInfo().username;

@@ -41,7 +41,7 @@ import { describeError } from '../output/failure.ts';
 import { formatBytes } from '../output/output.ts';
 
 export interface Finding {
-  /** The thing that was checked, such as `keys` or `fcm.googleapis.com`. */
+  /** What was checked, such as `keys` or `fcm.googleapis.com`. */
   readonly subject: string;
   /** `warning`: it works, but may fail later. `fault`: something does not work. */
   readonly status: 'ok' | 'warning' | 'fault';

@@ -89,5 +89,5 @@ export function expressionOf({
 
 const collect = (value: string, previous: readonly string[] = []): readonly string[] => [...previous, value];
 
-/** `beta,de`. The tags themselves are checked later. */
+/** Splits tags such as `beta,de`, which are checked later. */
 export const parseTags = (text: string): readonly string[] => text.split(',').map((tag) => tag.trim());

@@ -96,7 +96,7 @@ const ifText = (inner: unknown): unknown => (typeof inner === 'string' ? inner :
 const ifObject = (inner: unknown): unknown => (isJsonObject(inner) ? inner : undefined);
 const ifArray = (inner: unknown): unknown => (Array.isArray(inner) ? inner : undefined);
 
-/** An object whose only member has such a name is replaced with the function's result, unless that is `undefined`. */
+/** If an object has only one of these members, the function's result replaces the object, unless it is `undefined`. */
 const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   // MongoDB Extended JSON
   $oid: itself,

@@ -47,14 +47,14 @@ const isToken = (value: unknown): boolean =>
     ? /^[\w-]{8,}:APA91[\w-]{20,}$/.test(value)
     : (Array.isArray(value) || isJsonObject(value)) && Object.values(value).some(isToken);
 
-/** @returns if the row comes from another service: two sentences about it, without the last full stop */
+/** @returns two sentences about the other service that the row comes from, if any, without the last full stop */
 export function findProvider(row: Row): string | undefined {
   const names = new Set(Object.keys(row).map(normalizeName));
   const found = providers.find((provider) => provider.fits(names, row));
   return found && `${found.reason}. ${instead}`;
 }
 
-/** A row, or for a value that is not a row of subscriptions, the kind of value. */
+/** A row, or the kind of a value that is not a row of subscriptions and is left out. */
 export type Found = { readonly row: Row } | { readonly leftOut: string };
 
 /** Recognises values in exports that are not rows. The returned name comes from the file. */

@@ -1,5 +1,5 @@
 // Reads and writes a subscription as one row of a file. Exported rows have the form of `PushSubscription.toJSON()`,
-// which other tools accept, with further members. Imported rows may have any form that applications use.
+// which other tools accept, with additional members. Imported rows may have any form that applications use.
 import { findIana } from 'windows-iana';
 import { checkChoices, type Choices } from '../../audience/channels.ts';
 import { readTimeZone } from '../../audience/reader-facts.ts';

@@ -19,7 +19,7 @@ export async function listenAt(app: FastifyInstance, where: ListenAddress, flag:
 /**
  * Runs `open`, which listens on `host` and `port`.
  *
- * @param flag the flag for the port, for the error
+ * @param flag the flag that the error names for the port
  * @throws {DeskbellError} ERR_LISTEN
  */
 export async function listenOn<Result>(

@@ -39,7 +39,7 @@ export const isAlarmKind = (kind: string): kind is AlarmKind => Object.hasOwn(co
 
 /**
  * The ranks of conditions, and of reasons for which broadcasts raise alarms. No such reason is urgent, because a host
- * named by a stranger can cause most of them. The condition `unreachable` or `accepts-nothing` covers urgent cases.
+ * named by a stranger can cause most of them. Urgent cases also raise `unreachable` or `accepts-nothing`.
  */
 const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   ...conditions,

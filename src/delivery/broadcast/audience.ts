@@ -31,7 +31,7 @@ export type Audience =
   | MatchingAudience
   | OutcomeAudience;
 
-/** An `AudienceExpression` with at least one part. */
+/** An `AudienceExpression` that has a user or tags. */
 export type MatchingAudience =
   | { readonly user: string; readonly tags?: TagExpression | undefined }
   | { readonly tags: TagExpression };
@@ -116,7 +116,7 @@ export async function writeAudience(
   }
   if (isLookedUp(audience)) {
     const matching = inOneForm(audience);
-    // throws if the outcomes are not known
+    // throws if the store does not know the outcomes of the broadcast
     if ('broadcast' in matching) await attempts.idsAfter(matching, { afterId: 0, ids: 1 });
     const user = 'user' in matching ? matching.user : undefined;
     return { audienceId: await store.openAudience(), matching, user, hash: hashLookedUp(audience) };

@@ -45,7 +45,7 @@ export const maxKeyCharacters = 200;
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID */
 export function checkIdempotencyKey(key: unknown): asserts key is string {
   const isShort = typeof key === 'string' && key.length > 0 && key.length <= maxKeyCharacters;
-  // at least one of the two databases cannot store other keys
+  // SQLite or PostgreSQL cannot store a key that contains NUL or a lone surrogate
   if (isShort && key.isWellFormed() && !key.includes('\0')) return;
   throw new DeskbellError(
     'ERR_MESSAGE_INVALID',

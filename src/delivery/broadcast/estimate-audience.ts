@@ -106,7 +106,7 @@ export function createAudienceEstimator(
         return ids.size * lookupCost > maxCandidates ? { count: ids.size, kind: 'most' } : count({ ids });
       }
       if (isOfBroadcast(audience)) {
-        // throws if the outcomes are not known
+        // throws if the store does not know the outcomes of the broadcast
         await store.attempts.idsAfter(audience, { afterId: 0, ids: 1 });
         const broadcast = await store.broadcasts.get(audience.broadcast);
         // few enough subscriptions to read all of them

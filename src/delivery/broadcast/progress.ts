@@ -91,7 +91,7 @@ const settledIn = (interval: OutcomeInterval): number =>
 
 const averageOverMs = 5000;
 
-/** Before this time, the end is estimated only if the rest is at most `estimatedShare` times what is settled. */
+/** Before this time, the end is estimated only if at most `estimatedShare` times the settled rows are left. */
 const estimatedAfterMs = 2000;
 const estimatedShare = 20;
 

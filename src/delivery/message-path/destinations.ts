@@ -31,7 +31,7 @@ export interface Destination {
   isSilentStranger(): boolean;
   /** True if broadcasts send nothing to the push service (`store/unlisted-push-services.ts`). */
   readonly isDormant: boolean;
-  /** Makes the push service dormant. `storeDormant` stores that. */
+  /** Makes the push service dormant. `storeDormant` writes this to the store. */
   setDormant(): void;
   /** The explanation for operators, if this process's configuration does not list the push service. */
   readonly notListed: string | undefined;

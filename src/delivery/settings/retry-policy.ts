@@ -56,7 +56,7 @@ export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
   return schedule(tries, isFirstAsked ? afterMs : Math.max(afterMs, backoffMs), ...when);
 };
 
-/** Used after a deferral to an unlisted push service. Nothing was sent, so only the row's expiry ends it. */
+/** Used after a deferral to an unlisted push service. Nothing was sent, so the row ends only when it expires. */
 export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => {
   const backoffMs = doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs);
   return schedule(tries, Math.max(afterMs, backoffMs), ...when);

@@ -16,7 +16,7 @@ import { runWorker } from './worker.ts';
 const reportEveryMs = 1000;
 
 export interface WorkerOptions {
-  /** If set, works only on this broadcast, and ends with it. */
+  /** If set, the worker works only on this broadcast and stops when it is over. */
   readonly broadcastId?: number | undefined;
   readonly encrypt?: Encrypt | undefined;
   /** Called with the reason if the accelerator is not used although the broadcast is large enough for it to matter. */
@@ -94,8 +94,8 @@ export function createWorker(
   };
 }
 
-// Wraps a store so that workers wait while its disk is full. Writes are made when there is space again; until then,
-// the worker takes no new work. It keeps its results, so nothing is repeated.
+// Wraps a store so that workers wait while its disk is full. A worker then takes no new work and keeps its results.
+// It writes the results when there is space again, so nothing is repeated.
 
 export const tryAgainAfterMs = 1000;
 

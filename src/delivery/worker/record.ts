@@ -41,8 +41,8 @@ export interface RecordSettings {
 }
 
 /**
- * Turns a result into what the ledger stores. The broadcast waits for a row of an unlisted host only during a few tries
- * and minutes. After that, the row is *outside*: the broadcast may end without it, and it is tried less and less often.
+ * Turns a result into what the ledger stores. A broadcast waits for a row of an unlisted host only for a few tries and
+ * minutes. After that, the row is *outside*: the broadcast may end without it, and it is tried less and less often.
  */
 export function toRowResult(row: Row, result: Result, settings: RecordSettings): RowResult {
   const { tries, broadcast, destination } = row;
@@ -111,7 +111,7 @@ const expiredUnsent = {
   detail: 'messages expired before any of it was sent: nobody delivered it in time, or the clock is ahead',
 } as const;
 
-/** These tries take about a minute. */
+/** This many tries take about a minute. */
 const strangerTries = 5;
 
 /** How long a broadcast waits for rows of an unlisted host, which is enough to send 6,000 messages to the host. */
@@ -250,7 +250,7 @@ function toDeferred(
 
 /**
  * True if the host becomes dormant: a stranger named it, it has never accepted a message in several tries, and known
- * or listed push services accept messages meanwhile. Its subscriptions stay.
+ * or listed push services accept messages meanwhile. Its subscriptions are kept.
  */
 const isGivenUp = (
   { destination }: Row,
@@ -272,7 +272,7 @@ function toParked(row: Row, result: Omit<RowResult, 'result'>, { now }: RecordSe
 
 const parkedMs = 24 * 60 * 60 * 1000;
 
-/** Faults of a single host, not of this machine. */
+/** Reasons that are the fault of a single host rather than of this machine. */
 const ofHost: ReadonlySet<string> = new Set(['connection', 'protocol-error', 'address-blocked']);
 
 /** All unlisted hosts share one alarm per reason, because there may be any number of them. */
@@ -280,7 +280,7 @@ const alarmPlaceOf = ({ destination }: Row) => destination.isUnlisted && ({ orig
 
 /**
  * Retries a row that could not be sent because of a problem unrelated to the message. Any worker may send it. Waits
- * grow, so that workers that cannot send it stay mostly idle. No attempt is counted, so only its expiry ends the row.
+ * grow, so that workers that cannot send it stay mostly idle. No attempt is counted, so the row ends when it expires.
  */
 function toWaiting(
   row: Row,

@@ -124,9 +124,9 @@ export async function restartAfterFaults(
 }
 
 // Sets the heap of a delivery thread. V8's heap flags, which people set in NODE_OPTIONS for the whole process,
-// override the limits of a thread. With `--max-semi-space-size=32`, its young generation is larger than its old one
-// can become, so V8 constantly marks the old one, and a message takes twice as much CPU time. With
-// `--max-old-space-size`, garbage piles up.
+// override the limits of a thread. With `--max-semi-space-size=32`, a thread's young generation is larger than its old
+// generation may become. V8 then constantly marks the old generation, and a message takes twice as much CPU time.
+// With `--max-old-space-size`, garbage piles up.
 
 // a worker uses about 25 MB; without a limit, V8 lets garbage grow to many times that
 const resourceLimits = { maxYoungGenerationSizeMb: 18, maxOldGenerationSizeMb: 64 };
@@ -163,7 +163,7 @@ export function startThread(file: string, options: ThreadOptions): Worker {
 /** The value of the flag that the process was started with, in MB; 0 means V8's default. */
 function sizeGiven(flag: string): number {
   const given = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ').replaceAll('_', '-');
-  // Node converts a percentage to a size at startup, which the heap limit of this thread shows
+  // Node has converted the percentage to a size, which is the heap limit of this thread
   const isShare = flag === 'max-old-space-size' && given.includes(`--${flag}-percentage`);
   if (isShare) return Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20);
   return Number([...given.matchAll(new RegExp(`--${flag}[= ](\\d+)`, 'g'))].at(-1)?.[1] ?? 0);

@@ -327,7 +327,7 @@ class Worker {
     const { monotonicNow } = this.#parts.clock;
     const { assignments } = this.#workload;
     for (const assignment of assignments) assignment.stop();
-    // slow push services could not answer all requests in time, and requests without a response may be repeated
+    // hand back unsent requests: a request that is sent too late to get a response may be sent twice
     this.#parts.path.withdraw();
     const endMs = monotonicNow() + stopGraceMs;
     while (this.#inFlight > 0 && assignments.size > 0 && !this.#committer.hasFailed) {
