@@ -4,7 +4,7 @@ import { lookUp } from '../errors/check-options.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
 import { BellError, listOf, type Nothing, objectOf, type Posted, type Shown, textOf } from './posted.ts';
 
-/** True if `header` is the hexadecimal HMAC-SHA256 of one of these texts, or absent: the address has a secret. */
+/** True if the header is the hexadecimal HMAC-SHA256 of one of these texts, or absent, since the address is secret. */
 export const isSigned = (header: unknown, secret: string, ...signed: readonly Uint8Array[]): boolean =>
   header === undefined ||
   signed.some((bytes) =>
@@ -121,7 +121,7 @@ export function readGitLabEvent({ fields = {} }: Posted, event: string): Shown |
     repository: { full_name: path_with_namespace ?? fields['group_path'], html_url: web_url },
     sender: { login: fields['user_username'] ?? user['username'] ?? user['name'] },
     deleted: /^0+$/.test(String(fields['after'])),
-    // such as opened for open, and closed for close
+    // GitHub's form of the action: `opened` for `open`, `closed` for `close`
     action: action && (/(?:ed|al)$/.test(action) ? action : action.replace(/e?$/, 'ed')),
     comment: isNote ? { body: attributes['note'], html_url: attributes['url'] } : undefined,
     [name]: subject,

@@ -143,7 +143,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
       if (startAtMs > store.now() && readMessage(payload)?.tag === tag) await broadcasts.cancel(id);
   };
 
-  /** Counts a request. @returns the broadcast that counts the requests over the limit, if this one is */
+  /** Counts a request. @returns if the request is over the limit, the broadcast that counts such requests */
   const count = async (bell: Bell, { title, message }: Message): Promise<number | undefined> => {
     const toFold = ({ count: requests, sinceMs }: Fold): Message => ({
       ...toMessage(bell, {

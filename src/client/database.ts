@@ -1,5 +1,5 @@
-// This origin's database, shared by page library and service worker. IndexedDB, since many sites' service workers
-// delete caches that they do not know. Keys begin with a registration's scope.
+// This origin's database, shared by page library and service worker. It is an IndexedDB, because many sites' service
+// workers delete caches that they do not know. Keys begin with a registration's scope.
 import type { PushMessage } from './push-message.ts';
 import type { Choices } from './service-api.ts';
 import { storageTimeoutMs, withTimeLimit } from './time-limit.ts';

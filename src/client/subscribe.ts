@@ -142,7 +142,7 @@ export class DeskbellSubscribe extends Base {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(style);
     const root = this.attachShadow({ mode: 'open' });
-    // no content security policy forbids this style
+    // a content security policy cannot forbid this kind of style sheet
     root.adoptedStyleSheets = [sheet];
     root.append(box);
   }

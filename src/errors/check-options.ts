@@ -54,7 +54,7 @@ export const hasMethods = (expected: string, methods: readonly string[]): Option
     ),
   );
 
-/** The path of a service: empty, or segments of characters that neither URLs escape nor a router interprets. */
+/** The path of a service: empty, or segments of characters that URLs do not escape and routers do not interpret. */
 export const pathPrefix = /^(?:\/[\w.~-]+)*$/;
 
 export const isObject: OptionCheck = (value, name) => checkObject(value, name, 'ERR_CONFIGURATION');

@@ -75,7 +75,7 @@ export function createHttpServer(
     keepAliveTimeout: options.keepAliveTimeoutMs ?? defaultTimeLimits.keepAliveTimeoutMs,
     connectionsCheckingInterval: options.timeoutCheckIntervalMs ?? defaultTimeLimits.timeoutCheckIntervalMs,
     maxHeaderSize: options.maxHeaderBytes ?? 16_384,
-    // Our own check responds in our format.
+    // Our own check of the Host header responds in our format.
     requireHostHeader: false,
     // requests without a body get no stream (Node 25.1 or newer)
     optimizeEmptyRequests: true,
@@ -109,7 +109,7 @@ export function createHttpServer(
 }
 
 /**
- * Closes what would keep a server from closing: idle connections, requests that never end (Node no longer checks their
+ * Closes what would keep the server from ending: idle connections, requests that never end (Node no longer checks their
  * time), and unfinished TLS handshakes, which Node does not list.
  */
 function closeConnections(app: FastifyInstance, graceMs: number): void {
@@ -202,7 +202,7 @@ function serveAllOfLocalhost(
   });
 }
 
-/** Listens on the server's port at another address, unless the machine does not have it. */
+/** Listens on the server's port at another address, if the machine has that address. */
 function handConnectionsTo({ server }: FastifyInstance, isSecure: boolean, host: string): Server {
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;

@@ -80,7 +80,7 @@ export function acceptConsumedBodies(app: FastifyInstance): void {
       const message = 'The body was read before the request reached the service, and is not in request.body.';
       return done(new DeskbellError('ERR_BODY_CONSUMED', message));
     }
-    // Fastify compares this with content-length.
+    // Fastify compares this number with content-length.
     const receivedEncodedLength = Number(raw.headers['content-length'] ?? bytes.length);
     done(null, Object.assign(Readable.from([bytes]), { receivedEncodedLength }));
   });

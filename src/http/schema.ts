@@ -50,7 +50,7 @@ export const Type = {
   Integer: (keywords: Keywords = {}): Schema<number> => ({ type: 'integer', ...keywords }),
   Boolean: (keywords: Keywords = {}): Schema<boolean> => ({ type: 'boolean', ...keywords }),
 
-  /** Not `const`, which client generators take for a default. */
+  /** An `enum`, since client generators mistake `const` for a default. */
   Literal: <const Value extends string>(literal: Value): Schema<Value> => ({
     type: 'string',
     enum: [literal],

@@ -109,7 +109,7 @@ interface RequestPart {
 interface Fault {
   readonly code?: FieldError['code'];
   readonly what: string;
-  /** What to give instead. Default: what the schema allows. Empty if `what` already says so. */
+  /** Says what to give instead. Default: what the schema allows. Empty if `what` is enough. */
   readonly remedy?: string;
   readonly member?: string;
 }

@@ -7,7 +7,7 @@ import { idKeywords, Type, type Schema } from '../http/schema.ts';
 import { maxEndpointLength } from '../protocol/endpoint-policy.ts';
 import { type AskedAudience, type ListKind, type OutcomeGroup, outcomeGroups } from '../store/broadcasts.ts';
 
-/** The limit is in bytes, `maxLength` in characters, of which a text never has more than bytes. */
+/** The limit is in bytes. `maxLength` counts characters, and a text never has more characters than bytes. */
 export const userKeywords = { minLength: 1, maxLength: maxUserBytes, format: 'user' } as const;
 const tagSchema = Type.String({ minLength: 1, format: 'tag' });
 
@@ -80,7 +80,7 @@ const keys = {
     format: 'auth-secret',
   }),
 };
-/** With these members a subscription has the other form, and they take precedence over `keys`. */
+/** `p256dh` and `auth` take precedence over `keys`, so a subscription that has them is of the other form. */
 const notBeside = { p256dh: Type.Optional(Type.Never()), auth: Type.Optional(Type.Never()) };
 const endpoint = Type.String({
   description: 'The value from the browser.',
@@ -121,7 +121,7 @@ const pushSubscriptionSchema = Type.Model(
 const one = (model: string, name: string, schema: Schema): Schema =>
   Type.Model(model, Type.Object({ [name]: schema }, { additionalProperties: false }));
 
-/** Each id is a row written before the response. For more recipients, use tags or the library. */
+/** A row is written for each id before the response. For more recipients, use tags or the library. */
 const maxIds = 10_000;
 
 export const audienceSchema = Type.Model(

@@ -25,7 +25,7 @@ const retryMs = 2000;
 /**
  * Sends events until they end or the client disconnects.
  *
- * @param open called when the client begins to read; `gone` is aborted when it stops
+ * @param open called when the client begins to read; `gone` is aborted when the client stops
  * @param isPermitted called before each event and heartbeat; false ends the stream. Default: always true
  */
 export function sendEvents(

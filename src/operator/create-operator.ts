@@ -220,7 +220,7 @@ function createListener(options: ListenerOptions): {
   app.removeAllContentTypeParsers();
   sendProblems(app, { rules, log });
 
-  // These are in the order in which a request passes them.
+  // A request passes the following in this order.
   readForwarded(app);
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(responseHeaders);

@@ -146,7 +146,7 @@ export async function findSubscriptions(
 ): Promise<Found> {
   if (given === undefined) return readPage(limit, (count) => store.page({ afterId, limit: count, matching }));
   const pushService = URL.parse(given)?.origin ?? 'null';
-  // not a URL, or one without an origin
+  // the text is not a URL, or the URL has no origin
   if (pushService === 'null') return { items: [] };
   const { host } = new URL(pushService);
   const origins = knownDomains.has(host)

@@ -35,7 +35,7 @@ export class UndeliveredError extends ProblemError {
   }
 }
 
-/** @throws {UndeliveredError} if no message was accepted, but a later attempt may be */
+/** @throws {UndeliveredError} if no message was accepted, but a repeated request may succeed */
 export function assertNoRetry(sent: SentMessages): void {
   const outcomes = new Set(sent.items.map(({ outcome }) => outcome));
   if (outcomes.has('retry') && !outcomes.has('accepted')) throw new UndeliveredError(sent);
@@ -137,7 +137,7 @@ function describeFault(id: number, endpoint: string, fault: unknown): SentMessag
  *
  * @param operator owner of the key
  * @param content the content of the request
- * @param send throws if nothing was delivered. An `UndeliveredError`, if that is in doubt, keeps the key
+ * @param send throws if nothing was delivered; an `UndeliveredError` if that is in doubt, so that the key is kept
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_IDEMPOTENCY_KEY, ERR_MESSAGE_IN_DOUBT, and what `send` throws
  */
 export async function sendOnce<Answer>(

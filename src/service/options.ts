@@ -55,7 +55,7 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly pushOnly?: boolean | undefined;
   /** The users of the example API. Default: one user, in memory. */
   readonly exampleUsers?: ExampleUsers | undefined;
-  /** The shell command for sending that the demo page shows, up to the audience. Default: `deskbell send …`. */
+  /** The beginning of the shell command for sending that the demo page shows. Default: `deskbell send …`. */
   readonly sendCommand?: string | undefined;
   /** Path prefix of all routes, such as `/push`. Default: none. */
   readonly prefix?: string | undefined;
@@ -80,8 +80,8 @@ export interface ServiceOptions<Request = FastifyRequest> {
    */
   readonly registrations?: 'open' | 'invited' | undefined;
   /**
-   * `POST /webPush` requests that one client address may make in a minute, and as many for its channels. All services
-   * on one PostgreSQL database count them together. Default: 60.
+   * `POST /webPush` requests that one client address may make in a minute, and as many requests for channels. All
+   * services on one PostgreSQL database count them together. Default: 60.
    */
   readonly registrationsPerMinute?: number | 'off' | undefined;
   /**
@@ -110,7 +110,7 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly onSubscribe?: SubscribeHook<Request> | undefined;
   /** Called after a client has removed its subscription; what it throws is logged. */
   readonly onUnsubscribe?: SubscriptionHook<Request> | undefined;
-  /** Decides whether a session value passes the authenticator; `false` is a 403. Default: every value passes. */
+  /** Decides whether a session value passes the authenticator; `false` leads to a 403. Default: every value passes. */
   readonly authorize?: Authorize | undefined;
   /** Short names of warnings for `/readyz`. Default: `sending-paused` while the store's sending is paused. */
   readonly readWarnings?: (() => Promise<readonly string[]>) | undefined;
@@ -161,8 +161,8 @@ export type MiddlewareOptions<Request extends IncomingMessage = IncomingMessage>
 export type HandlerOptions<HostRequest = Request> = ServiceOptions<HostRequest> &
   Pick<ServerOptions, 'trustProxy'> & {
     /**
-     * The client's address without its port, such as Hono's `getConnInfo(context).remote.address`. Without it, all
-     * clients share the limits of one client, unless `trustProxy` finds them.
+     * The client's address without its port, such as Hono's `getConnInfo(context).remote.address`. Without this,
+     * all clients share the limits of one client, unless `trustProxy` finds them.
      */
     readonly clientAddress?: ((request: HostRequest) => string | undefined) | undefined;
   } & (HostRequest extends Request

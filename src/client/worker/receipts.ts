@@ -13,7 +13,7 @@ const maxReceipts = 50;
 export async function report({ receipt }: PushMessage, event: string, action?: string): Promise<void> {
   if (!/^[\w-]{38}$/.test(String(receipt))) return;
   try {
-    // Stored until it is sent: browsers may end a service worker at any time.
+    // A report is stored until it is sent: browsers may end a service worker at any time.
     const kept = JSON.stringify({ token: receipt, event, action });
     await inStore('readwrite', async (store) => void store.put(kept, [...keyPrefix(), kept]));
     await new Promise((resolve) => setTimeout(resolve, receiptDelayMs));

@@ -103,7 +103,7 @@ export function readPush(event: DeclarativePushEvent): Texts {
   return readMembers(fromDeclarativeForm({ notification, app_badge: appBadge }));
 }
 
-/** Never throws: browsers revoke subscriptions whose messages show nothing. Anything but a JSON object is the text. */
+/** Never throws: browsers revoke subscriptions whose messages show nothing. What is not a JSON object is the text. */
 export function readPayload(data: PushMessageData | null): Texts {
   // Chromium keeps a byte order mark.
   const text = (data?.text() ?? '').replace(/^\uFEFF/, '');

@@ -160,7 +160,7 @@ function figuresTable(
   </details>`;
 }
 
-// Rows are short, because a page may have hundreds of rows, which are sent again each second.
+// Rows are short, because a page may have hundreds and sends them again each second.
 const renderRow = ({ index, name, values }: FigureRow): Html =>
   html`<tr data-bar="${String(index)}">
     <th scope="row">${name}</th>

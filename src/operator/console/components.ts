@@ -52,7 +52,7 @@ const breakable = (text: string): Html =>
 /** A time to the minute, in UTC until the page's script shows the reader's own zone. */
 export const time = (atMs: number): Html => timeElement(atMs, 16);
 
-/** Like `time`; with a script, also says how long ago or until then. */
+/** Like `time`. With a script, it also says how long ago the time was, or how far ahead it is. */
 export const timeFromNow = (atMs: number): Html => timeElement(atMs, 16, html`data-from-now`);
 
 /** A time to the second. */

@@ -110,11 +110,11 @@ export const csrfField = ({ csrfToken }: ConsoleSession): Html =>
 const isOwnForm = (body: unknown, { csrfToken }: ConsoleSession): boolean =>
   isSameSecret(textField(body, 'csrf'), csrfToken);
 
-// A console page needs a session and a request of the same origin; a change also needs the session's CSRF token.
+// A console page needs a session and a request from the same origin; a change also needs the session's CSRF token.
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** `null` before the check of the cookie, and if nobody is signed in. */
+    /** `null` until the cookie has been checked, and if nobody is signed in. */
     consoleSession: ConsoleSession | null;
   }
   interface FastifyContextConfig {
@@ -159,7 +159,7 @@ export function sessionOf({ consoleSession }: FastifyRequest): ConsoleSession {
   return consoleSession;
 }
 
-/** The query that leads back to the page after signing in; empty for the overview and for what is no page. */
+/** The query that leads back to the page after signing in; empty for the overview and for other files. */
 function backTo({ url, headers }: FastifyRequest): string {
   const isPage = headers['sec-fetch-dest'] === undefined || headers['sec-fetch-dest'] === 'document';
   return isPage && url !== '/console/' ? `?to=${encodeURIComponent(url)}` : '';

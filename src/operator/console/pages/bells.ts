@@ -211,7 +211,7 @@ const requestColumns = { When: 'short', From: 'short', Outcome: 'words', Words: 
 
 const renderRequest = ({ atMs, tool, outcome, broadcastId, title, message, ...request }: ShownRequest) => [
   figure('bell.requestAt', atMs, tool, exactTime),
-  // tools have short names of ours, which need not wrap
+  // names of tools are short, so they need not wrap
   tool,
   html`${broadcastId === undefined ? outcome : html`<a href="${urlOf('Broadcasts', broadcastId)}">${outcome}</a>`}
   ${remarksOf({ atMs, tool, outcome, ...request }).map(

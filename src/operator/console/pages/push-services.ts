@@ -112,7 +112,7 @@ const renderHeldBy = (origin: string): Html => {
   ${host !== pushServiceName(origin) && html`<div class="quiet small">${host}</div>`}`;
 };
 
-/** The number of newest broadcasts to search for messages that were not accepted. */
+/** How many of the newest broadcasts to search for messages that were not accepted. */
 const recentBroadcasts = 20;
 
 export function addPushServicesPage(
