@@ -1,5 +1,5 @@
 // Why something failed in the browser, and what the person can do.
-/** Why something failed. `ClientError.message` says it in words; docs/troubleshooting.md says what helps. */
+/** Why something failed. `ClientError.message` describes it; docs/troubleshooting.md says what to do. */
 export type FailureReason =
   | 'not-in-browser'
   | 'no-support'

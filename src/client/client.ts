@@ -101,7 +101,7 @@ export interface Client extends EventTarget {
   /** Reads this browser's state, without a request. */
   state(): Promise<ClientState>;
   /**
-   * Subscribes anew if the service's key has changed or the push service has dropped the subscription, and sends the
+   * Subscribes again if the service's key has changed or the push service has dropped the subscription, and sends the
    * subscription to the service. Runs at page load; call it when somebody signs in without loading a page.
    *
    * @throws {ClientError}

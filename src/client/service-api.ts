@@ -52,7 +52,7 @@ export class ServiceApi {
 
   /** The key to subscribe with, as unpadded base64url. */
   fetchVapidKey(): Promise<string> {
-    // The URL is new each time: a service worker that caches responses would return a former key for ever.
+    // The URL is new each time: a service worker that caches responses would always return the old key.
     return this.#request('GET', `vapidKey?${Date.now()}`, isKey) as Promise<string>;
   }
 

@@ -25,7 +25,7 @@ export async function reconcile(
   const { storedBody, formerBody } = await readState(scope);
   const known = storedBody ?? (existing && subscriptionBody(existing));
   const isStored = known === body;
-  // A service restored from a backup may have only the former subscription.
+  // A service restored from a backup may have only the previous subscription.
   const former = isStored ? formerBody : known;
   try {
     await service.store(body, vapidKey, former);

@@ -16,7 +16,7 @@ export interface DeskbellErrorOptions extends ErrorOptions {
   readonly remedy?: string;
 }
 
-/** A fault with a stable `code`; what the code means is in `catalogue` and in docs/errors.md. */
+/** An error with a stable `code`. `catalogue` and docs/errors.md say what the code means. */
 export class DeskbellError extends Error {
   override readonly name = 'DeskbellError';
   readonly code: ErrorCode;

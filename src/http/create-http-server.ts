@@ -24,7 +24,7 @@ const { createServer: createTlsServer } = process.getBuiltinModule('node:https')
 export interface HttpServerOptions extends TimeLimits {
   /** Maximum size of request line and headers together. Default: 16 384. */
   readonly maxHeaderBytes?: number | undefined;
-  /** Maximum number of open connections; further ones are closed at once. Default: 10 000. */
+  /** Maximum number of open connections; others are closed at once. Default: 10 000. */
   readonly maxConnections?: number | undefined;
   /** Maximum number of open connections of one client address, or IPv6 /64, but not of proxies. Default: 500. */
   readonly maxConnectionsPerClient?: number | undefined;

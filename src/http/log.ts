@@ -35,7 +35,7 @@ export const guardLog = (log: Log): Log => ({
 export interface OpenLog extends Log {
   flush(): void;
   /**
-   * Opens the file anew after log rotation; does nothing without a file.
+   * Reopens the file after log rotation; does nothing without a file.
    *
    * @throws {DeskbellError} ERR_FILE; records then go to the old file
    */

@@ -117,7 +117,7 @@ export interface ResponseRules {
   /** Header fields of every response, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly filters: readonly Filter[];
-  /** Further header fields of a preflight's 204; `undefined` for any other request. */
+  /** Additional header fields of a preflight's 204; `undefined` for any other request. */
   preflightHeaders(request: IncomingMessage): Readonly<Record<string, string>> | undefined;
 }
 

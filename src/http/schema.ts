@@ -64,7 +64,7 @@ export const Type = {
     ...keywords,
   }),
 
-  /** Members are required unless they are `Optional`; further ones are ignored. */
+  /** Members are required unless they are `Optional`; unknown members are ignored. */
   Object: <Members extends Properties>(
     properties: Members,
     keywords: Keywords = {},
@@ -89,7 +89,7 @@ export const Type = {
     ...keywords,
   }),
 
-  /** Names a schema; the description document contains it once, under this name. */
+  /** Gives a schema a name, under which the description document contains it once. */
   Model: <Described extends Schema>(name: string, schema: Described): Described => ({
     ...schema,
     [model]: name,

@@ -83,7 +83,7 @@ declare module 'fastify' {
   }
 }
 
-/** Names the last segment of annotated routes; a path with more segments is not found. */
+/** Gives the last segment of annotated routes its name. A path with more segments is not found. */
 export function readWildcardParams(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { wildcardParam } = request.routeOptions.config;

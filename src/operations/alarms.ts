@@ -39,7 +39,7 @@ export function alarmToJson({ firstAtMs, ...alarm }: Alarm): object {
 
 const moment = Type.String({ format: 'date-time' });
 
-/** An alarm that stands, with its acknowledgement. */
+/** An active alarm, with its acknowledgement. */
 const standingAlarmView: View<StandingAlarm> = {
   schema: Type.Model(
     'StandingAlarm',

@@ -45,7 +45,7 @@ export interface Changed {
 
 const shownChanges = 20;
 
-/** Reads the newest successful changes to a thing. @param target such as `broadcast 7` */
+/** Reads the newest successful changes to a target. @param target such as `broadcast 7` */
 export const readChanges = async ({ audit }: Pick<Store, 'audit'>, target: string) =>
   (await audit.list({ target, limit: shownChanges })).filter(({ status = 500 }) => status < 400);
 

@@ -118,7 +118,7 @@ const bellView: View<Bell> = {
   }),
 };
 
-/** A request to a bell, with the text that was shown, as long as its broadcast is kept. */
+/** A request to a bell, with the text that was shown if its broadcast is still stored. */
 export interface ShownRequest extends BellRequest {
   readonly title?: string | undefined;
   readonly message?: string | undefined;

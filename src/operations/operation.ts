@@ -24,7 +24,7 @@ export type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 export interface OperationContext {
   readonly store: Store;
   readonly readWarnings: ReadWarnings;
-  /** Names a person in the audit: a hash keyed by this installation. */
+  /** Identifies a person in the audit by a hash with a key of this installation. */
   hashPerson(user: string): string;
 }
 
@@ -42,7 +42,7 @@ type Tagged = Described & Pick<DescribedRoute, 'tag'>;
 export interface Change<Input, Result> {
   /** The name of the action, such as `broadcast.pause`. */
   readonly action: string;
-  /** The thing that changes, such as `broadcast 7`. */
+  /** What changes, such as `broadcast 7`. */
   target(input: Input, context: Pick<OperationContext, 'hashPerson'>): string;
   /** @param operator the operator who makes the change */
   run(context: OperationContext, input: Input, operator: string): Promise<Result>;
@@ -58,7 +58,7 @@ export interface Operation<Input, Result> extends Tagged, Change<Input, Result> 
   readonly answer?: View<Result>;
 }
 
-/** Path parameters that name one thing by its id. */
+/** Path parameters that identify one object by its id. */
 export const idParams = { id: Type.Integer(idKeywords) };
 
 type None = Readonly<Record<never, Schema>>;

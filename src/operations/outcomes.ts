@@ -367,7 +367,7 @@ function toCell(value: Cell): string {
   if (value === undefined) return '';
   if (typeof value === 'number') return String(value);
   const text = escapeControls(value);
-  // users and push services control the text: a spreadsheet would run a formula, whichever separator it assumes
+  // users and push services control the text: a spreadsheet would run formulas in it, with any separator
   const guarded = text.replaceAll(/(^|[,;\t|])(?=[\s"']*[=+\-@])/g, "$1'");
   return /[",;\t|]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }

@@ -116,7 +116,7 @@ export interface PersonRemoval extends RemovedPerson {
   readonly removalReceipt: string;
 }
 
-/** Names a removal in the audit. Only the receipt has the salt of this hash. */
+/** Identifies a removal in the audit by a salted hash. Only the receipt has the salt. */
 const receiptTarget = (user: string, receipt: string): string =>
   `receipt ${createHash('sha256').update(`${receipt}\0${user}`).digest('base64url')}`;
 

@@ -8,13 +8,13 @@ import { isSafe } from './authorize.ts';
 export interface AuditedAction {
   /** The name of the action, such as `broadcast.pause`. */
   readonly action: string;
-  /** The thing that changes, such as `broadcast 7`, if it is known beforehand. */
+  /** What changes, such as `broadcast 7`, if that is known before the request is handled. */
   target?(request: FastifyRequest): string | undefined;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The thing that the request changed, for the audit. Handlers that create something set it. */
+    /** What the request changed, for the audit. Handlers that create something set this. */
     auditTarget: string | undefined;
     /** Id of the request's audit record. */
     auditId: number | undefined;

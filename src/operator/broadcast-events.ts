@@ -223,7 +223,7 @@ export function createProgressFeeds(
 
 /** The events that a client has received. */
 export interface SeenEvents {
-  /** The number of alarms, which are stored in order and kept. */
+  /** The number of alarms. Alarms are stored in order and never deleted. */
   readonly alarms: number;
   readonly isDone: boolean;
 }

@@ -53,7 +53,7 @@ function requireTls(host: string, isSecure: boolean): void {
 export interface HostCheckSettings {
   /** The address that the listener listens on. */
   readonly host: string;
-  /** Further hosts, such as `ops.example.org`, with a port if it differs from the listener's. */
+  /** Other allowed hosts, such as `ops.example.org`, with a port if it differs from the listener's. */
   readonly hosts: readonly string[];
   /** Browsers use https. */
   readonly isSecure: boolean;
@@ -127,7 +127,7 @@ export interface ListenerOptions
    * `isBehindProxy`, proxies on this machine are trusted too. Default: none.
    */
   readonly trustProxy?: readonly string[] | undefined;
-  /** Further hosts of the listener, besides the address that it listens on. Default: none. */
+  /** Allowed hosts of the listener in addition to the address that it listens on. Default: none. */
   readonly hosts?: readonly string[] | undefined;
 }
 

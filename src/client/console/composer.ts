@@ -120,7 +120,7 @@ async function sendToMe(form: HTMLFormElement, button: HTMLButtonElement): Promi
     const body = bodyOf(form);
     body.set('subscription', JSON.stringify(subscription));
     const response = await fetch('/console/send/test', { method: 'POST', body });
-    // faults of the message come as JSON, anything else as a page
+    // errors in the message are returned as JSON, anything else as a page
     if (!response.ok && response.status !== 400) throw new Error(`${refusalOf(response)}.`);
     answer.textContent = describe((await response.json()) as Answer);
   } catch (error) {

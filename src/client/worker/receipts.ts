@@ -74,7 +74,7 @@ export async function turnOff(channel: string): Promise<void> {
   await renewWithRetries(null);
 }
 
-/** Subscribes anew and replaces the former subscription. Failures are reported on the console. */
+/** Subscribes again and replaces the old subscription. Failures are reported on the console. */
 export async function renew(): Promise<void> {
   try {
     await navigator.locks.request(ownName, async () => {

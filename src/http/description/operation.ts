@@ -13,7 +13,7 @@ declare module 'fastify' {
 }
 
 export interface Operation {
-  /** Unique, in camel case, starting with a verb. Names the operation in generated clients. */
+  /** Unique, in camel case, starting with a verb. Generated clients use it as the operation's name. */
   readonly operationId: string;
   readonly tag: string;
   readonly summary: string;

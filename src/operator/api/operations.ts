@@ -103,7 +103,7 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
   readonly answer?: Pick<View<never>, 'schema' | 'example'>;
   /** Statuses of success, the usual one first. Default: 200. */
   readonly statuses?: readonly number[];
-  /** The audited action of an unsafe method, with its target if that is known beforehand. */
+  /** The audited action of an unsafe method, and its target if the target is known before the request. */
   readonly audit?: {
     readonly action: string;
     target?(request: Request<Params, Query, Body>): string;

@@ -28,7 +28,7 @@ import { renderPreviews } from './preview.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
 export interface Composer extends FormState {
-  /** Shown above the form: faults, or a message about the last action. */
+  /** Shown above the form: errors, or a message about the last action. */
   readonly notice?: Html | undefined;
   /** The key to subscribe this browser with. */
   readonly vapidPublicKey: string | undefined;

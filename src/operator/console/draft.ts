@@ -1,4 +1,4 @@
-// Describes a message in the composer while it is typed and when the page loads: its size, audience, start and faults.
+// Describes a message in the composer while it is typed and when the page loads: its size, audience, start and errors.
 // Also fills the form with an existing broadcast, except its start and idempotency key, to send it once more.
 import { formatAskedAudience } from '../../delivery/broadcast/format-broadcast.ts';
 import { type AudienceEstimator, formatAudienceSize } from '../../delivery/broadcast/estimate-audience.ts';

@@ -12,7 +12,7 @@ import type { RemovedPerson } from '../../store/remove-person.ts';
 import type { LeftOut } from '../../store/split-audience.ts';
 import type { Visits } from '../../store/visits.ts';
 
-/** The names of figures, by the kind of thing that they describe. */
+/** The names of figures, by the kind of object that they describe. */
 interface Figures {
   readonly alarm: 'acknowledgedAt' | 'count' | 'otherBroadcasts' | 'since';
   readonly answer: 'lastAt' | 'rarer' | 'rarerRows' | 'rows' | 'status';
@@ -94,7 +94,7 @@ export type FigureName = { [Thing in keyof Figures]: `${Thing}.${Figures[Thing]}
 /** A figure that was shown, for tests that listen. */
 export interface ShownFigure {
   readonly name: FigureName;
-  /** The thing that the figure describes: an id, a host or a name, or several of them separated by spaces. */
+  /** What the figure describes: an id, a host or a name, or several of these separated by spaces. */
   readonly of: string;
   readonly value: number | string;
   /** The text on the page. */
@@ -116,7 +116,7 @@ export function figure<Value extends number | string, Text extends string | Html
   return text;
 }
 
-/** Returns a function that shows any figure of one thing. */
+/** Returns a function that shows any figure of one object. */
 export const figuresOf =
   <Thing extends keyof Figures>(thing: Thing, of: number | string) =>
   <Value extends number | string, Text extends string | Html = string>(
@@ -126,7 +126,7 @@ export const figuresOf =
   ): Text =>
     figure(`${thing}.${name}` as FigureName, value, of, write);
 
-/** The id of a thing, as text. */
+/** An object's id as text. */
 export const idText = (thing: 'broadcast' | 'schedule' | 'subscription', id: number): string =>
   figure(`${thing}.id`, id, id, String);
 

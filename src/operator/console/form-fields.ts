@@ -1,4 +1,4 @@
-// Inputs of forms, each with its hint, a note on its value, and its fault.
+// Inputs of forms, each with its hint, a note on its value, and its error.
 import { lookUp } from '../../errors/check-options.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { select } from './components.ts';
@@ -15,7 +15,7 @@ export interface FormState {
 interface InputOptions {
   readonly label: string | Html;
   readonly hint?: string | undefined;
-  /** Attributes of the input besides name and value. */
+  /** Attributes of the input other than name and value. */
   readonly attributes?: Html;
 }
 
@@ -24,9 +24,9 @@ type Input = (attributes: Html) => Html;
 const fieldId = (name: string): string => `field-${name}`;
 
 /**
- * Shown above a refused form: links to each faulty field. Takes the focus.
+ * Shown above a refused form: a link to each field with an error. Takes the focus.
  *
- * @param message a fault that belongs to no single field, or ''
+ * @param message an error that belongs to no single field, or ''
  */
 export function renderFaults(faults: Fields, message: string): Html {
   const entries = Object.entries(faults);
@@ -39,7 +39,7 @@ export function renderFaults(faults: Fields, message: string): Html {
   </div>`;
 }
 
-/** The page's script updates notes and faults while the form is filled in. */
+/** The page's script updates notes and errors while the form is filled in. */
 function field(form: FormState, name: string, { label, hint }: InputOptions, input: Input): Html {
   const fault = lookUp(form.faults, name) ?? '';
   const described = [hint !== undefined && `hint-${name}`, `note-${name}`, `fault-${name}`].filter(Boolean);

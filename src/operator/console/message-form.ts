@@ -135,7 +135,7 @@ const singleMembers = Object.entries(memberDescriptions).filter(
   ([name]) => !['tag', 'actions', 'texts'].includes(name),
 );
 
-/** The faults of members and options, by field name. Each is checked separately, so that all are reported at once. */
+/** The errors in members and options, by field name. Each is checked separately, so that all are reported at once. */
 export function findSingleFaults(fields: Fields): Fields {
   const faults: Record<string, string> = {};
   const attempt = (name: string, schema: ValueSchema, check: (value: unknown) => void): void => {

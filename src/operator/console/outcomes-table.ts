@@ -241,7 +241,7 @@ const renderAttempts = (outcome: RowOutcome): Html | false =>
 
 const shownChanges = 3;
 
-/** Lists who has changed a thing, newest first. @param target such as `broadcast 7` */
+/** Lists who changed a target, the newest change first. @param target such as `broadcast 7` */
 export async function renderChanges(store: Pick<Store, 'audit'>, target: string): Promise<Html> {
   const changes = await readChanges(store, target);
   if (changes.length === 0) return html``;
@@ -262,7 +262,7 @@ const shownBroadcasts = 20;
 /**
  * @param url address of the page
  * @param query `before`: the broadcast id at which the previous page ended
- * @param kept further parameters of the address
+ * @param kept other parameters of the address
  */
 export async function renderBroadcastsTo(
   subscriptionIds: readonly number[],

@@ -158,7 +158,7 @@ function readClaims({ sub, tags, exp = 0 }: JWTPayload): UserAndTags {
   return checkUserAndTags({ user: sub, tags: (tags ?? []) as readonly string[] });
 }
 
-/** Says what is wrong without showing the token. Other faults pass through. */
+/** Says what is wrong without showing the token. Returns other errors unchanged. */
 function tokenError(error: unknown, tokens: SubscriberTokens): unknown {
   if (!(error instanceof errors.JOSEError || error instanceof DeskbellError)) return error;
   return new DeskbellError(

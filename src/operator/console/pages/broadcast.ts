@@ -184,7 +184,7 @@ const renderParts = (
   ...(hasReaders(broadcast) && { readers: renderReaders(broadcast, toCome) }),
 });
 
-/** Renders standing alarms that concern the broadcast, then the alarms that the broadcast itself raised. */
+/** Renders active alarms that affect the broadcast, then the alarms that the broadcast itself raised. */
 function renderAlarmsOf(
   broadcast: Broadcast,
   standing: readonly StandingAlarm[],

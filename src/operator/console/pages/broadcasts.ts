@@ -101,7 +101,7 @@ const columns = {
   Start: 'short',
 } as const;
 
-/** @param isAlarmed whether an alarm that the broadcast raised still stands
+/** @param isAlarmed whether an alarm that the broadcast raised is still active
  * @param folded how many older broadcasts of the same bell are not shown */
 function renderRow(broadcast: Broadcast, isAlarmed: boolean, folded = 0): readonly (string | Html)[] {
   const { id, recipients, alarms, startAtMs } = broadcast;

@@ -105,7 +105,7 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
     )}`;
 }
 
-/** Names the host that the operator decides about, if the push service has several. */
+/** Shows which host the operator decides about, if the push service has several. */
 const renderHeldBy = (origin: string): Html => {
   const { host } = new URL(origin);
   return html`${nameOf(origin)}

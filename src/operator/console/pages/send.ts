@@ -38,7 +38,7 @@ import { findShownReader, showMessage } from '../preview.ts';
 
 /** In bytes. A text of 4 kB can take 12 kB in a form, which may have several texts and a list of ids. */
 const bodyLimit = 256 * 1024;
-/** A longer form is not repeated in the response that shows its faults; the browser still has the form. */
+/** If a form is longer, the response with its errors does not repeat the form; the browser still has it. */
 const maxRepeatedCharacters = 32 * 1024;
 const maxSuggestions = 200;
 /** This many are counted in a fraction of a second. Larger audiences are estimated unless exactness is requested. */
@@ -50,7 +50,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
   const { store, sender } = parts;
   const estimator = createAudienceEstimator(store);
 
-  /** @param error the reason why the form was refused; all faults are shown above the form and beside its fields */
+  /** @param error the reason why the form was refused; all errors are shown above the form and beside its fields */
   const sendComposer = async (
     reply: FastifyReply,
     session: ConsoleSession,
