@@ -244,7 +244,7 @@ const ownOperatorErrors = {
   }),
   ...answers(409, {
     ERR_MESSAGE_IN_DOUBT:
-      'The message of this idempotency key may have been sent. Repeat the request in a minute. If there is still no answer, the process ended while it sent the message. Send it with a new key; some recipients may get it twice.',
+      'The message of this idempotency key may have been sent. Repeat the request in a minute. If there is still no answer, the process ended or failed while it sent the message. Send it with a new key; some recipients may get it twice.',
   }),
   ...answers(421, {
     ERR_HOST_REFUSED:

@@ -137,7 +137,7 @@ function describeFault(id: number, endpoint: string, fault: unknown): SentMessag
  *
  * @param operator owner of the key
  * @param content the content of the request
- * @param send throws if nothing was delivered; an `UndeliveredError` if that is in doubt, so that the key is kept
+ * @param send throws a `DeskbellError` if nothing was delivered. An `UndeliveredError` in doubt, or any other error, keeps the key
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_IDEMPOTENCY_KEY, ERR_MESSAGE_IN_DOUBT, and what `send` throws
  */
 export async function sendOnce<Answer>(
@@ -160,7 +160,10 @@ export async function sendOnce<Answer>(
   try {
     answer = await send();
   } catch (error) {
-    if (!(error instanceof UndeliveredError && error.isInDoubt)) await requests.release(request);
+    // an error that nobody expected may have come after something was sent
+    const isUnsent =
+      error instanceof DeskbellError && !(error instanceof UndeliveredError && error.isInDoubt);
+    if (isUnsent) await requests.release(request);
     throw error;
   }
   await requests.finish(request, JSON.stringify(answer));

@@ -22,7 +22,7 @@ export interface MessageRequests {
    *
    * @returns the response to the earlier request; `undefined` if there was none, so the message may be sent
    * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to different content, ERR_MESSAGE_IN_DOUBT if the
-   *   earlier request has no response: it is still being sent, or its process ended
+   *   earlier request has no response: it is still being sent, or its process ended or failed
    */
   begin(request: MessageRequest): Promise<string | undefined>;
   finish(request: MessageRequest, answer: string): Promise<void>;
@@ -85,7 +85,7 @@ function repeatRequest(stored: StoredRequest, contentHash: Uint8Array): string {
   if (stored.answer !== null) return stored.answer;
   throw new DeskbellError(
     'ERR_MESSAGE_IN_DOUBT',
-    'The request with this idempotency key has no answer: it is being sent, or the process ended while it was. It may have been ' +
+    'The request with this idempotency key has no answer: it is being sent, or the process ended or failed while it was. It may have been ' +
       'sent, and is not sent again; ask once more in a minute.',
   );
 }

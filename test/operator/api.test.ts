@@ -339,6 +339,19 @@ suite('POST /v1/messages', () => {
     faults.inject({ kind: 'reset-stream', code: 2, times: 1 });
     faults.inject({ kind: 'status', status: 503, times: 1 });
     await assertInDoubt('order-8', { user: 'me' });
+    // one device got the message, the other one's failed for a reason that nobody expected
+    const { send } = stage.sender;
+    t.mock.method(stage.sender, 'send', async (...given: Parameters<typeof send>) => {
+      if ('id' in given[0] && given[0].id === 2) throw new TypeError('not a key');
+      return send(...given);
+    });
+    const accepted = () => stage.pushService.statistics().answers[201] ?? 0;
+    const before = accepted();
+    const { status } = await post('order-11', { user: 'me' });
+    assert.deepEqual([status, accepted() - before], [500, 1]);
+    assert.equal(await codeOf(await post('order-11', { user: 'me' })), 'ERR_MESSAGE_IN_DOUBT');
+    assert.equal(accepted() - before, 1, 'not twice');
+    t.mock.restoreAll();
     // a push service that cannot be reached was not asked
     await stage.pushService.close();
     for (let tries = 0; tries < 2; tries += 1) {

@@ -70,7 +70,7 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
       'If the message has texts or placeholders, each stored subscription gets the text for its reader.',
     headers: idempotencyKeyOf(
       'A text of your own, at most 200 characters, which is valid for a day. A repeated request with the same key and body sends ' +
-        'nothing and gets the first answer. If there is no answer yet, or the process ended before there was one, it gets a 409.',
+        'nothing and gets the first answer. If there is no answer yet, or the process ended or failed before there was one, it gets a 409.',
     ),
     query: textQuery,
     body,
