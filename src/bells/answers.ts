@@ -23,7 +23,7 @@ export const answerError = ({ path }: RequestHead, { status, code, message }: Be
     status,
   );
 
-/** The result of a request. */
+/** The result of a request to a bell. */
 export interface Made {
   readonly title: string;
   readonly text: string;

@@ -112,7 +112,7 @@ export function secretsIn({ path: [first], headers, query }: RequestHead): reado
   );
 }
 
-/** ntfy's member `topic`, at the beginning of a body. */
+/** Finds ntfy's member `topic` in the first bytes of a body. */
 export const topicsIn = (start: Buffer): readonly string[] =>
   Array.from(start.toString().matchAll(/"topic"\s*:\s*"([\w-]+)"/g), ([, topic]) => topic!)
     .filter((topic) => bellSecretPattern.test(topic))

@@ -45,7 +45,7 @@ export function missingSupport(): ClientError | undefined {
       'There is no browser here. Call this in the page, not while it is rendered.',
     );
   }
-  // Test environments such as jsdom do not have it.
+  // Test environments such as jsdom do not define `isSecureContext`.
   if (globalThis.isSecureContext === false) {
     return new ClientError('insecure-context', 'Push needs https, or http on localhost.');
   }
@@ -57,7 +57,7 @@ export function missingSupport(): ClientError | undefined {
       'On an iPhone or iPad, push needs this page to be on the Home Screen.',
     );
   }
-  // a private window of an older Firefox
+  // in a private window, an older Firefox has PushManager but no service workers
   if ('PushManager' in window && !('serviceWorker' in navigator)) return privateWindow();
   return new ClientError('no-support', 'This browser has no Web Push.');
 }

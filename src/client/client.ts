@@ -169,7 +169,7 @@ interface Delivered {
 
 class DeskbellClient extends EventTarget {
   readonly synced: Promise<SyncResult>;
-  // both are set only in a browser
+  // `#service` and `#worker` are set only in a browser
   readonly #service!: ServiceApi;
   readonly #worker!: WorkerRegistration;
   readonly #historyLimit: number | undefined;
@@ -319,7 +319,7 @@ class DeskbellClient extends EventTarget {
     }
   }
 
-  /** Not every browser supports this query for notifications. */
+  /** Not every browser can query the permission for notifications. */
   async #watchPermission(): Promise<void> {
     const query = navigator.permissions?.query({ name: 'notifications' });
     const permission = await query?.catch(() => undefined);

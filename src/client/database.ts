@@ -89,7 +89,7 @@ export const defaultHistoryLimit = 100;
 
 /** A notification that this browser showed. `url` is absolute, or undefined if it is no http or https address. */
 export interface HistoryEntry extends PushMessage {
-  /** It was clicked, or `markRead()` has been called since. */
+  /** True if the notification was clicked, or if `markRead()` was called after it arrived. */
   readonly isRead: boolean;
 }
 

@@ -146,10 +146,10 @@ type Question = [
 
 const isString = (answer: unknown): boolean => typeof answer === 'string';
 const isNothing = (answer: unknown): boolean => answer === undefined;
-/** 65 bytes that begin with 4, as base64url. */
+/** A VAPID key has 65 bytes and begins with 4, here as base64url. */
 const isKey = (answer: unknown): boolean => isString(answer) && /^B[\w-]{86}$/.test(answer as string);
 
-/** Null if it is not JSON, undefined if it is empty. */
+/** Returns null if the body is not JSON, undefined if it is empty. */
 async function readJson(response: Response): Promise<any> {
   const text = await response.text();
   try {

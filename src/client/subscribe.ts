@@ -37,7 +37,7 @@ const wordsFor: Readonly<Partial<Record<FailureReason, keyof Texts>>> = {
 /** All elements of a page share a client for each service and service worker. */
 const clients = new Map<string, Client>();
 
-// A page that is rendered on a server may import this.
+// A server that renders pages may import this module.
 const Base = (globalThis.HTMLElement ?? Object) as typeof HTMLElement;
 
 /**

@@ -27,7 +27,7 @@ function addParser(app: FastifyInstance, mediaType: string, parse: (body: Buffer
     const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = request.headers;
     try {
       const charset = new MIMEType(type).params.get('charset') ?? 'utf-8';
-      // both are case-insensitive (RFC 9110 §8.3.2, §8.4.1)
+      // content codings and charsets are case-insensitive (RFC 9110 §8.3.2, §8.4.1)
       if (encoding.toLowerCase() !== 'identity' || !/^(utf-?8|us-ascii)$/i.test(charset)) {
         throw new DeskbellError('ERR_CONTENT_TYPE', 'The body must be UTF-8 without a content encoding.');
       }

@@ -54,7 +54,7 @@ export function toProblem(fault: DeskbellError, errors: AnsweredErrors): Problem
     type: `urn:deskbell:error:${code}`,
     title,
     status,
-    // details of a server error are only for the server's log
+    // the details of a server error appear only in the server's log
     detail: status >= 500 ? remedy : cut(fault.message, maxDetailCharacters),
     code,
     ...(status < 500 &&

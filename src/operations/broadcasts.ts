@@ -36,7 +36,7 @@ const share = Type.Optional(
   }),
 );
 
-/** All states that are shown. */
+/** All states of broadcasts that are shown. */
 export const broadcastStates = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
 
 const count = Type.Integer({ minimum: 0 });

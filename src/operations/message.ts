@@ -91,7 +91,7 @@ function withDescriptions(members: Members): Readonly<Record<string, object>> {
 /** The message in the description's examples. */
 export const exampleMessage = { title: 'Ding dong', message: 'Tea is ready' };
 
-/** A message that differs by reader. */
+/** A message whose texts differ by reader. */
 export const exampleForReaders = {
   title: 'Ding dong, {name|dear guest}',
   message: 'Tea is ready',

@@ -80,7 +80,6 @@ export const operation = <
 /** A list short enough to be read as a whole. */
 export interface NamedList<Item> extends Tagged {
   readonly path: `/${string}`;
-  /** How each item is shown. */
   readonly view: View<Item>;
   /** The API sorts pages by this name. */
   nameOf(item: Item): string;

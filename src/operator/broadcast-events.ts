@@ -13,7 +13,7 @@ export interface ServerEvent {
   readonly event: string;
   /** The id that a reconnecting client sends as `Last-Event-ID`; one line. */
   readonly id?: string | undefined;
-  /** Objects are sent as JSON, text as it is. */
+  /** Objects are sent as JSON, text is sent unchanged. */
   readonly data: object | string;
 }
 

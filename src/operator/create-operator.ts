@@ -116,7 +116,7 @@ export interface ListenerOptions
   extends Pick<OperatorContext, 'store' | 'log'>, Omit<HttpServerOptions, 'trustProxy'> {
   /** Address to listen on, without brackets. */
   readonly host: string;
-  /** 0: chosen by the system. */
+  /** 0 to let the system choose. */
   readonly port: number;
   /** Required beyond loopback, unless a proxy in front provides TLS. */
   readonly tls?: TlsFiles | undefined;
@@ -216,7 +216,7 @@ function createListener(options: ListenerOptions): {
   const app = createHttpServer({ ...options, trustProxy: proxies }, rules, { tls, maxParamLength });
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => JSON.stringify);
-  // API and console each add parsers for their own bodies.
+  // The API and the console each add parsers for their own bodies.
   app.removeAllContentTypeParsers();
   sendProblems(app, { rules, log });
 

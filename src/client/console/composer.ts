@@ -280,7 +280,7 @@ function startTagField(input: HTMLInputElement, tags: readonly Tag[]): void {
     else return;
     event.preventDefault();
   });
-  // before the field loses the focus
+  // act on mousedown, before the field loses the focus
   list.addEventListener('mousedown', (event) => {
     event.preventDefault();
     const option = (event.target as Element).closest<HTMLElement>('[role="option"]');

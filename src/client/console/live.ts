@@ -99,7 +99,7 @@ export function followLive(url: string): void {
   };
 
   document.addEventListener('focusout', () => {
-    // after the focus has moved
+    // wait until the focus has moved
     setTimeout(() => {
       for (const [part, content] of waiting) update(part, content);
     });
@@ -155,7 +155,7 @@ function patchAttributes(old: Element, wanted: Element): void {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
   for (const name of old.getAttributeNames()) {
-    // the reader has opened it
+    // `open` means that the reader has opened the details
     const isReaders = name === 'open' && old.nodeName === 'DETAILS';
     if (!wanted.hasAttribute(name) && !isReaders) old.removeAttribute(name);
   }

@@ -1,4 +1,4 @@
-// The VAPID public keys, and what operators have changed.
+// Lists the VAPID public keys and the changes by operators.
 import { type ServiceApp, Type } from '../../http/schema.ts';
 import { auditView } from '../../operations/audit.ts';
 import type { View } from '../../operations/operation.ts';

@@ -112,7 +112,6 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
 }
 
 interface List<Item, Params extends Properties, Query extends Properties> extends Asked<Params, Query> {
-  /** How each item is shown. */
   readonly view: View<Item>;
   /** Reads a page in order of ids. */
   read(

@@ -31,7 +31,7 @@ export interface Drawing {
   readonly sum: string;
   readonly heightPixels: number;
   readonly scale: Scale;
-  /** Positions come from `yOf`. */
+  /** The positions in the bars come from `yOf`. */
   readonly bars: Html;
 }
 

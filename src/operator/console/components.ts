@@ -55,7 +55,7 @@ export const time = (atMs: number): Html => timeElement(atMs, 16);
 /** Like `time`. With a script, it also says how long ago the time was, or how far ahead it is. */
 export const timeFromNow = (atMs: number): Html => timeElement(atMs, 16, html`data-from-now`);
 
-/** A time to the second. */
+/** Shows a time to the second. */
 export const exactTime = (atMs: number): Html => timeElement(atMs, 19, html`data-exact`);
 
 function timeElement(atMs: number, characters: number, attributes: Html | false = false): Html {
@@ -68,7 +68,7 @@ export type Variant = 'good' | 'bad' | 'warn' | 'active' | 'plain';
 export const badge = (text: string, variant: Variant = 'plain'): Html =>
   html`<span class="badge ${variant}">${text}</span>`;
 
-/** The state of a channel. */
+/** Shows whether a channel is on. */
 export const onOff = (isOn: boolean): Html => badge(isOn ? 'on' : 'off', isOn ? 'good' : 'plain');
 
 const stateVariants: Readonly<Record<ReturnType<typeof stateOf>, Variant>> = {

@@ -91,7 +91,7 @@ interface Figures {
 
 export type FigureName = { [Thing in keyof Figures]: `${Thing}.${Figures[Thing]}` }[keyof Figures];
 
-/** A figure that was shown, for tests that listen. */
+/** A figure that was shown, published for tests. */
 export interface ShownFigure {
   readonly name: FigureName;
   /** What the figure describes: an id, a host or a name, or several of these separated by spaces. */

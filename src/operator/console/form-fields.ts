@@ -8,7 +8,7 @@ export interface FormState {
   readonly fields: Fields;
   /** Notes on values, by field name. */
   readonly notes: Fields;
-  /** Faults of values, by field name. */
+  /** Errors in values, by field name. */
   readonly faults: Fields;
 }
 
@@ -88,7 +88,7 @@ export const choice = (
 export const actionCount = 3;
 export const actionIndexes = Array.from({ length: actionCount }, (_, index) => index);
 
-/** The field name of each member of a button, without index. */
+/** The field name of each member of a button, without the button's index. */
 export const actionFields: Readonly<Record<string, string>> = {
   title: 'actionTitle',
   url: 'actionUrl',

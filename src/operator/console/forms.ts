@@ -11,7 +11,7 @@ export type FormBody = Readonly<Record<string, string | readonly string[] | unde
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** Large enough for forms without a long text. */
+/** The limit is large enough for forms without a long text. */
 const bodyLimitBytes = 4096;
 const maxFields = 700;
 

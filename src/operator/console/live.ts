@@ -54,7 +54,7 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
 
   /** Adds a reader. The client may leave at any moment, even before the handler begins. */
   const addReader = (response: ServerResponse): void => {
-    // "close" was already emitted, and is emitted only once
+    // "close" has been emitted already, and will not be emitted again
     if (response.destroyed) return;
     readers.add(response);
     response.once('close', () => readers.delete(response));

@@ -36,7 +36,7 @@ const files = [
   ['/console.css', 'console/console.css'],
   ['/console.js', 'console/console.js'],
   ['/icon.svg', 'demo/icon.svg'],
-  // shows the notification of a test message in this browser
+  // this script shows the notification of a test message
   ['/service-worker.js', 'service-worker.js'],
 ] as const;
 

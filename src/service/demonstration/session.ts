@@ -19,12 +19,12 @@ export interface Session {
 
 export type SessionVault = ReturnType<typeof createSessionVault>;
 
-/** RFC 7518 §4.5, §5.3: the shared key itself, AES-256-GCM. */
+/** RFC 7518 §4.5, §5.3: direct encryption with the shared key, AES-256-GCM. */
 const keyManagement = 'dir';
 const contentEncryption = 'A256GCM';
 
 export function createSessionVault(sessionKey: Uint8Array) {
-  // RFC 5869: one key, one purpose
+  // RFC 5869: a key for this purpose only, derived from the shared one
   const key = new Uint8Array(hkdfSync('sha256', sessionKey, '', 'deskbell session cookie', 32));
   return {
     seal: (session: Session, lifetimeSeconds: number): Promise<string> =>

@@ -156,7 +156,7 @@ export function addBroadcastPages(
     if (consequence !== undefined)
       app.get(`/broadcasts/:id/${name}`, async (request, reply) => {
         const broadcast = await find(request);
-        // somebody else has done it in the meantime
+        // another operator has changed the state in the meantime
         if (!from.includes(stateOf(broadcast))) return reply.redirect(urlOfBroadcast(broadcast), 303);
         return sendQuestion(reply, toQuestion(broadcast, control));
       });

@@ -138,7 +138,7 @@ function readTitles(text: string): Channel['titles'] {
   );
 }
 
-/** @param faults by field name */
+/** @param faults errors by field name */
 function sendForm(reply: FastifyReply, session: ConsoleSession, fields: Fields, faults: Fields = {}) {
   const isKnown = fields['isKnown'] === 'yes';
   return sendPage(reply, {

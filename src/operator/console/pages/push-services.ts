@@ -41,7 +41,7 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
 
   app.get('/held-deletions/confirm', async (request, reply) => {
     const held = await find(textField(request.query, 'origin'));
-    // somebody else has decided in the meantime
+    // another operator has decided in the meantime
     if (held === undefined) return reply.redirect(backUrl, 303);
     return sendQuestion(reply, toQuestion(held));
   });
