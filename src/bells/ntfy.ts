@@ -1,4 +1,4 @@
-// Reads ntfy's parameters from header fields, the query or JSON. Parameters that a notification cannot show are listed.
+// Reads ntfy's parameters from header fields, the query or JSON. Those that notifications cannot have are reported.
 import { countOf } from '../errors/format-count.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
 import { lookUp } from '../errors/check-options.ts';
@@ -56,7 +56,7 @@ function decodeHeader(text: string): string {
     });
 }
 
-/** ntfy also numbers these from 1. The priorities of other tools, such as Cloudflare’s, are ignored. */
+/** ntfy also accepts these as numbers from 1. The priorities of other tools, such as Cloudflare’s, are ignored. */
 const priorities = ['min', 'low', 'default', 'high', 'max'];
 const urgencies = ['very-low', 'low', 'normal', 'high', 'high'] as const;
 

@@ -282,10 +282,10 @@ class DeskbellClient extends EventTarget {
     assertSupport();
     return withLock(async () => {
       const { registration, body } = await this.#current();
-      // Choices that could not be sent before must not undo this one later.
+      // Earlier choices that could not be sent go first, so that they never override these.
       if (registration && body) await sendChoices(registration.scope, body, this.#service);
       const channels = body ? await this.#service.choose(body, choices) : undefined;
-      // For a subscription that it does not know, the service responds as if nothing had been chosen.
+      // If the service does not know the subscription, it responds as if nothing had been chosen.
       if (channels?.every(({ name, isOn }) => choices[name] !== !isOn)) return channels;
       throw new ClientError('not-subscribed', 'The service has no subscription of this browser.');
     });

@@ -44,7 +44,7 @@ const mapValues = <Code extends string, Value, Result>(
   >;
 
 /**
- * Faults of one field of an input. The service lists them in "errors" of a problem; the library may also throw one.
+ * Errors in one field of an input. The service lists them in "errors" of a problem; the library may also throw them.
  */
 export const fieldErrors = entries(false, {
   ERR_FIELD_MISSING: 'A required field is missing. Add the field.',

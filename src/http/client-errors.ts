@@ -164,7 +164,7 @@ export function handleConnectAndExpect(app: FastifyInstance, rules: ResponseRule
 const hostAndPort =
   /^(?:\[[\da-f:.]+\]|\[v[\da-f]+\.[\w.~!$&'()*+,;=:-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 
-/** Requires the Host header of RFC 9112 §3.2: exactly one in HTTP/1.1, and one that names a host. */
+/** Checks the Host header (RFC 9112 §3.2): HTTP/1.1 needs exactly one, and its value must be a host. */
 export function assertHost(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const fault = faultOf(raw);

@@ -212,8 +212,8 @@ const ownerOnly = 0o600;
 const othersMask = 0o007;
 
 /**
- * Opens a file for appending. A new file is readable only by its owner. Other users lose every right to an existing
- * one; its group keeps its rights.
+ * Opens a file for appending. A new file is readable only by its owner. For an existing file,
+ * other users lose all rights, and the group keeps its rights.
  *
  * @throws {DeskbellError} ERR_FILE
  */

@@ -1,4 +1,4 @@
-// Pages of lists, and searches for broadcasts, subscriptions and a person's devices. Each call reads a limited number.
+// Pages of lists, and searches for broadcasts, subscriptions and devices. Each call reads a limited number of rows.
 import { setImmediate } from 'node:timers/promises';
 import { type AudienceExpression, checkUser } from '../audience/user-and-tags.ts';
 import { stateOf } from '../delivery/broadcast/format-broadcast.ts';
@@ -205,7 +205,7 @@ async function searchBoth(
     if (searched.rows < batchSize) return { items };
     searchedRows += searched.rows;
     if (searchedRows >= searchedRowsAtOnce) return { items, next: afterId };
-    // Reading blocks the thread; let others have a turn.
+    // Reading blocks the thread, so let other work run in between.
     await setImmediate();
   }
 }

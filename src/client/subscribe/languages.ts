@@ -1,4 +1,4 @@
-// The texts of `<deskbell-subscribe>` in other languages than English; a page loads this file only if it needs one.
+// The texts of `<deskbell-subscribe>` in languages other than English. A page loads this file only if it needs it.
 import type { Language } from '../choose-language.ts';
 import type { Texts } from './english.ts';
 

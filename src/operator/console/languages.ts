@@ -7,7 +7,7 @@ import { actionCount, actionIndexes, type FormState, textArea, textInput } from 
 import { fieldFault, optionalField, textField, type Fields } from './forms.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
-/** The languages of the form, and the one to add. */
+/** The languages of the form, and the language to add. */
 export const languageFields = ['languages', 'newLanguage'] as const;
 
 const maxLanguages = 50;

@@ -17,7 +17,7 @@ export type LiveParts = Readonly<Record<string, Html>>;
 /** The parts that all viewers of a page see, and those that depend on the viewer. */
 export interface LivePage {
   readonly shared: LiveParts;
-  /** Buttons, forms and links to them, which depend on the viewer. */
+  /** Buttons, forms and links to forms, all of which depend on the viewer. */
   readonly own?: ((session: ConsoleSession) => LiveParts) | undefined;
   /** Sentences for screen readers, as in `Page`. */
   readonly status?: readonly string[] | undefined;

@@ -1,4 +1,4 @@
-// Converts the composer's fields to a message, an audience and options. The sender checks them; errors name members.
+// Converts the composer's fields to a message, an audience and options, which the sender then checks.
 import { randomUUID } from 'node:crypto';
 import { type Audience, checkAudience } from '../../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';

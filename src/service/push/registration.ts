@@ -115,8 +115,8 @@ function createWriteOut(log: Log): () => Promise<void> {
 }
 
 // Decides who may register: everybody, or only invited browsers. A registered browser may always send its subscription
-// again, or replace it by a new one, which deletes the old one. So one invitation lets in one browser, however often it
-// subscribes anew.
+// again or replace it, which deletes the old one. So an invitation lets in only one browser, however often it
+// subscribes again.
 
 export const invitationHeader = 'Deskbell-Invitation';
 

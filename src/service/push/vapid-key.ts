@@ -45,9 +45,9 @@ export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, 
   });
 }
 
-// Reads the service's public keys as they are now. `deskbell keys rotate` changes them while services run; the database
-// says which key is current, so all its services offer the same one. Nothing is cached, but requests in the same turn
-// of the event loop, and those that arrive during a read, share one read.
+// Reads the service's public keys as they are now. `deskbell keys rotate` changes them while services run. The database
+// says which key is current, so all services that use it offer the same key. Nothing is cached, but requests in the
+// same turn of the event loop, and those that arrive during a read, share one read.
 
 /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
 export type ReadVapidKeys = () => Promise<VapidPublicKeys>;
