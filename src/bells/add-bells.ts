@@ -1,5 +1,5 @@
-// The routes of bells, which accept any path of ntfy and Gotify below their mount path. The log never
-// contains the path, because the path contains the secret.
+// The routes of bells. Below their mount path, they accept all paths of ntfy and Gotify. The log never contains the
+// path, because the path contains the secret.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { decodePercent } from '../errors/untrusted-text.ts';
 import type { Log } from '../http/log.ts';

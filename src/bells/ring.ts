@@ -1,5 +1,5 @@
-// Rings a bell: makes a message that fits from a recognised request, and stores it as a broadcast before responding.
-// Requests over the limit per minute are counted in one broadcast.
+// Rings a bell: converts a recognised request to a message that fits, and stores it as a broadcast before responding.
+// One broadcast counts all requests over the limit per minute.
 import { hash } from 'node:crypto';
 import type { MatchingAudience } from '../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../delivery/broadcast/create-broadcast.ts';

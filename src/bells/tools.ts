@@ -1,5 +1,5 @@
-// The tools that bells understand, in the order in which they are tried: how each is recognised, and how its requests
-// are read. The table in docs/bells.md is made from this file.
+// How the requests of each tool are recognised and read. Tools are tried in this order. The table in docs/bells.md is
+// made from this file.
 import type { answers } from './answers.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
 import { isSigned, readGitEvent, readGitLabEvent, wrong } from './git-hosts.ts';

@@ -70,8 +70,8 @@ export interface Client extends EventTarget {
    */
   subscribe(options?: SubscribeOptions): Promise<PushSubscription>;
   /**
-   * Ends the subscription and removes the service's copy. If a server cannot be reached, this browser is unsubscribed
-   * anyway, and the service removes its copy at the next send.
+   * Ends the subscription and removes the service's copy. This browser is unsubscribed even if a server cannot be
+   * reached; the service then removes its copy at the next send.
    *
    * @throws {ClientError}
    */
@@ -101,8 +101,8 @@ export interface Client extends EventTarget {
   /** Reads this browser's state, without a request. */
   state(): Promise<ClientState>;
   /**
-   * Subscribes again if the service's key has changed or the push service has dropped the subscription, and sends the
-   * subscription to the service. Runs at page load; call it when somebody signs in without loading a page.
+   * Sends the subscription to the service. Subscribes again before that if the service's key has changed or the push
+   * service has dropped the subscription. Runs at page load; call it when somebody signs in without loading a page.
    *
    * @throws {ClientError}
    */

@@ -7,8 +7,8 @@ import { storageTimeoutMs, withTimeLimit } from './time-limit.ts';
 const name = 'deskbell';
 
 /**
- * Runs work in a transaction of its own. Resolves when the transaction is complete, or with undefined if storage fails,
- * because the browser can be subscribed even then.
+ * Runs `work` in a transaction, and resolves with the result when the transaction is complete. If storage fails,
+ * resolves with undefined, because the browser can be subscribed without it.
  *
  * @param work may await only requests to the store
  */

@@ -11,8 +11,8 @@ export interface ServiceWorkerHooks {
     message: PushMessage,
   ): Partial<PushMessage> | undefined | void | Promise<Partial<PushMessage> | undefined | void>;
   /**
-   * Called when a notification was clicked. Unless it returns true, the page is opened as usual. Browsers open a window
-   * only shortly after the click.
+   * Called when a notification was clicked. If it returns true, no page is opened. Browsers let a service worker open a
+   * window only shortly after the click.
    *
    * @param action the name of the clicked action, empty for the notification itself
    */

@@ -28,8 +28,8 @@ export class WorkerRegistration {
   }
 
   /**
-   * Returns the registration that exists, or registers the script, which may replace another script.
-   * Resolves when a service worker is active, since Chromium subscribes only then.
+   * Returns the existing registration, or registers the script, which may replace another script. Resolves when a
+   * service worker is active, since Chromium subscribes only then.
    *
    * @throws {ClientError} service-worker-failed
    */

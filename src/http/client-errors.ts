@@ -1,5 +1,5 @@
-// Answers requests that Node's parser rejects: oversized, slow, malformed, or with an unknown method. Each gets one
-// response, after those to earlier requests of the connection.
+// Responds to requests that Node's parser rejects: oversized, slow, malformed, or with an unknown method. Each gets one
+// response, after the responses to earlier requests of the connection.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

@@ -14,8 +14,8 @@ export async function clientFileBytes(file: string): Promise<Buffer> {
 const sharedScripts = ['index', 'subscribe', 'subscribe/languages'];
 
 /**
- * Bundles a script with all its imports except the shared scripts. The service worker becomes a classic script, so that
- * every browser with Web Push can run it and `importScripts()` can include it.
+ * Bundles a script with all its imports except the shared scripts. The service worker becomes a classic script, which
+ * every browser with Web Push can run and `importScripts()` can include.
  *
  * @param file path in the folder, with `.js`
  */

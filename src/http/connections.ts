@@ -5,9 +5,9 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { clientOf, isLoopback, type IsTrusted } from './client-address.ts';
 
-// Notes when a request began and its first bytes. Node hands on a request only when its header is complete, so this
-// uses undocumented callbacks of its parser. (Listening for data is documented, but would copy all bytes to
-// JavaScript.) Without the callbacks, a request begins when it is handed on, and its first bytes are those of the
+// Notes when a request began, and its first bytes. Node passes a request on only when its header is complete, so this
+// uses undocumented callbacks of Node's parser. (Listening for data is documented, but would copy all bytes to
+// JavaScript.) Without the callbacks, the time is when Node passes the request on, and the bytes are those of the
 // rejected packet.
 const onMessageBegin = 0; // HTTPParser.kOnMessageBegin
 const onExecute = 5; // HTTPParser.kOnExecute: a packet has been parsed, or rejected
@@ -67,8 +67,8 @@ function noteBytes(socket: TrackedSocket, parser: Parser): void {
   else open.bytes = Buffer.concat([open.bytes, parser.getCurrentBuffer?.() ?? Buffer.alloc(0)]);
 }
 
-// Limits the responses that a connection is waiting for. Node parses all requests of one read (64 KiB) before the
-// first is answered. Each can be as short as forty bytes, but its request and response take kilobytes of memory.
+// Limits the responses that a connection is waiting for. Node parses all requests of one read (64 KiB) before the first
+// is handled. A request can be as short as forty bytes, but needs kilobytes of memory.
 
 const maxOpenResponses = 32;
 
@@ -98,8 +98,8 @@ export const newestResponse = (socket: AnsweredSocket): ServerResponse | undefin
   socket[openResponses]?.at(-1);
 
 /**
- * Closes connections if none of their waiting output was sent between two checks. Node's own time-out is not used:
- * resetting it for each request takes a tenth of the time of a small response.
+ * Closes connections if none of their waiting output was sent between two checks. Node's own time-out is not used,
+ * because resetting it for each request takes a tenth of the time that a small response takes.
  */
 export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number): void {
   const taken = new Map<Socket, number>();

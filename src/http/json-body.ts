@@ -1,5 +1,5 @@
 // Reads request bodies: JSON in strict UTF-8 (RFC 8259 §8.1), and plain text on some routes. `JSON.parse` makes
-// `__proto__` a plain own property, which nothing reads, and does not recurse, so the body limit bounds nesting.
+// `__proto__` a plain own property, which nothing reads. It does not recurse, so nesting needs no limit but the body's.
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { MIMEType } from 'node:util';
@@ -65,7 +65,7 @@ function decode(body: Buffer): string {
 const malformed = (body: Buffer, what: string, cause: unknown): DeskbellError =>
   new DeskbellError('ERR_JSON_MALFORMED', `The body (${body.length} bytes) is not ${what}.`, { cause });
 
-// Takes bodies that other code has already read, such as express.json() before the mount, from `request.body`. If
+// Takes bodies from `request.body` if other code has already read them, such as express.json() before the mount. If
 // `request.body` is not set, the request fails at once, since reading the stream would never end.
 
 type ParsedMessage = IncomingMessage & { readonly body?: unknown };

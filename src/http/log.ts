@@ -146,8 +146,8 @@ function timeOfDay(date: Date): string {
   return `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
-// Writes lines to a descriptor in batches of about a hundred records, in order, synchronously, so nothing is in flight
-// when the process ends. If a batch cannot be written, its records are lost and the service continues.
+// Writes lines to a descriptor in order, in batches of about a hundred records. Writing is synchronous, so nothing is
+// in flight when the process ends. If a batch cannot be written, its records are lost.
 
 export type BatchWriter = ReturnType<typeof createBatchWriter>;
 

@@ -1,5 +1,5 @@
-// Requests that match no route: 404, or 405 with `allow` if the path has other methods. OPTIONS is answered on every
-// path with a route; preflights are answered earlier.
+// Responds to requests that match no route: 404, or 405 with `allow` if the path has other methods. Every path with a
+// route responds to OPTIONS. Preflights never come here.
 import type { FastifyInstance, FastifyServerOptions } from 'fastify';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Rejection } from './problem.ts';

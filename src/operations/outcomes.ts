@@ -1,5 +1,5 @@
-// What happened to each subscription in a broadcast: its attempts, and its outcome as JSON, as CSV (RFC 4180) without
-// endpoints and keys, and in words that answer "why did I not get it?".
+// What happened to each subscription in a broadcast: its attempts, and its outcome as JSON, as CSV (RFC 4180), and in
+// sentences that answer "why did I not get it?". Endpoints and keys are left out.
 import { lastBroadcasts, meaningOf } from '../delivery/broadcast/meanings.ts';
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../errors/untrusted-text.ts';

@@ -1,5 +1,5 @@
-// Audits changes. Each route with an unsafe method declares what it changes; it cannot be added otherwise. Each request
-// leaves a record, which is written before the change and completed with the status of the response.
+// Audits changes. A route with an unsafe method cannot be added unless it declares what it changes. Each request leaves
+// a record, which is written before the change and completed with the status of the response.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { AuditStore } from '../store/operators.ts';

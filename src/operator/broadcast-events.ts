@@ -219,7 +219,7 @@ export function createProgressFeeds(
 }
 
 // The events `progress`, `alarm` and `done` depend only on the state of the broadcast. An event's id says what the
-// client has received, so that a client that reconnects, even to another process, misses nothing.
+// client has received, so that the client misses nothing if it reconnects, even to another process.
 
 /** The events that a client has received. */
 export interface SeenEvents {

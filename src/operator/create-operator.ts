@@ -46,9 +46,9 @@ function requireTls(host: string, isSecure: boolean): void {
   );
 }
 
-// The listener accepts only requests to its own addresses and from its own pages. The Host header reveals that another
-// site's name resolves to this machine (DNS rebinding). Cookies ignore ports, so a page of the public listener counts
-// as the same site; the Origin header reveals such a page.
+// The listener accepts only requests to its own addresses and from its own pages. It checks the Host header, because
+// another site's name can resolve to this machine (DNS rebinding). It checks Origin, because cookies ignore ports, so
+// that a page of the public listener counts as the same site.
 
 export interface HostCheckSettings {
   /** The address that the listener listens on. */

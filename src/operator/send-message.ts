@@ -137,7 +137,7 @@ function describeFault(id: number, endpoint: string, fault: unknown): SentMessag
  *
  * @param operator owner of the key
  * @param content the content of the request
- * @param send throws a `DeskbellError` if nothing was delivered. An `UndeliveredError` in doubt, or any other error, keeps the key
+ * @param send throws a `DeskbellError` if nothing was delivered. An error that leaves this in doubt keeps the key
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_IDEMPOTENCY_KEY, ERR_MESSAGE_IN_DOUBT, and what `send` throws
  */
 export async function sendOnce<Answer>(

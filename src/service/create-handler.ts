@@ -227,7 +227,7 @@ type Next = Parameters<ServiceMiddleware>[2];
 const isAtRoot = ({ url, originalUrl = url }: MountedRequest): boolean => url === originalUrl;
 
 /**
- * `/push` and `/push/` both arrive as `/`, but the page's addresses are relative to `/push/`.
+ * Both `/push` and `/push/` arrive as `/`, but the addresses in the page are relative to `/push/`.
  *
  * @returns where to redirect `/push`, `undefined` for any other request
  */

@@ -80,16 +80,16 @@ export interface ServiceOptions<Request = FastifyRequest> {
    */
   readonly registrations?: 'open' | 'invited' | undefined;
   /**
-   * `POST /webPush` requests that one client address may make in a minute, and as many requests for channels. All
-   * services on one PostgreSQL database count them together. Default: 60.
+   * Maximum `POST /webPush` requests of a client address in a minute. The same limit applies to requests for channels.
+   * All services on one PostgreSQL database count requests together. Default: 60.
    */
   readonly registrationsPerMinute?: number | 'off' | undefined;
   /**
-   * The data directory's receipt key. With it, browsers report on broadcasts with `receipts` to
-   * `POST /webPush/receipts`. Default: that path does not exist.
+   * The data directory's receipt key. It enables `POST /webPush/receipts`, to which browsers report on broadcasts with
+   * `receipts`. Default: that path does not exist.
    */
   readonly receiptKey?: Uint8Array | undefined;
-  /** `POST /webPush/receipts` requests that one client address may make in a minute. Default: 600. */
+  /** Maximum `POST /webPush/receipts` requests of a client address in a minute. Default: 600. */
   readonly receiptsPerMinute?: number | 'off' | undefined;
   /**
    * Lets readers choose their channels: `POST /webPush/channels`, and the page `/preferences`. Default: there are no

@@ -1,5 +1,5 @@
-// The page on which a reader chooses channels, and its texts. `{site}` is the page's host. If the browser is
-// not subscribed, the page offers to turn notifications on first, unless that takes an invitation.
+// The page on which a reader chooses channels, and its texts. `{site}` is the page's host. If the browser is not
+// subscribed and needs no invitation, the page first offers to turn notifications on.
 import { chooseLanguage, directionOf, type Language } from '../choose-language.ts';
 import { type Channel, ClientError, createClient } from '../index.ts';
 import '../subscribe.ts';

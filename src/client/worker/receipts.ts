@@ -1,5 +1,5 @@
-// What the service worker sends to the service: receipts for notifications whose messages ask for them, and a new
-// subscription if the push service dropped the old one, even while no page is open (Push API §8.2).
+// What the service worker sends to the service, even while no page is open: receipts if a message asks for them, and a
+// new subscription if the push service dropped the old one (Push API §8.2).
 import { inStore, resultOf } from '../database.ts';
 import type { PushMessage } from '../push-message.ts';
 import { jsonType, requestService, ServiceApi, subscriptionBody } from '../service-api.ts';

@@ -1,5 +1,5 @@
 // Every figure, state and time that a page shows has a name. Templates do not accept numbers, so pages can show them
-// only through `figure`. Therefore the list of names is complete, and a test computes each from the rows of a store.
+// only through `figure`. This makes the list of names complete. A test computes each figure from the rows of a store.
 import { channel } from 'node:diagnostics_channel';
 import type { CountName } from '../../delivery/broadcast/meanings.ts';
 import type { ReachTime, Wait } from '../../delivery/broadcast/progress.ts';

@@ -1,6 +1,6 @@
 // Posts events from the outbox to the operator's webhook as `{type, timestamp, data}`. Nothing waits for the webhook,
-// and events that were not posted stay in the store. An event that is due is leased. It is removed after a 2xx
-// response, otherwise tried again after the next of `delaysMs`, and dropped after the last.
+// and events stay in the store until they are posted. An event that is due is leased, and removed after a 2xx response.
+// Otherwise it is tried again after each of `delaysMs`, then dropped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/untrusted-text.ts';

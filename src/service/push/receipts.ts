@@ -1,5 +1,5 @@
-// POST /webPush/receipts takes service workers' reports on notifications: shown, clicked, dismissed. A token from the
-// payload proves that the notification was sent to the reporter. The response does not reveal what was counted.
+// POST /webPush/receipts accepts reports from service workers: a notification was shown, clicked or dismissed. A token
+// from the payload proves that the reporter got the notification. The response does not reveal what was counted.
 import { createReceiptTokenReader, receiptTokenPattern } from '../../protocol/message/receipt-token.ts';
 import { receiptEvents, type Receipt, type ReceiptEvent } from '../../store/receipts.ts';
 import { emptyResponse, type Operation } from '../../http/description/operation.ts';

@@ -155,9 +155,9 @@ function createAdmit({ store, registrations = 'open' }: Settings): Admit {
   };
 }
 
-// Finds the subscription that a registration replaces. A browser that had to subscribe anew names its former
-// subscription in a request header, and proves with `auth` that it owns it, so that user and tags move to the new one.
-// If the endpoint is the same, `auth` permits changing the keys.
+// Finds the subscription that a registration replaces. A browser that had to subscribe again names the old subscription
+// in a request header, with the `auth` as proof. User and tags then move to the new subscription. If the endpoint is
+// the same, the `auth` permits changing the keys.
 
 export const formerSubscriptionHeader = 'Deskbell-Former-Subscription';
 

@@ -85,8 +85,8 @@ export function createReadVapidKeys(
   return () => (next ??= readNext());
 }
 
-// Reads the VAPID key that a browser subscribed with from a request header. Push services accept only messages signed
-// with that key, so the service refuses keys that it does not have.
+// Reads from a request header the VAPID key that a browser subscribed with. Push services accept only messages signed
+// with that key, so the service refuses a key that it does not have.
 
 export const vapidKeyHeader = 'Deskbell-Vapid-Key';
 
