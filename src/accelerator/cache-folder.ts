@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
  * Makes a folder below `~/.cache/deskbell` that no other user can change.
  *
  * @param name subfolder; by default `~/.cache/deskbell` itself
- * @returns `undefined` if the home directory is missing or belongs to somebody else. Containers have users without
- *   one; root may have another user's, who could use a link to make root write to any file.
+ * @returns `undefined` if the home directory is missing, as in some containers, or belongs to another user, who could
+ *   use a link to make root write to any file
  */
 export function ownCacheFolder(name = ''): string | undefined {
   try {

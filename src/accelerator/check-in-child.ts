@@ -46,7 +46,7 @@ export function findFaultInChild(
   return fault;
 }
 
-/** Identifies a result: another addon, Node version, processor or check needs a new one. */
+/** The key of a cached result: it changes with the addon, Node's version, the processor and the checks. */
 function hashOf(file: string): string {
   const hash = createHash('sha256');
   hash.update(`${process.version} ${process.versions.openssl} ${cpus()[0]?.model ?? ''}\n`);
@@ -55,7 +55,7 @@ function hashOf(file: string): string {
 }
 
 function check(file: string): { readonly fault: string | undefined; readonly isLasting: boolean } {
-  // loaded lazily: each thread would load it, but the result is usually cached
+  // load lazily: most threads find a cached result and do not need child_process
   const { spawnSync } = process.getBuiltinModule('node:child_process');
   const { status, signal, stdout, stderr, error } = spawnSync(process.execPath, [child, file], {
     encoding: 'utf8',

@@ -24,9 +24,9 @@ const maxBatch = 64;
 /** Two groups of eight and three left over, to reach every branch of the addon. */
 const mixedBatch = 19;
 
-/** Prefix of a fault that only rules out running eight key agreements at a time. */
+/** A fault that begins with this rules out only running eight key agreements at a time. */
 export const eightAtATime = 'eight at a time, ';
-/** The smallest private keys and their negatives. 2 and the order minus 2 hit the exception that falls back to OpenSSL. */
+/** The smallest private keys. For 2 and the order minus 2, the addon falls back to OpenSSL. */
 const edgeKeys = [1n, 2n, 3n];
 /** SEC 2 §2.4.2: the order of the group. */
 const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
@@ -34,8 +34,8 @@ const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 /**
  * Looks for a fault with each method that the addon offers on this machine. Takes about a fifth of a second.
  *
- * @returns why the addon must not be used; with the prefix `eightAtATime`, only that method is ruled out; `undefined`
- *   if there is no fault
+ * @returns why the addon must not be used; `undefined` if there is no fault. A text that begins with `eightAtATime`
+ *   rules out only that method
  */
 export function findFault(addon: Addon): string | undefined {
   const fault = tell(() => findFaultOfMethod({ addon, usesMultiBuffer: false }));
@@ -56,7 +56,7 @@ function tell(check: () => string | undefined): string | undefined {
   }
 }
 
-/** Compares public keys and secrets of a full batch with OpenSSL's, by comparing bodies, which depend on both. */
+/** Compares the addon's bodies of a full batch with OpenSSL's. Bodies depend on the public keys and secrets. */
 function findDifference(addon: Addon): string | undefined {
   const edges = edgeKeys.flatMap((key) => [key, order - key]);
   const fixed = Array.from({ length: maxBatch }, (_, index) => {

@@ -13,7 +13,7 @@ export interface Channel {
   readonly title: string;
   /** Titles by language. */
   readonly titles: Readonly<Record<string, string>>;
-  /** Whether readers who have made no choice get its messages. */
+  /** Whether people who have made no choice get the channel's messages. */
   readonly isOnByDefault: boolean;
 }
 
@@ -67,7 +67,7 @@ export function checkTitle(title: unknown, pointer: string): string {
 export const checkChoices = (choices: unknown, pointer: string): Choices =>
   checkEach(choices, pointer, (choice) => typeof choice === 'boolean');
 
-/** Checks a change of choices, in which `null` withdraws one. @throws {DeskbellError} as `checkChannel` does */
+/** Checks changes to choices; `null` withdraws a choice. @throws {DeskbellError} as `checkChannel` does */
 export const checkChoiceChange = (
   choices: unknown,
   pointer: string,

@@ -15,7 +15,7 @@ export interface FrequencyCap {
 const hourMs = 60 * 60 * 1000;
 const unitMs: Readonly<Record<string, number>> = { hour: hourMs, day: 24 * hourMs, week: 7 * 24 * hourMs };
 
-/** The longest time that a cap looks back. */
+/** The longest period of a frequency cap. */
 export const maxCapWindowMs = 7 * 24 * hourMs;
 
 /**

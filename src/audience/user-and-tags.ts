@@ -21,9 +21,9 @@ export interface AudienceExpression {
 export interface TagExpression {
   /** The subscription has all of these. */
   readonly all?: readonly string[] | undefined;
-  /** The subscription has at least one of these. */
+  /** The subscription must have at least one of these tags. */
   readonly any?: readonly string[] | undefined;
-  /** The subscription has none of these. */
+  /** The subscription must have none of these tags. */
   readonly none?: readonly string[] | undefined;
 }
 

@@ -16,14 +16,14 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 export function formatOf(timeZone: string): Intl.DateTimeFormat {
   const kept = formats.get(timeZone);
   if (kept !== undefined) return kept;
-  // `2027-01-01 09:00:00` is how Sweden writes it
+  // the Swedish format is `2027-01-01 09:00:00`
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   if (formats.size >= maxFormats) formats.clear();
   formats.set(timeZone, format);
   return format;
 }
 
-/** Whether it is the name of a time zone, such as `Europe/Berlin` or `UTC`. */
+/** True for the name of a time zone, such as `Europe/Berlin` or `UTC`. */
 export function isTimeZone(name: string): boolean {
   try {
     formatOf(name);
@@ -49,7 +49,7 @@ export function instantsOf(wallMs: number, timeZone: string): readonly number[] 
 }
 
 /**
- * The first instant at which clocks show a time. If they skip it, the instant of the next minute that exists.
+ * The first instant at which clocks show a time. If clocks skip that time, the first minute after the gap.
  *
  * @param afterMs only instants after this one count
  */
@@ -90,14 +90,14 @@ export function parseTimeOfDay(text: string): number | undefined {
   return hours * hourMs + minutes * minuteMs;
 }
 
-/** The next time, from a given minute on, at which the clocks of a zone show this time of day. @returns a wall time */
+/** The next time at or after `fromMs` at which a zone's clocks show this time of day. @returns a wall time */
 export function nextTimeOfDay(timeOfDayMs: number, timeZone: string, fromMs: number): number {
   const wallMs = toWallTime(Math.floor(fromMs / minuteMs) * minuteMs, timeZone);
   const atMs = startOfDay(wallMs) + timeOfDayMs;
   return atMs < wallMs ? atMs + dayMs : atMs;
 }
 
-/** The midnight that begins the day of a wall time. */
+/** Midnight at the start of the day, as a wall time. */
 const startOfDay = (wallMs: number): number => Math.floor(wallMs / dayMs) * dayMs;
 
 /**
@@ -134,7 +134,7 @@ export function endOfQuietHours(
   const isQuiet = isOverMidnight ? timeMs >= fromMs || timeMs < toMs : timeMs >= fromMs && timeMs < toMs;
   if (!isQuiet) return undefined;
   const endMs = midnightMs + toMs + (timeMs >= toMs ? dayMs : 0);
-  // if the hour occurs twice, its first end may already have passed
+  // if clocks show the end twice, the first of the two instants may already have passed
   return toInstant(endMs, timeZone, atMs);
 }
 

@@ -6,7 +6,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 const ownerOnly = 0o600;
-/** About a hundred times the size of the largest such file. */
+/** About a hundred times the size of the largest private file. */
 const maxFileBytes = 16_384;
 
 /**
@@ -77,7 +77,7 @@ export async function removePrivateFile(path: string): Promise<void> {
 /**
  * Reads a file after checking its owner and permissions.
  *
- * @param advice ends the error message if the file is not usable: says what to do
+ * @param advice what to do if the file is not usable; ends the error message
  * @returns `undefined` if there is no file
  * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED if group or others have access to it, ERR_DATA_EXPOSED if they can
  *   replace it, ERR_DATA_OWNER if another user owns it, ERR_KEY_FILE_CORRUPT if it is not a regular file or is too
@@ -161,7 +161,7 @@ const group = 0o070;
 
 const directoriesOfGroups = new Set<string>();
 
-/** Allows group access in a directory from now on. Kubernetes' `fsGroup` grants these rights each time a pod starts. */
+/** Accepts group access to a directory from now on. Kubernetes grants it (`fsGroup`) each time a pod starts. */
 export function allowGroupAccess(directory: string): void {
   directoriesOfGroups.add(resolve(directory));
 }

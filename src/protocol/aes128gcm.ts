@@ -17,7 +17,7 @@ const lastDelimiter = 2;
 const keyInfo = 'Content-Encoding: aes128gcm\0';
 const nonceInfo = 'Content-Encoding: nonce\0';
 
-/** The input for a content of one record. Not checked here; callers check it. */
+/** Input for a content of one record. Callers must check it. */
 export interface RecordParameters {
   readonly inputKeyingMaterial: Uint8Array;
   /** 16 bytes. Never use the same salt twice with the same keying material. */

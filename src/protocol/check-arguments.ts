@@ -1,4 +1,4 @@
-// Argument checks that TypeScript's types cannot express: integers within bounds, byte strings of one length.
+// Argument checks that TypeScript's types cannot express: integers within bounds, byte strings of a given length.
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { typeOf } from '../errors/check-options.ts';

@@ -24,8 +24,8 @@ export interface EndpointPolicy {
    */
   readonly originPattern: string;
   /**
-   * False if a known push service does not currently use this path. Such an endpoint is still allowed, because
-   * vendors change their paths, but many of them are worth an alert.
+   * False if a known push service does not currently use this path. The endpoint is still allowed, because vendors
+   * change their paths, but many such endpoints are worth an alert.
    */
   hasKnownPath(endpoint: string): boolean;
   /** True if the operator named exactly this origin. It may then use http, and a loopback or private address. */
@@ -174,7 +174,7 @@ const notFollowedBy = ({ otherApis }: KnownPaths): string => `(?!${otherApis.sou
 
 const toPattern = (origin: string): string => origin.replaceAll(/[.[\]]/g, String.raw`\$&`);
 
-/** False if the name has an empty label, which the parser accepts. */
+/** False if a label is empty. The URL parser accepts empty labels. */
 const hasLabels = (host: string): boolean => host.split('.').every((label) => label !== '');
 
 /**

@@ -11,7 +11,7 @@ export interface KnownPaths {
 export const anyPath: KnownPaths = { endpoints: /^/u, otherApis: /^(?!)/u };
 const fcm: KnownPaths = {
   endpoints: /^\/(?:fcm\/send|(?:preprod\/)?wp)\/./u,
-  // sending with a Google account, the legacy form, device groups, batches, the API's description
+  // HTTP v1 API, legacy API, device groups, batches, description of the API
   otherApis:
     /^\/(?:v1(?:beta1)?\/projects\/|fcm\/send\/?(?:$|\?)|fcm\/(?:notification|connect)|batch(?:$|[/?])|\$discovery\/)/u,
 };
@@ -21,7 +21,7 @@ const gcm: KnownPaths = {
 };
 const mozilla: KnownPaths = {
   endpoints: /^\/(?:wpush\/v\d+|push)\/./u,
-  // messages, registration of bridges, health
+  // messages, registration of bridges, health checks
   otherApis: /^\/(?:m\/|v1\/|(?:status|health|__[a-z]+__)\/?(?:$|\?))/u,
 };
 const windows: KnownPaths = { endpoints: /^\/(?:w\/)?\?token=./u, otherApis: anyPath.otherApis };
@@ -38,7 +38,7 @@ export const knownHosts: ReadonlyMap<string, KnownPaths> = new Map([
   ['updates.push.services.mozilla.com', mozilla],
 ]);
 
-/** Domains of which every host is a known push service. */
+/** Domains under which every host belongs to a known push service. */
 export const knownDomains: ReadonlyMap<string, KnownPaths> = new Map([
   ['push.services.mozilla.com', mozilla],
   ['notify.windows.com', windows],

@@ -73,9 +73,9 @@ export type Outcome =
       readonly slowsOrigin: boolean;
       /** The request may have reached the push service, so a repeat may be delivered twice. */
       readonly isInDoubt?: boolean;
-      /** Nothing was written, and the cause is on this side or in the network. The message is not at fault and waits. */
+      /** Nothing was written, because of a problem on this side or in the network. The message waits. */
       readonly isUnsent?: boolean;
-      /** If the last attempt gets this response, the subscription has ended. */
+      /** If the last attempt gets this response too, the subscription has ended. */
       readonly isGoneAtLast?: boolean;
       readonly detail?: string;
     }
@@ -103,8 +103,8 @@ export type FailureReason = Extract<
 /**
  * Interprets a request that got no response.
  *
- * @param isInDoubt at least a part of it was written
- * @param isUnlisted a stranger named the push service
+ * @param isInDoubt true if at least a part of the request was written
+ * @param isUnlisted true if a stranger named the push service
  * @returns what to do with the message; the subscription stays
  */
 export function readFailure(error: DeskbellError, isInDoubt: boolean, isUnlisted: boolean): Outcome {
@@ -153,7 +153,7 @@ const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
 export const isFaultOfMachine = ({ cause }: DeskbellError): boolean =>
   cause instanceof Error && 'code' in cause && codesOfFaultsHere.has(cause.code);
 
-/** What else decides the meaning of a response. */
+/** What `readResponse` needs besides the response itself. */
 export interface ResponseContext {
   /** The current time in milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly nowMs: number;

@@ -88,7 +88,7 @@ function readAnyRejection(headers: Headers, body: string): Rejection {
   return { text: clean(`errno ${errno}: ${words}`), reason: autopushErrnos.get(errno) };
 }
 
-/** Matches the origin of a URL and its rest, which is removed: an endpoint is secret, and so may be a part of one. */
+/** Matches a URL in two parts: its origin, and the rest, which is removed because endpoints are secret. */
 const urls = /(https?:\/\/[^\s/"'<>]+)\/[^\s"'<>]*/gi;
 const paths = /(^|[\s"'(=:])\/(?!\/)[^\s"'<>)]*/g;
 /** Matches tokens, keys and signatures; ordinary words are shorter. */

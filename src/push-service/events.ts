@@ -17,7 +17,7 @@ export type PushServiceEvent =
   | { readonly type: 'fault'; readonly kind: string; readonly subscription?: string }
   /** The message was written to the user agent's connection. This repeats after each reconnect until it is acknowledged. */
   | { readonly type: 'delivered'; readonly subscription: string; readonly version: string }
-  /** 100 delivered, 101 not decrypted, 102 not delivered. */
+  /** 100: delivered. 101: could not be decrypted. 102: not delivered. */
   | {
       readonly type: 'acknowledged';
       readonly subscription: string;

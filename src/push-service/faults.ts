@@ -1,4 +1,4 @@
-// Faults that can be injected into the push service: their types, the check, which fault applies to a request, and the effect.
+// Faults that can be injected into the push service: types, checks, when a fault applies, and what it does.
 import { STATUS_CODES } from 'node:http';
 import { tokenOf } from './addresses.ts';
 import { type Answer, type Exchange, jsonAnswer } from './http/exchange.ts';
@@ -154,7 +154,7 @@ export function createFaults(now: () => number): Faults & {
       let goAway: FaultPlan['goAway'];
       let ending: EndingFault | undefined;
       for (const rule of rules) {
-        // check this first, because there may be a fault for each of many subscriptions
+        // check the token first: there may be many faults, each for a single subscription
         if (rule.token !== undefined && rule.token !== token) continue;
         const { fault } = rule;
         if (fault.kind !== 'delay' && fault.kind !== 'goaway' && ending !== undefined) continue;

@@ -37,8 +37,8 @@ export function withDefaultLimits(given: Partial<Limits>): Limits {
 export type Names<Options> = { readonly [Name in keyof Options]-?: unknown };
 
 /**
- * @param kind of option, for the error
- * @throws {RangeError} naming the first unknown option, and the known ones
+ * @param kind of name, such as `option`, for the error
+ * @throws {RangeError} naming the first unknown name, and the known ones
  */
 export function checkNames<Options>(kind: string, given: object, known: Names<Options>): void {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));

@@ -1,4 +1,4 @@
-// The types of the local push service, for those who start one.
+// The types of the local push service, for programs that start one.
 import type { EventCounts, PushServiceEvent } from './events.ts';
 import type { Faults } from './faults.ts';
 import type { Limits } from './limits.ts';

@@ -40,8 +40,8 @@ export function createAddressPolicy(settings: Parameters<typeof readAddressSetti
   };
 }
 
-// RFC 4291 §2.4, IANA: the only IPv6 block with public addresses. Addresses that embed an IPv4 address are outside it
-// (mapped, compatible) or have a range of their own (6to4, Teredo).
+// RFC 4291 §2.4, IANA: the only IPv6 block with public addresses. IPv4-mapped and IPv4-compatible addresses are outside
+// it; `range()` reports 6to4 and Teredo separately.
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**
@@ -71,7 +71,7 @@ function embeddedIpv4(address: string, prefixes: readonly AddressRange[]): strin
 
 const ownRemedy = 'If this push service is yours, add its origin to "pushServices".';
 
-/** Returns advice. If a listed push service has such an address, the local network is the cause, in one of three ways. */
+/** Says what to do about a listed push service with a disallowed address. The cause is in the local network. */
 function remedyFor(address: string): string {
   const kind = isIP(address) === 0 ? 'invalid' : ipaddr.parse(address).range();
   const isOfMachine = ['loopback', 'linkLocal', 'unspecified', 'ipv4Mapped'].includes(kind);
@@ -162,7 +162,7 @@ export function isLoopbackName(hostname: string): boolean {
   return /^(?:.*\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }
 
-/** If the host name is an address, returns it as a list, like a resolver. */
+/** If the host name is an IP address, returns it as a resolver would, in a list. */
 export function literalAddress(hostname: string): readonly ResolvedAddress[] | undefined {
   const address = hostname.replace(/^\[(.*)\]$/, '$1');
   const family = isIP(address);

@@ -20,7 +20,7 @@ export interface AddressRange {
   contains(address: string): boolean;
 }
 
-/** Reads both settings. @throws {DeskbellError} ERR_CONFIGURATION, naming the setting */
+/** Reads `pushServiceAddresses` and `nat64Prefix`. @throws {DeskbellError} ERR_CONFIGURATION, naming the setting */
 export function readAddressSettings({
   pushServiceAddresses = [],
   nat64Prefix,

@@ -13,13 +13,13 @@ import { Pacing } from './pacing.ts';
 import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
-  /** If false, nothing is deferred, however often the push service fails. Default: true. */
+  /** If false, requests are sent however often the push service fails. Default: true. */
   readonly hasBreaker?: boolean;
 }
 
 /** The number of messages that a worker encrypts at once. */
 const maxHeadroom = 64;
-/** Callers that have more to send ask again within this time. */
+/** Callers that have more to send call `pace` again within this time. */
 const askedEveryMs = 140;
 
 /** If all attempts fail for this long, it is not a coincidence. */
@@ -56,7 +56,7 @@ export class Admission {
   #connectFault: DeskbellError | undefined;
   /** The times of the first and the last failure since the last response. */
   #failures: { readonly firstMs: number; readonly lastMs: number } | undefined;
-  /** Set while the push service has asked to wait, and it is not yet clear whether that concerns all subscriptions. */
+  /** Set after the push service has asked to wait, until it is clear whether that concerns all subscriptions. */
   #hold: { reason: string; writtenAtMs: number; untilMs: number } | undefined;
   #wasThrottled = false;
   #lastError: DeskbellError | undefined;
@@ -77,8 +77,8 @@ export class Admission {
   }
 
   /**
-   * Call this if there is something to send. A few requests may queue behind those in flight, so that one is ready
-   * whenever one may be written.
+   * Call this if there is something to send. A few requests may be queued in addition to those in flight, so that the
+   * next one is ready when it may be written.
    */
   pace(inFlight: number, queued: number): Pace {
     const { limit, perMs } = this.#pacing;
@@ -132,7 +132,7 @@ export class Admission {
     };
   }
 
-  /** @returns why the request may not be sent; `undefined` if it may, and is then counted as admitted */
+  /** @returns why the request may not be sent; `undefined` if it was admitted */
   admit(exchange: object): Deferral | undefined {
     if (this.#breaker.isClosed) return undefined;
     const deferral = this.deferral();
@@ -154,7 +154,7 @@ export class Admission {
     return { waitMs, reason: this.#breaker.reason, obstacle: this.#obstacle(nowMs) };
   }
 
-  /** Returns how long the push service has asked to wait, from now; 0 if the caller already knows. */
+  /** Returns how long the push service has asked to wait from now; 0 if an earlier call has returned this. */
   takeWait(): number {
     return this.#breaker.isClosed ? 0 : this.#breaker.takeWait(this.#settings.monotonicNow());
   }
@@ -165,7 +165,7 @@ export class Admission {
     this.#breaker.pause(reason, this.#settings.monotonicNow() + waitMs);
   }
 
-  /** Records that requests wait because of `maxInFlight`, although connections have capacity for them. */
+  /** Records that requests wait only because of `maxInFlight`: the connections have capacity for them. */
   recordLimitReached(): void {
     this.#pacing.recordLimitReached();
   }
@@ -210,7 +210,7 @@ export class Admission {
   }
 
   /**
-   * Records that the push service refused a request without a response, so that it may be sent again.
+   * Records that the push service refused a request without a response. The request may be sent again.
    *
    * @returns true if sending must stop now
    */
@@ -242,7 +242,7 @@ export class Admission {
     return pauseMs > 0 && this.#breaker.open(error.message, nowMs, pauseMs);
   }
 
-  /** Records that no connection could be made while no other was open. */
+  /** Records that a connection attempt failed while no connection was open. */
   recordConnectFailure(error: DeskbellError): void {
     this.#connectFault = error;
     this.#recordNoAnswer();
@@ -253,7 +253,7 @@ export class Admission {
     this.#connectFault = undefined;
   }
 
-  /** Returns an obstacle that operators should know about. Failures to connect count only if they last; they often pass. */
+  /** Returns a problem for operators. Failures to connect are often brief, so they count only if they last. */
   #obstacle(nowMs: number): FailureReason | undefined {
     if (this.#httpFaults.areTooMany(nowMs)) return 'protocol-error';
     const reason = this.#connectFault && failureReason(this.#connectFault);
@@ -287,7 +287,7 @@ const maxPauseMs = 3_600_000;
 const answersToForget = 10_000;
 const forgetAfterMs = 2 * maxPauseMs;
 
-/** The pauses of one push service. Each fault counts once, even if it ended several requests. */
+/** Pauses sending to one push service. Each fault counts once, even if it ended several requests. */
 class ProtocolErrorPauses {
   #count = 0;
   #last: DeskbellError | undefined;

@@ -18,7 +18,7 @@ const firstOpenMs = 1000;
 const maxOpenMs = 60_000;
 const maxUnconnectedMs = 5000;
 const maxRetryAfterMs = 3_600_000;
-/** A wait is reported again only if it ends this much later than the one reported before. */
+/** A longer wait is reported only if it ends at least this much later than the last reported one. */
 const laterByMs = 1000;
 
 export class Breaker {
@@ -47,7 +47,7 @@ export class Breaker {
     return this.#state === 'OPEN' && nowMs < this.#openUntilMs;
   }
 
-  /** How long nothing will be admitted; 0 if the next request is. */
+  /** How long nothing will be admitted; 0 if the next request will be. */
   waitMs(nowMs: number): number {
     if (this.#state === 'OPEN' && nowMs >= this.#openUntilMs) {
       this.#state = 'HALF_OPEN';
@@ -57,7 +57,7 @@ export class Breaker {
     return this.#state === 'HALF_OPEN' && this.#probe !== undefined ? firstOpenMs : 0;
   }
 
-  /** Returns how long the push service has asked to wait with `Retry-After`, from now; 0 if the caller already knows. */
+  /** Returns how long to wait from now because of a `Retry-After`; 0 if an earlier call has returned this. */
   takeWait(nowMs: number): number {
     if (this.#askedUntilMs < this.#takenUntilMs + laterByMs) return 0;
     this.#takenUntilMs = this.#askedUntilMs;
@@ -76,7 +76,7 @@ export class Breaker {
     this.#probe = request;
   }
 
-  /** Records that an admitted request ended before it was sent, so it will have no result. */
+  /** Records that an admitted request ended before it was sent, so that no result will follow. */
   recordUnsent(request: object): void {
     if (request === this.#probe) this.#probe = undefined;
   }

@@ -1,5 +1,5 @@
-// When the transport is made, checks its options and fills in default time limits. Also checks paths and
-// header fields of requests, before anything is written.
+// Checks the options of a new transport and fills in default time limits. Also checks paths and header fields of
+// requests before anything is written.
 import { X509Certificate } from 'node:crypto';
 import {
   isArrayOf,
@@ -79,7 +79,7 @@ function isCertificate(...[pem, name]: Parameters<OptionCheck>): void {
 
 /** Header objects that passed the check. Many messages share one. */
 const legalHeaders = new WeakSet<PushHeaders>();
-/** Fields that HTTP itself writes (RFC 9113 §8.2.2, and the length), and fields that the transport never sends. */
+/** Fields that HTTP itself writes (RFC 9113 §8.2.2, and `content-length`) or that the transport never sends. */
 const ownFields =
   /^(?:host|content-length|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te|expect|trailer)$/;
 

@@ -33,7 +33,7 @@ import { openTunnel, type Proxy } from './proxy.ts';
 import type { ResolvedAddress } from './transport.ts';
 
 interface Route {
-  /** The origin's host, IPv6 without brackets, for the certificate and the proxy. */
+  /** The origin's host, without IPv6 brackets. Used for the certificate check and the proxy. */
   readonly host: string;
   readonly port: number;
   /** The only addresses to connect to: the origin's or the proxy's. */
@@ -133,7 +133,7 @@ export async function connect(
   settings: ConnectSettings,
   aborted: AbortSignal,
 ): Promise<Connection> {
-  // ends every socket of this attempt; never fires after success
+  // aborting this ends every socket of the attempt; after success it is never aborted
   const attempt = new AbortController();
   const timeOut = (): void => {
     attempt.abort(timeoutError(origin.host, 'accept a connection', settings.connectTimeoutMs));
@@ -213,7 +213,7 @@ function tcpOptions({ addresses, addressPort }: Route, signal: AbortSignal): Tcp
 
 function tlsOptions(host: string, secureContext: SecureContext, alpnProtocols: string[]): ConnectionOptions {
   return {
-    // RFC 6066 §3: SNI must not contain an address; the certificate is checked against `host` in either case
+    // RFC 6066 §3: SNI must not contain an address. The certificate is checked against `host` in any case.
     servername: isIP(host) === 0 ? host : '',
     checkServerIdentity: (_host, certificate) => checkServerIdentity(host, certificate),
     ALPNProtocols: alpnProtocols,
@@ -221,7 +221,7 @@ function tlsOptions(host: string, secureContext: SecureContext, alpnProtocols: s
   };
 }
 
-/** Ignores errors while nothing uses the socket. Its next user sees that it is destroyed. */
+/** Ignores errors while nothing uses the socket. The next user sees that the socket is destroyed. */
 function guardErrors<Kind extends Socket>(socket: Kind): Kind {
   return socket.on('error', () => {});
 }
@@ -272,7 +272,7 @@ export class SocketReader {
     },
   };
 
-  /** Reads a socket that could not be opened with `onread`, because another one carries it. */
+  /** Reads a socket that could not be opened with `onread`, because it runs through a proxy's tunnel. */
   readFrom(socket: Socket): void {
     socket.on('data', (chunk: Buffer) => this.#put(chunk));
   }

@@ -16,14 +16,14 @@ import type { Pace, Transport, TransportOptions } from './transport.ts';
 /** The pace for a push service that has not been used yet. */
 const firstPace: Pace = { room: latencyFloor, perMs: firstPerMs };
 const maxOrigins = 1000;
-/** How many origins remain after idle ones are forgotten. The margin avoids a search at every new origin. */
+/** How many origins are kept when idle ones are forgotten. The margin avoids a search at every new origin. */
 const maxOriginsKept = 900;
 
 /** Rules for callers inside the package. Applications cannot change them. */
 export interface TransportRules {
   /** If false, any address is allowed, because the application is responsible for its endpoints. Default: true. */
   readonly guardsAddresses?: boolean;
-  /** If false, earlier responses and failures defer nothing. Default: true. */
+  /** If false, earlier responses and failures never delay a request. Default: true. */
   readonly hasBreaker?: boolean;
   /** Replaces the network, for tests. */
   readonly open?: OpenSession;
@@ -132,8 +132,8 @@ export function createTransport(
 }
 
 /**
- * Forgets idle origins, because strangers can name any number of hosts under the known domains. Push services that
- * have asked to wait are kept; if there are too many, those whose wait ends first are forgotten.
+ * Forgets idle origins, because strangers can name any number of hosts under the known domains. Origins that have asked
+ * to wait are kept if possible: those whose wait ends first are forgotten first.
  */
 function forgetIdle(origins: Map<string, Origin>): void {
   const idle = [...origins]

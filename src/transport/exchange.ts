@@ -9,11 +9,11 @@ import type { PushRequest, TransportResult } from './transport.ts';
 export interface Exchange {
   readonly request: PushRequest;
   readonly done: (result: TransportResult) => void;
-  /** How many times a push service has refused it. */
+  /** How many times a push service has refused the request. */
   timesRefused: number;
-  /** When it was written to a connection, by the monotonic clock; 0 if it was not. */
+  /** When the request was written to a connection, by the monotonic clock; 0 if it was not. */
   writtenAtMs: number;
-  /** Ends the exchange, if its sender set a time limit. */
+  /** Ends the exchange at the sender's time limit. */
   timeout?: Timer | undefined;
   isSettled: boolean;
 }
@@ -23,9 +23,8 @@ export interface Session {
   /** How many requests can be in flight; undefined until the push service has said so. */
   readonly capacity: number | undefined;
   readonly freeCapacity: number;
-  /** True if it accepts requests, at once or when it has capacity again. */
+  /** True if the session accepts requests now, or will when it has capacity again. */
   readonly isOpen: boolean;
-  /** True if it was ever given a request. */
   readonly wasUsed: boolean;
   add(exchange: Exchange): void;
   /** Writes all added requests and the protocol's own frames to the socket at once. */
@@ -36,15 +35,15 @@ export interface Session {
   destroy(error: DeskbellError): void;
 }
 
-/** Reports of a session. Each added exchange is reported exactly once, by one of the first three. */
+/** Events of a session. Each added exchange ends with exactly one of `answered`, `failed` and `handedBack`. */
 export interface SessionEvents {
   answered(exchange: Exchange, response: PushResponse, latencyMs: number): void;
   failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void;
   /**
    * The push service has definitely not processed the request, so it may be sent again.
    *
-   * @param refusal how it was refused: the push service accepts no or fewer requests now, so it must wait.
-   *   `undefined` if it can be sent again at once
+   * @param refusal how the push service refused the request, which must then wait; `undefined` if it can be sent again
+   *   at once
    */
   handedBack(exchange: Exchange, refusal: string | undefined): void;
   /** The session may now have more capacity, no capacity, or something to flush. */

@@ -144,7 +144,7 @@ export class Http1Session implements Session {
     this.#response = response;
     response.on('data', (chunk: Buffer) => {
       if (this.#body.add(chunk)) return;
-      // The rest is not needed, but would have to be read before the next response, so end the connection.
+      // End the connection: to reuse it, the rest of the body would have to be read, but it is not needed.
       this.#answer(response);
       this.#stream.destroy();
     });
@@ -217,12 +217,12 @@ export class Http1Session implements Session {
     this.#events.closed(this, this.#reason as DeskbellError);
   }
 
-  /** Starts a timer that does not keep the process alive. The socket does so while a request is in flight. */
+  /** Starts a timer that does not keep the process alive. While a request is in flight, the socket keeps it alive. */
   #startTimer(ms: number): Timer {
     return this.#settings.startTimer(() => this.#checkTime(), ms, false);
   }
 
-  /** Runs at least once per shortest time limit, so that requests need no timers of their own. */
+  /** Checks all time limits, at least as often as the shortest one, so that requests need no timers of their own. */
   #checkTime(): void {
     const { responseTimeoutMs, idleTimeoutMs } = this.#settings;
     const isBusy = this.#exchange !== undefined;
@@ -244,7 +244,7 @@ function joinFields({ headersDistinct }: IncomingMessage): Record<string, string
   return headers;
 }
 
-// A connection as the stream that node:http needs. The sockets themselves emit no data, because SocketReader reads them.
+// Wraps a socket in the stream that node:http needs. The socket itself emits no data, because SocketReader reads it.
 
 type Written = { readonly chunk: Buffer };
 
@@ -299,7 +299,7 @@ class ConnectionAgent extends Agent {
     return this.#stream;
   }
 
-  /** Does not set TCP keep-alive; the session calls `unref` itself. */
+  /** Keeps the socket, but without TCP keep-alive. The session calls `unref` itself. */
   override keepSocketAlive(): boolean {
     return true;
   }

@@ -29,15 +29,15 @@ import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export const maxQueued = 4096;
 /**
- * Maximum per thread. In flight ≈ rate × round trip: at 100 ms, thirty connections with a hundred streams each carry
- * 30,000 requests a second, more than a thread makes. Connections are opened when pacing allows more requests than
- * they carry. The few push services without HTTP/2 have fewer requests in flight.
+ * Maximum per thread. With a round trip of 100 ms, thirty connections of a hundred streams carry 30,000 requests a
+ * second, more than a thread sends. A connection is opened when pacing allows more requests than the others carry. The
+ * few push services without HTTP/2 have fewer requests in flight.
  */
 const maxHttp2Connections = maxLimit / maxStreams;
 /** Maximum until the SETTINGS of the first connection arrive: the push service may allow no streams at all. */
 const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
-/** A request that is refused this often fails. If it is handed back without a refusal, another connection gets it. */
+/** A request that was refused this many times fails. Being handed back without a refusal does not count. */
 const maxTimesRefused = 10;
 /** The pause after the first refusal of a request. It doubles with each further one. */
 const firstRefusalPauseMs = 20;
@@ -69,7 +69,7 @@ export class Origin implements SessionEvents {
   #protocol: Protocol | undefined;
   #inFlight = 0;
   #connecting = 0;
-  /** Runs after a failed connection attempt. No further connection is opened meanwhile. */
+  /** Runs after a failed connection attempt. Until it ends, no further connection is opened. */
   #connectPause: Timer | undefined;
   /** Runs until refused requests may be sent again. */
   #refusalPause: Timer | undefined;
@@ -227,13 +227,13 @@ export class Origin implements SessionEvents {
     this.#pumpSoon();
   }
 
-  /** Reuses the last accepted response, because sessions return the same object for equal responses. */
+  /** Reuses the last accepted answer, because sessions return the same object for equal responses. */
   #readAnswer(response: PushResponse): Answer {
     if (this.#lastAccepted?.response === response) return this.#lastAccepted;
     const context = { nowMs: this.#settings.now(), isUnlisted: this.#isUnlisted };
     const outcome = readResponse(this.#url.origin, response, context);
     const answer: Answer = { kind: 'response', response, outcome };
-    // the meaning of other responses may depend on the time
+    // what any other response means may depend on the current time
     if (outcome.kind === 'accepted') this.#lastAccepted = answer;
     return answer;
   }
@@ -278,7 +278,7 @@ export class Origin implements SessionEvents {
     this.#settle(exchange, { kind: 'failure', error, inDoubt });
   }
 
-  /** Pumps after the current tick, so that all requests of the tick are written together. */
+  /** Calls `#pump` after the current tick, so that all requests of the tick are written together. */
   #pumpSoon(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;
@@ -306,7 +306,7 @@ export class Origin implements SessionEvents {
     this.#openConnections();
   }
 
-  /** Gives a request to a session. If the session throws, which it should not, it is ended and the process continues. */
+  /** Gives a request to a session. If the session unexpectedly throws, it is closed and the process continues. */
   #add(exchange: Exchange, session: Session): void {
     this.#inFlight += 1;
     try {
@@ -318,7 +318,7 @@ export class Origin implements SessionEvents {
     }
   }
 
-  /** If only the pace holds back the queue, no response will restart it. */
+  /** If only the pace delays the queue, no response restarts it. A timer does. */
   #pumpInPace(): void {
     const { paceMs } = this.#admission;
     if (paceMs === undefined) return;
@@ -330,8 +330,8 @@ export class Origin implements SessionEvents {
   }
 
   /**
-   * Ends a hold when nothing in flight could still show that it was meant for one subscription, or when its time is
-   * over. All requests then wait as long as the push service asked.
+   * Ends a hold when its time is over, or when no request in flight can show any longer that only one subscription must
+   * wait. All requests then wait as long as the push service asked.
    */
   #lookAtHold(): void {
     const { holdMs } = this.#admission;
@@ -401,7 +401,7 @@ export class Origin implements SessionEvents {
       this.#connectPause ??= this.#settings.startTimer(resume, reconnectAfterMs, true);
       return;
     }
-    // if a stranger's host has a private address, that says nothing about whether it works
+    // the private address of a stranger's host says nothing about whether the host works
     if (error.code !== 'ERR_ADDRESS_BLOCKED' || !this.#isUnlisted)
       this.#admission.recordConnectFailure(error);
     this.#failQueued(error);

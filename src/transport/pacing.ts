@@ -26,9 +26,9 @@
 // them halve the window in one round trip. After a decrease, growth of 3, 5, 7, 11, 16, 24 % … keeps refusals at a
 // few per cent if the capacity has not changed, and finds twice the capacity within ten round trips.
 
-/** The initial window, which one HTTP/2 connection carries. Latency alone never lowers the window below it. */
+/** The initial window, which one HTTP/2 connection can carry. Latency alone never lowers the window below this. */
 export const latencyFloor = 100;
-/** How many requests a thread sends in a tenth of a second. A queue at the push service stops the growth much earlier. */
+/** The largest window: what a thread sends in 100 ms. A push service usually starts to queue at a smaller window. */
 export const maxLimit = 3000;
 /** Requests per millisecond, until the round trip is known. */
 export const firstPerMs = latencyFloor / 500;
@@ -36,41 +36,41 @@ export const firstPerMs = latencyFloor / 500;
 /** The smallest window: some push services accept less than one request per round trip from each thread. */
 const minWindow = 1 / 8;
 
-/** Latency includes the time that this process is busy, so it means nothing until it is well above the base. */
+/** Latency includes the time that this process is busy, so only a latency well above the base shows a queue. */
 const maxLatencyRatio = 3;
 const latencySlackMs = 10;
-/** If there is a queue, the window is set to this many base round trips. */
+/** If there is a queue, the window is lowered to what this many base round trips carry. */
 const queueRatio = 2;
-/** If there is a queue, a window that is smaller by a third or more shortens the round trip by this factor. */
+/** If a window smaller by a third or more does not shorten the round trip to this share, there is no queue. */
 const shorterBy = 0.85;
-/** Growth of the base in a round if the window is too small to be lowered, so that it cannot be tested for a queue. */
+/** If the window is too small to be lowered, a queue cannot be tested for. The base then grows by this factor. */
 const fartherBy = 2;
-/** A share of refusals that is normal for a push service at any rate. Chance may add to it. */
+/** The share of refusals that is normal without an overload. Chance may add to it. */
 const toleratedShare = 0.06;
 /** Standard deviations to add for chance. Ending the initial doubling by mistake costs more than a small decrease. */
 const chanceAtFirst = 3;
 const chanceLater = 1;
-/** A round takes this share of the window, and at least this many responses. */
+/** A round needs responses to this share of the window, and at least `roundAnswers` of them. */
 const roundShare = 1 / 4;
 const roundAnswers = 16;
 /** Number of round trips after which a round ends early if nothing was refused. */
 const calmRoundTrips = 3;
 const carefulGrowth = 1 / 32;
-/** Factor by which the growth itself grows in each round. */
+/** Factor by which `growth` increases in each round. */
 const fasterBy = 1.5;
 const outageFactor = 1 / 4;
 /**
- * Minimum share of the threshold: with a smaller window, the end of an outage would be noticed late. The circuit
- * breaker stops long outages.
+ * Minimum window in an outage, as a share of the threshold. With a smaller one, the end of the outage would be noticed
+ * late. The circuit breaker stops long outages.
  */
 const outageFloor = 1 / 64;
-/** The window keeps at least this share the first time: refusals of a burst say little about spread writes. */
+/** The first decrease keeps at least this share of the window: refusals of a burst say little about spread writes. */
 const firstFactor = 1 / 2;
 /** Goes slightly below the accepted rate, so that the next rounds are not refused again. */
 const marginFactor = 0.85;
-/** If writes are spread, this many times the window may be in flight, because latency varies. */
+/** When writes are spread, requests in flight may exceed the window by this factor, because latency varies. */
 const spreadRatio = 1.5;
-/** Spread writes may catch up on this much time at once. */
+/** Spread writes that fell behind may catch up on this much time at once. */
 const burstMs = 10;
 
 export class Pacing {
@@ -78,9 +78,9 @@ export class Pacing {
   #growth = 1;
   #threshold = Number.POSITIVE_INFINITY;
   #baseMs = Number.POSITIVE_INFINITY;
-  /** Mean latency in the last round in which something was accepted. */
+  /** Mean latency in the last round that had accepted requests. */
   #latencyMs = 0;
-  /** The window before a queue lowered it, and the round trip when it was lowered for the second time. */
+  /** The window before the first decrease because of a queue, and the round trip at the second decrease. */
   #trial: { readonly window: number; readonly latencyMs: number | undefined } | undefined;
   #isSpread = false;
   /** All responses of the last round were refusals. */
@@ -100,7 +100,7 @@ export class Pacing {
     return Math.max(1, Math.floor(this.#window));
   }
 
-  /** The limit that may apply two rounds from now, when a connection opened now will be ready. */
+  /** The limit that may apply in two rounds, when a connection opened now will be ready. */
   get limitAhead(): number {
     const growth = this.#window < this.#threshold ? 1 : this.#growth;
     return Math.min(maxLimit, Math.ceil(this.#window * (1 + growth) ** 2));
@@ -133,7 +133,7 @@ export class Pacing {
     return this.#latencyMs === 0 ? firstPerMs : this.#window / Math.max(1, this.#latencyMs);
   }
 
-  /** Records that requests wait because of the limit. */
+  /** Records that requests had to wait because of the window. */
   recordLimitReached(): void {
     this.#wasReached = true;
   }
@@ -147,7 +147,7 @@ export class Pacing {
     this.#count(nowMs);
   }
 
-  /** Records that the push service refused a request as one too many (429, 503, a refused stream). */
+  /** Records that the push service refused a request because there are too many (429, 503, a refused stream). */
   recordRefused(latencyMs: number, nowMs: number): void {
     if (nowMs - latencyMs < this.#startedAtMs) return;
     this.#refused += 1;
@@ -175,8 +175,8 @@ export class Pacing {
   }
 
   /**
-   * True if the round may end early. If few requests are in flight, enough responses to judge refusals take long; if
-   * nothing was refused, they are not needed.
+   * True if the round may end early because nothing was refused. If few requests are in flight, a full round takes
+   * long, and only refusals need that many responses.
    */
   #isCalm(nowMs: number): boolean {
     const isNothingRefused = this.#refused === 0 && this.#accepted > 0 && this.#latencyMs > 0;
@@ -203,7 +203,7 @@ export class Pacing {
     } else if (this.#isOutage)
       this.#set(Math.max(this.#threshold * outageFloor, this.#window * outageFactor));
     else this.#set(this.#window * accepted * marginFactor);
-    // the round in which an outage ends does not measure capacity either
+    // the round in which an outage ends says nothing about capacity either
     if (!this.#isOutage && !wasOutage) this.#threshold = this.#window;
   }
 

@@ -42,7 +42,7 @@ export type TransportResult =
       readonly kind: 'deferred';
       readonly retryAfterMs: number;
       readonly reason: string;
-      /** Set if waiting alone may not help: what prevents all sending to this origin. Operators should know about it. */
+      /** Set if waiting alone may not help. Names the problem that stops all sending to this origin. */
       readonly obstacle: FailureReason | undefined;
     };
 
@@ -70,13 +70,13 @@ export interface OriginSnapshot {
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why the breaker is not closed. */
   readonly breakerReason: string | undefined;
-  /** How long all attempts have failed without a response, if that is too long to be a coincidence. */
+  /** How long all attempts have failed without a response; `undefined` if that is short enough to be a coincidence. */
   readonly unreachableMs: number | undefined;
   readonly obstacle: FailureReason | undefined;
 }
 
 export interface Sending {
-  /** When it was written to a connection, by the monotonic clock; 0 if it was not written. */
+  /** When the request was written to a connection, by the monotonic clock; 0 if it was not written. */
   readonly writtenAtMs: number;
 }
 
@@ -103,7 +103,7 @@ export interface Transport {
   takeWaits(): ReadonlyMap<string, number>;
   /** Sends nothing to a push service for this long, because it has asked another sender to wait. */
   pause(origin: string, waitMs: number): void;
-  /** True if apparently nothing can be reached: this machine has no network, and no push service is connected. */
+  /** True if this machine apparently has no network and no push service is connected. */
   isCutOff(): boolean;
   /** Returns the state of each push service in use. */
   snapshot(): readonly OriginSnapshot[];
@@ -130,7 +130,7 @@ export interface TransportOptions extends AddressSettings {
   readonly ca?: readonly string[];
   /** Proxy URL for https and http origins; `undefined` for none. The transport does not read the environment. */
   readonly proxy?: string | undefined;
-  /** Hosts, or domains with all their hosts, that are reached without the proxy; `*` for all. Loopback never uses it. */
+  /** Hosts, and domains with all their hosts, to reach without the proxy; `*` for all. Loopback never uses it. */
   readonly noProxy?: readonly string[] | undefined;
   readonly connectTimeoutMs?: number;
   readonly responseTimeoutMs?: number;
@@ -144,6 +144,6 @@ export interface TransportOptions extends AddressSettings {
   readonly random?: () => number;
   /** Replaces the system's resolver. Tests use it to inject DNS answers. */
   readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
-  /** Connects to an address other than the origin's own, without the address guard. Tests use it for fixed hosts. */
+  /** Returns another address to connect to, without the address guard. Tests use it for fixed hosts. */
   readonly connectOverride?: (origin: string) => { readonly host: string; readonly port: number } | undefined;
 }

@@ -193,8 +193,8 @@ function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
   };
 }
 
-// Sends a request over HTTP/1.1 with Node's own client, as the original does. Used on request, with an agent or a
-// proxy, and if the transport does not accept the request.
+// Sends a request over HTTP/1.1 with Node's own client, as the original does. Used if the application asks for it or
+// gives an agent or a proxy, or if the transport cannot send the request.
 
 /**
  * @param isGuarded connect only to public addresses; a proxy resolves names itself

@@ -122,7 +122,7 @@ function readOptions(options: RequestOptions | undefined, defaults: Defaults) {
   return {
     headers,
     gcmAPIKey: given.gcmAPIKey || defaults.gcmAPIKey,
-    // `null` and '' mean: send without VAPID.
+    // `null` and '' send without VAPID.
     vapidDetails: given.vapidDetails === undefined ? defaults.vapidDetails : given.vapidDetails,
     ttlSeconds,
     contentEncoding,
@@ -205,7 +205,7 @@ export interface BuiltRequest extends Omit<RequestDetails, 'headers'> {
 }
 
 export interface PreparedRequest {
-  /** Lacks body and length if there is a `plaintext`. */
+  /** Has no body and no length yet if there is a `plaintext`. */
   readonly details: BuiltRequest;
   readonly plaintext: Plaintext | undefined;
   readonly transport: TransportName;
@@ -308,7 +308,7 @@ function addAuthorization(
   }
 }
 
-/** The original also parses a text without a scheme; it then finds neither scheme nor host. */
+/** The original also parses text without a scheme, and then finds neither scheme nor host. */
 function audienceOf(endpoint: string): string {
   if (!/^[a-z][a-z\d+.-]*:/i.test(endpoint)) return 'null//null';
   const { protocol, host } = new URL(endpoint);

@@ -31,7 +31,7 @@ export interface MeasuredText {
 }
 
 /**
- * Measures a message in all of its languages. Its own text comes first.
+ * Measures a message in all of its languages, the language of its own text first.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
@@ -96,7 +96,7 @@ const declarativePush = 8030;
 /**
  * Converts a message to the Push API's declarative form.
  *
- * @param message checked, and with tag, ID and action names filled in if it needs them
+ * @param message checked, with any generated tag, ID and action names
  * @param mutable whether the service worker may change the notification
  * @see https://w3c.github.io/push-api/#declarative-push-message
  */
@@ -116,7 +116,7 @@ function toDeclarativeForm(
       title,
       body,
       navigate: url,
-      // use the service worker's defaults, which differ from those of browsers
+      // use the same defaults as the service worker, because those of browsers differ
       tag: options.tag ?? 'deskbell',
       requireInteraction: options.requireInteraction ?? true,
       actions: actions?.map(({ url: actionUrl = url, ...action }) => ({ ...action, navigate: actionUrl })),

@@ -6,21 +6,21 @@ import type { ValueSchema } from './value-schema.ts';
 
 export interface MemberDescription {
   readonly schema: ValueSchema;
-  /** One sentence, written for all readers. */
+  /** One sentence that suits the documentation, the API, the command line and the console. */
   readonly description: string;
   /** What applies if the member is not given. */
   readonly byDefault: string;
-  /** What to give, if the schema does not say it all. */
+  /** What an error asks for, if the schema alone does not say it. */
   readonly expected?: string;
   /** Command-line flag. Default: the name in kebab case. */
   readonly flag?: string;
-  /** The flag's description, if the flag accepts less than the member does. */
+  /** The flag's own description, if the flag accepts less than the member. */
   readonly flagDescription?: string;
   /** The field in the console's form. */
   readonly field: FieldDescription;
   /**
-   * Who uses it: the encoder, which does not send it to the browser, or code in the service worker. By default, it is an option of the
-   * notification, with the same name.
+   * Who uses the member: the encoder, which does not send it to the browser, or code in the service worker. If absent,
+   * the member is a notification option of the same name.
    */
   readonly readBy?: 'encoder' | 'service worker';
 }

@@ -32,7 +32,7 @@ interface Slot extends Placeholder {
   readonly encode: (value: unknown) => string | undefined;
 }
 
-/** Regular expression for the name of a value in a person's data. */
+/** Regular expression for names in a person's data. Placeholders use the same names. */
 export const valueName = '[A-Za-z_][A-Za-z0-9_]{0,31}';
 const tokens = new RegExp(String.raw`\{\{|\}\}|\{(${valueName})(?:\|([^{}]*))?\}|[{}]`, 'g');
 /** Matches a URL whose scheme and host can no longer change, whatever follows, or a relative URL. */

@@ -1,10 +1,10 @@
-// Decodes a payload into the message that it was made from, so that it can be sent again. The reverse of
-// `encode-payload.ts`. Leaves out browsers' defaults, the message ID and a generated tag.
+// Decodes a payload into its message, so that the message can be sent again. This reverses `encode-payload.ts`, but
+// leaves out browsers' defaults, the message ID and a generated tag.
 import { isJsonObject, type JsonObject, parseJsonObject } from '../json-object.ts';
 import { memberDescriptions, textDescriptions } from './members.ts';
 import type { Message, MessageAction } from './message.ts';
 
-/** What the store keeps besides the payload of the message's own text. */
+/** The payloads in other languages, and whether the message has placeholders. */
 export interface StoredTexts {
   /** By canonical BCP 47 tag. */
   readonly texts?: ReadonlyMap<string, Uint8Array> | undefined;

@@ -28,7 +28,7 @@ export const toReceiptMember = (token: string): string => `${memberStart}${token
 export const receiptMemberBytes = memberStart.length + tokenLength + 1;
 
 /**
- * Makes the payloads of a broadcast with receipts, each with its row's token.
+ * Makes the payloads of a broadcast with receipts. Each payload contains the token of its row.
  *
  * @param payload a JSON object with at least one member, as `encodePayload` returns it
  * @param key `receiptKeyBytes` bytes

@@ -1,5 +1,5 @@
-// The subset of JSON Schema that describes members of a message, and the check of values against it. Errors name the
-// member and never show its value.
+// Describes members of a message in a subset of JSON Schema, and checks values against it. Errors name the member and
+// never show its value.
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import { lookUp, typeOf } from '../../errors/check-options.ts';
 import type { Formats } from '../../errors/describe-schema.ts';
@@ -152,7 +152,7 @@ function hasScheme(value: string, schemes: readonly string[]): boolean {
 
 /**
  * @param member such as `texts.de.actions[0].url`
- * @param expected follows "give": what to give
+ * @param expected what to give; the error puts it after the word "give"
  */
 export const messageError = (
   member: string,
@@ -168,7 +168,7 @@ export const messageError = (
   );
 
 /**
- * @param member as in `messageError`; `fields` of the error points to it in an object whose member `message` is the message
+ * @param member as in `messageError`; becomes a JSON Pointer below `/message` in the error's `fields`
  * @param detail a sentence that says what is wrong
  */
 export function memberError(code: ErrorCode, member: string, detail: string, cause?: unknown): DeskbellError {

@@ -122,7 +122,7 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
 
 function toNotification(channelID: string, { version, body, contentHeaders }: PushMessage): Frame {
   const notification = { messageType: 'notification', channelID, version };
-  // without `headers`, Firefox passes null as data to the service worker
+  // Firefox passes null as data to the service worker if `headers` is missing
   if (contentHeaders === undefined) return notification;
   return { ...notification, data: Buffer.from(body).toString('base64url'), headers: contentHeaders };
 }

@@ -12,7 +12,7 @@ export interface UserAgentOptions {
   readonly webSocketUrl: string;
   /** PEM certificates of authorities to trust for `wss:` besides Node's own: `PushService.ca`. */
   readonly ca?: readonly string[] | undefined;
-  /** If false, messages are not acknowledged, so that they come again after each reconnect. */
+  /** If false, messages are not acknowledged, so each reconnect delivers them again. */
   readonly acknowledges?: boolean;
 }
 
@@ -100,7 +100,7 @@ export async function createUserAgent(options: UserAgentOptions): Promise<UserAg
     client.send({ messageType: 'ack', updates: [{ channelID, version, code }] });
   }
 
-  /** @returns 100 delivered, 101 not decrypted, 102 not delivered */
+  /** @returns 100: delivered; 101: could not be decrypted; 102: not delivered */
   function take(channel: Channel | undefined, version: string, { data, headers }: Frame): 100 | 101 | 102 {
     if (channel === undefined) return 102;
     if (seenVersions.has(version)) return 100;

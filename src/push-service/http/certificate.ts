@@ -1,5 +1,5 @@
-// Makes a self-signed server certificate (RFC 5280) for loopback and tests, which clients must be told to trust. It is no CA
-// certificate, because rustls refuses a server that presents one. Packages that make certificates take several megabytes.
+// Makes a self-signed server certificate (RFC 5280) for loopback and tests, which clients must be told to trust. It is
+// no CA certificate, because rustls refuses those from servers. A package for this would take several megabytes.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 
@@ -142,7 +142,7 @@ function extension(id: Buffer, isCritical: boolean, value: Buffer): Buffer {
 
 function addressBytes(address: string): number[] {
   if (isIP(address) === 4) return address.split('.').map(Number);
-  // The URL parser normalizes every notation to hexadecimal groups and drops the longest run of zeros.
+  // The URL parser turns every notation into hexadecimal groups and shortens the longest run of zeros to `::`.
   const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const before = groupBytes(head);
   const after = groupBytes(tail);

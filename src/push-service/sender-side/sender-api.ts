@@ -231,7 +231,7 @@ function readUrgency(value: string | string[] | undefined): Urgency | undefined 
   return ['very-low', 'low', 'normal', 'high'].includes(urgency) ? (urgency as Urgency) : undefined;
 }
 
-/** Returns what the user agent needs for decryption, or what is wrong. Does not pass on the VAPID key (RFC 8292 §4.2). */
+/** Returns what the user agent needs for decryption, or what is wrong. Leaves out the VAPID key (RFC 8292 §4.2). */
 function readContentHeaders(
   headers: IncomingHttpHeaders,
   body: Uint8Array,
@@ -252,7 +252,7 @@ function readContentHeaders(
   return `Content-Encoding must be aes128gcm, not ${encoding ?? 'missing'}`;
 }
 
-/** Returns why no user agent can decrypt the body, as far as that is visible without the keys (RFC 8291 §4). */
+/** Returns why the body cannot be decrypted, if this is visible without the keys (RFC 8291 §4). */
 function findBodyFault(body: Uint8Array): string | undefined {
   const headerBytes = 16 + 4 + 1 + 65; // salt, rs, idlen, keyid
   const minRecordBytes = 1 + 16; // padding delimiter, tag

@@ -183,7 +183,7 @@ function unpad(flags: number, bytes: Buffer, start: number, end: number): [start
   return [start + 1, to];
 }
 
-/** More than this many frames in a row that end no request count as an attack. */
+/** More than this many frames in a row without the end of a request count as an attack. */
 const maxIdleFrames = 1000;
 
 /** Receives each well-formed frame. Bytes are valid only during the call. */
@@ -227,7 +227,7 @@ export class FrameValidator {
     this.#reader.read(chunk);
   }
 
-  /** Records that a request has ended, which shows that the frames before it were legitimate. */
+  /** Records that a request has ended, so the frames before it were not an attack. */
   progressed(): void {
     this.#idleFrames = 0;
   }

@@ -1,5 +1,5 @@
-// Collects frames in one buffer, so that many are written to the socket at once: with TLS and the system call, a
-// write costs more than the message in it.
+// Collects frames in one buffer, so that many are written to the socket at once. Each write costs a system call and
+// usually a TLS record, which together cost more than a message.
 import type { PushRequest } from '../transport.ts';
 import { contentLengthField, HpackEncoder, pathPrefix } from './hpack-encoder.ts';
 import {
@@ -27,8 +27,8 @@ export class FrameWriter {
   }
 
   /**
-   * Passes on everything since the last call. It usually reaches the socket before more is added, so one slab (a
-   * large buffer) is enough for a connection.
+   * Passes on everything added since the last call. The bytes usually reach the socket before more are added, so one
+   * slab (a large buffer) is enough for a connection.
    *
    * @param write calls `done` when it no longer reads the bytes
    */

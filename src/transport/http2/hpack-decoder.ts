@@ -14,12 +14,12 @@ export interface HeaderBlock {
   readonly headers: Readonly<Record<string, string>>;
   /** Set if the block is readable but violates RFC 9113 §8, which is a stream error. */
   readonly fault?: string;
-  /** The response that consists of this block alone. Made when first needed. */
+  /** The response that has this header block and no body. Made when first needed. */
   response?: PushResponse;
 }
 
 interface Field {
-  /** The literal's bytes in the block; `undefined` if its meaning depends on the table. */
+  /** The bytes of a literal field; `undefined` if its name comes from the dynamic table. */
   readonly raw: Uint8Array | undefined;
   readonly name: string;
   readonly value: string;
@@ -321,7 +321,7 @@ interface Entry {
   readonly value: string;
 }
 
-/** @typeParam Kept `name` and `value` have one character per byte */
+/** @typeParam Kept an entry whose `name` and `value` have one character per byte */
 class DynamicTable<Kept extends Entry> {
   readonly #capacity: number;
   /** A ring buffer. The newest entry is at `#next - 1`. */

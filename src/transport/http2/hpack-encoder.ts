@@ -3,7 +3,7 @@
 import type { PushHeaders } from '../transport.ts';
 import { defaultHeaderTableBytes } from './protocol.ts';
 
-/** Name and value. The index on the wire is one more than the array's. */
+/** Names and values. An entry's index on the wire is its array index plus one. */
 export const staticTable: readonly (readonly [name: string, value: string])[] = [
   [':authority', ''],
   [':method', 'GET'],
@@ -70,7 +70,7 @@ export const staticTable: readonly (readonly [name: string, value: string])[] = 
 
 /** The encoded fields of a block, except path and length. */
 export interface EncodedFields {
-  /** Table size updates, `:method`, `:scheme`, `:authority`. */
+  /** Table size updates, then `:method`, `:scheme` and `:authority`. */
   readonly pseudo: Uint8Array;
   readonly fields: Uint8Array;
 }
@@ -89,7 +89,7 @@ const maxUsualBodyBytes = 4096;
 
 export class HpackEncoder {
   readonly #authority: string;
-  /** The size of the peer's table in bytes. It is the default until the peer sets another. */
+  /** The size in bytes of the peer's table: the last one that the peer set, or the default. */
   #tableBytes = defaultHeaderTableBytes;
   #isResized = false;
   /** The table: maps a field to its insertion number, oldest first. */
@@ -97,7 +97,7 @@ export class HpackEncoder {
   #usedBytes = 0;
   /** Number of insertions so far. An index on the wire counts back from it. */
   #insertions = 0;
-  /** Blocks that insert nothing. They are valid until the next insertion. */
+  /** Encoded fields that insert nothing into the table. They are valid until the next insertion. */
   readonly #known = new WeakMap<PushHeaders, EncodedFields & { readonly insertions: number }>();
 
   constructor(authority: string) {

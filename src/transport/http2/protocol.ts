@@ -38,10 +38,10 @@ export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
 /** The maximum size of a header list, with 32 bytes added per field (RFC 9113 §6.5.2). We announce it and enforce it. */
 export const maxHeaderListBytes = 32_768;
-/** RFC 9113 §6.5.2: the size of a header table until its owner sets another. */
+/** RFC 9113 §6.5.2: the initial size of a header table. */
 export const defaultHeaderTableBytes = 4096;
 export const frameHeaderBytes = 9;
-/** The largest frame that a peer may send: the smallest limit that RFC 9113 §4.2 permits, enough for any response. */
+/** The largest frame that a peer may send. RFC 9113 §4.2 permits no smaller limit, and any response fits into it. */
 export const maxFrameBytes = 16_384;
 export const defaultWindowBytes = 65_535;
 export const maxWindowBytes = 2 ** 31 - 1;

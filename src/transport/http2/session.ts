@@ -46,7 +46,7 @@ export class Http2Session implements Session {
   #state: 'GREETING' | 'OPEN' | 'RETIRED' | 'CLOSED' = 'GREETING';
   #nextStreamId = 1;
   #readAtMs: number;
-  /** When the session was opened or last had something in flight. */
+  /** When a request was last in flight, or when the session was opened. */
   #busyAtMs: number;
   readonly #checkEveryMs: number;
   #timer: Timer;
@@ -215,7 +215,7 @@ export class Http2Session implements Session {
   /** RFC 9113 §6.8: streams above `lastStreamId` were not processed and will not be. */
   #takeGoaway(lastStreamId: number): void {
     this.#retire();
-    // if the push service has processed earlier streams, the next connection will probably process these
+    // if the push service processed earlier streams, the next connection will probably process these
     const refusal = lastStreamId === 0 ? 'HTTP/2 GOAWAY before the first one' : undefined;
     for (const stream of this.#streams.values()) {
       if (stream.id > lastStreamId) this.#handBack(stream, refusal);
@@ -307,12 +307,12 @@ export class Http2Session implements Session {
     this.#events.closed(this, this.#reason as DeskbellError);
   }
 
-  /** Starts a timer that does not keep the process alive. The socket does so while a request is in flight. */
+  /** Starts a timer that does not keep the process alive. While a request is in flight, the socket keeps it alive. */
   #startTimer(ms: number): Timer {
     return this.#settings.startTimer(() => this.#checkTime(), ms, false);
   }
 
-  /** Runs at least once per shortest time limit, so that requests need no timers of their own. */
+  /** Checks all time limits, at least as often as the shortest one, so that requests need no timers of their own. */
   #checkTime(): void {
     const nowMs = this.#settings.monotonicNow();
     const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = this.#settings;
@@ -329,13 +329,13 @@ export class Http2Session implements Session {
     }
     this.flush();
     this.#closeWhenDone();
-    // overdue work is done, so wait for the next time limit; a closed socket gets time to write its last frames
+    // overdue work is done, so wait for the next time limit; a closed socket gets that time to write its last frames
     const delayMs = dueMs > nowMs ? Math.min(dueMs - nowMs + 1, this.#checkEveryMs) : this.#checkEveryMs;
     if (!this.#socket.destroyed) this.#timer = this.#startTimer(delayMs);
   }
 
   #timeOut(stream: Stream): void {
-    // nothing was received since, or the body could not even be written: other requests would fail too
+    // if nothing was received since then, or the body could not even be written, other requests would fail too
     if (this.#readAtMs < stream.sentAtMs || !stream.isWhollySent) this.#retire();
     this.#sent.reset(stream.id, ErrorCode.cancel);
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);

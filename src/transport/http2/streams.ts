@@ -85,7 +85,7 @@ export class StreamTable {
     let hole = this.#home(stream.id);
     while (this.#slots[hole] !== stream) hole = (hole + 1) & this.#mask;
     this.#size -= 1;
-    // move streams that were pushed beyond the hole into it, so that every search still ends at an empty slot
+    // fill the hole with streams that were displaced past it, so that every search still ends at an empty slot
     for (let slot = (hole + 1) & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const next = this.#slots[slot];
       if (next === undefined) break;
@@ -153,7 +153,7 @@ export class FlowController {
     }
   }
 
-  /** Grants the used bytes again if there are enough to be worth a frame. */
+  /** Grants the used bytes again when they are worth a frame. */
   grantReceived(): void {
     if (!this.hasToGrant) return;
     this.#writer.numberFrame(FrameType.windowUpdate, 0, defaultWindowBytes - this.#receiveWindow);
