@@ -5,7 +5,7 @@ import { lookUp } from '../errors/check-options.ts';
 import { isJsonObject } from '../protocol/json-object.ts';
 import { BellError, parse, type Posted, type RequestHead, type Shown, textOf } from './posted.ts';
 
-/** The names in header fields and the query for each JSON member. The first name that has a value is used. */
+/** For each JSON member, its names in header fields and the query. The first name that has a value is used. */
 const aliases = {
   message: 'x-message message m',
   title: 'x-title title t',

@@ -71,7 +71,7 @@ function linkOf(given: unknown): string | undefined {
 const characters = new Intl.Segmenter();
 const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
 
-/** Cuts the text at a user-visible character, so that it takes at most `maxBytes` as JSON. */
+/** Cuts the text between user-visible characters, so that it takes at most `maxBytes` as JSON. */
 function cutToBytes(text: string, maxBytes: number): string {
   if (bytesOf(text) <= maxBytes) return text;
   let end = 0;
@@ -127,7 +127,7 @@ export interface Bells {
 
 export function createBells({ store, sender, perMinute }: BellParts): Bells {
   const { bells, broadcasts } = store;
-  /** The broadcasts that count requests, while they are being created. */
+  /** Broadcasts for counting requests that are still being created. */
   const opening = new Map<string, Promise<number>>();
 
   const create = async (bell: Bell, message: Message, options: BroadcastOptions) =>
@@ -143,7 +143,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
       if (startAtMs > store.now() && readMessage(payload)?.tag === tag) await broadcasts.cancel(id);
   };
 
-  /** Counts a request. @returns if the request is over the limit, the broadcast that counts such requests */
+  /** Counts a request. @returns the broadcast that counts requests over the limit; undefined within the limit */
   const count = async (bell: Bell, { title, message }: Message): Promise<number | undefined> => {
     const toFold = ({ count: requests, sinceMs }: Fold): Message => ({
       ...toMessage(bell, {

@@ -1,4 +1,4 @@
-// The languages (BCP 47) of the element and the preferences page. The types of their texts require all languages.
+// The languages (BCP 47) of the element and the preferences page. The types of the texts require all of them.
 const languages = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'ja', 'zh-Hans', 'ar'] as const;
 
 export type Language = (typeof languages)[number];

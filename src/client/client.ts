@@ -330,7 +330,7 @@ class DeskbellClient extends EventTarget {
     return subscription !== undefined && subscriptionBody(subscription) === this.#service.storedBody;
   }
 
-  /** The browser's subscription, and the request body that stored it, or its predecessor, at the service. */
+  /** The browser's subscription, and the request body with which it, or the one before it, was stored. */
   async #current() {
     const registration = await this.#worker.find();
     const subscription = (await registration?.pushManager.getSubscription()) ?? undefined;

@@ -18,7 +18,7 @@ const maxMessages = 100;
 
 /** The result of `usePush`. */
 export interface Push {
-  /** `unknown` on a server, and until the browser has been asked. `unavailable`: see `reason`. */
+  /** `unknown` on a server and until the browser has been asked. If `unavailable`, `reason` says why. */
   readonly state: 'unknown' | 'unsubscribed' | 'subscribed' | 'unavailable';
   /** Why this browser cannot be subscribed, or why the last call failed. */
   readonly reason: FailureReason | undefined;

@@ -4,7 +4,7 @@
 export interface CatalogueEntry {
   /** The same call may succeed later without being changed. */
   readonly isRetryable: boolean;
-  /** Short wording, the same for every occurrence (RFC 9457 `title`). */
+  /** A short summary, the same for every occurrence (RFC 9457 `title`). */
   readonly title: string;
   readonly remedy: string;
 }

@@ -160,7 +160,7 @@ export function handleConnectAndExpect(app: FastifyInstance, rules: ResponseRule
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
-/** RFC 3986 §3.2.2, §3.2.3: a registered name, an IPv4 address or an IP literal, and maybe a port, or nothing. */
+/** RFC 3986 §3.2.2, §3.2.3: a registered name, an IPv4 address or an IP literal, with or without port. Or empty. */
 const hostAndPort =
   /^(?:\[[\da-f:.]+\]|\[v[\da-f]+\.[\w.~!$&'()*+,;=:-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 

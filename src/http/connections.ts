@@ -1,4 +1,4 @@
-// Connections of a listener: notes when requests begin, and limits open responses and a client's connections.
+// Notes when requests begin, and limits the open responses of a connection and the connections of a client.
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -61,7 +61,7 @@ function noteStart(this: Parser): void {
 function noteBytes(socket: TrackedSocket, parser: Parser): void {
   const open = socket[opening];
   if (open === undefined) return;
-  // after the response, Node's parser no longer has the newest request
+  // once a request has its response, Node's parser no longer refers to it
   const isComplete = parser.incoming != null && parser.incoming !== open.after;
   if (isComplete || open.bytes.length > maxOpeningBytes) delete socket[opening];
   else open.bytes = Buffer.concat([open.bytes, parser.getCurrentBuffer?.() ?? Buffer.alloc(0)]);

@@ -28,7 +28,7 @@ export interface HttpServerOptions extends TimeLimits {
   readonly maxConnections?: number | undefined;
   /** Maximum number of open connections of one client address, or IPv6 /64, but not of proxies. Default: 500. */
   readonly maxConnectionsPerClient?: number | undefined;
-  /** Addresses or ranges of proxies whose `x-forwarded-for` or `forwarded` is trusted; `true`: any. Default: none. */
+  /** Proxies whose `x-forwarded-for` or `forwarded` is trusted: addresses, ranges, or `true` for any. Default: none. */
   readonly trustProxy?: TrustedProxies;
 }
 
@@ -133,7 +133,7 @@ function closeConnections(app: FastifyInstance, graceMs: number): void {
 }
 
 interface TimeLimits {
-  /** Time for a request's headers to arrive, also counted from the start of the connection. Default: 10 000. */
+  /** Time for a request's headers to arrive; for the first request, since the connection began. Default: 10 000. */
   readonly headersTimeoutMs?: number | undefined;
   /** Time for a whole request to arrive. Default: 30 000. */
   readonly requestTimeoutMs?: number | undefined;

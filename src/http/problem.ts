@@ -86,7 +86,7 @@ export function sendProblems(app: FastifyInstance, { rules, log }: ErrorSettings
     const fault = toFault(error, request);
     const problem = toProblem(fault, rules.errors);
     const { method, originalUrl: url } = request;
-    // any client can reach a limit; that is not the server's fault, so no stack is logged
+    // any client can reach a limit, so this is not logged as an error of the server
     if (problem.code.endsWith('_LIMIT'))
       log.info({ event: 'limit', method, url, code: problem.code, detail: problem.detail });
     else if (problem.status >= 500) log.error({ event: 'fault', method, url, error });
@@ -187,7 +187,7 @@ export function renderError(
   return render(head, problem.status, headers, Buffer.from(JSON.stringify(problem)), rules);
 }
 
-/** Renders a response outside routes, with the enabled filters and the header fields of every response. */
+/** Renders a response for a request without a route, with the enabled filters and every response's header fields. */
 export function render(
   head: RequestHead,
   status: number,

@@ -83,7 +83,7 @@ declare module 'fastify' {
   }
 }
 
-/** Gives the last segment of annotated routes its name. A path with more segments is not found. */
+/** Makes the wildcard of annotated routes a parameter. If it matches more than one segment, the path is not found. */
 export function readWildcardParams(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { wildcardParam } = request.routeOptions.config;

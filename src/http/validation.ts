@@ -109,7 +109,7 @@ interface RequestPart {
 interface Fault {
   readonly code?: FieldError['code'];
   readonly what: string;
-  /** Says what to give instead. Default: what the schema allows. Empty if `what` is enough. */
+  /** What to give instead. Default: what the schema allows. Empty if `what` needs no addition. */
   readonly remedy?: string;
   readonly member?: string;
 }

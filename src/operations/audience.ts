@@ -80,7 +80,7 @@ const keys = {
     format: 'auth-secret',
   }),
 };
-/** `p256dh` and `auth` take precedence over `keys`, so a subscription that has them is of the other form. */
+/** A subscription with these members is of the other form, because they take precedence over `keys`. */
 const notBeside = { p256dh: Type.Optional(Type.Never()), auth: Type.Optional(Type.Never()) };
 const endpoint = Type.String({
   description: 'The value from the browser.',

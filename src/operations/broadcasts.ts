@@ -291,7 +291,7 @@ export const broadcastWithTimesToJson = (
   changes: changes.map(auditView.toJson),
 });
 
-/** Leaves out the title, for events, webhooks and logs, so that only readers see message texts. Times are ISO 8601. */
+/** For events, webhooks and logs. Leaves out the title, so that only readers see message texts. Times are ISO 8601. */
 export function broadcastToJson(broadcast: Broadcast): object {
   const { receipts, finishedAtMs, ...options } = broadcast;
   return {

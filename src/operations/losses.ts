@@ -1,4 +1,4 @@
-// Subscriptions that have left the store, as they are shown: counted by day, and one by one.
+// Shows subscriptions that have left the store, counted by day and one by one.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import { type Loss, type LossCount, type LossReason, lossReasons } from '../store/losses.ts';

@@ -124,7 +124,7 @@ export function sentMessageToJson(
   endpoint: string,
   { outcome, response }: SendResult,
 ) {
-  // Whoever has a message's URL can use it, as with an endpoint, so the URL is not shown.
+  // A message's URL must be kept secret, like an endpoint, so it is not shown.
   const { reason, detail, afterMs }: { kind: string; reason?: string; detail?: string; afterMs?: number } =
     outcome;
   return {

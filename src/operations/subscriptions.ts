@@ -107,7 +107,7 @@ export const removeSubscription = operation({
 
 const pageRows = 500;
 
-/** Removes a push service from the unlisted ones, with all its subscriptions. Returns how many it had. */
+/** Removes a push service's subscriptions and its entry as an unlisted service. Returns how many subscriptions. */
 export const removePushService: Change<{ readonly origin: string }, number> = {
   action: 'push-service.remove',
   target: ({ origin }) => `push service ${origin}`,

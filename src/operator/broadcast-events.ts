@@ -112,7 +112,7 @@ interface Feed<State> {
   readonly stopped: PromiseWithResolvers<void>;
 }
 
-/** @param onFault called if something cannot be read; its followers then end */
+/** @param onFault called if something cannot be read; its feed then ends */
 export function createSharedFeeds<Key, State>(onFault: (error: unknown) => void): SharedFeeds<Key, State> {
   const feeds = new Map<Key, Feed<State>>();
   let isClosed = false;
@@ -202,7 +202,7 @@ export interface ProgressFeeds extends Pick<SharedFeeds<number, Progress>, 'size
   follow(broadcastId: number, gone: AbortSignal): AsyncGenerator<Progress>;
 }
 
-/** @param onFault called if a broadcast cannot be read; its followers then end */
+/** @param onFault called if a broadcast cannot be read; its feed then ends */
 export function createProgressFeeds(
   store: BroadcastStore,
   onFault: (error: unknown) => void,

@@ -54,7 +54,7 @@ export interface BroadcastFilter extends OfOperator {
 }
 
 export interface FoundBroadcasts extends ListPage<Broadcast> {
-  /** By the id of a shown broadcast: how many older broadcasts of its bell the page leaves out. */
+  /** For each shown broadcast's id: how many older broadcasts of its bell the page leaves out. */
   readonly folded: ReadonlyMap<number, number>;
 }
 
@@ -176,7 +176,7 @@ function joinPages(pages: readonly Found[], limit: number): Found {
   return { items, ...(throughId < Infinity && { next: throughId }) };
 }
 
-/** Searches by the rarer of two conditions: the one whose first batch reaches the higher id. */
+/** Searches by the rarer condition, which is the one whose first batch reaches the higher id. */
 async function searchBoth(
   store: Pages,
   filter: Required<SubscriptionFilter>,

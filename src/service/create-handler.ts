@@ -132,7 +132,7 @@ function checkRequest(value: Request): void {
   throw wrong('toRequest', `must return a Request, not ${kindOf(value)}`);
 }
 
-/** Converts header fields to Node's form. A streamed body has no length. */
+/** Converts header fields to Node's form, in which a streamed body has no length. */
 function toNodeHeaders({ headers, body }: Request): OutgoingHttpHeaders {
   const fields: Record<string, string | undefined> = { 'user-agent': undefined };
   headers.forEach((value, name) => (fields[name] = value));

@@ -55,7 +55,7 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly pushOnly?: boolean | undefined;
   /** The users of the example API. Default: one user, in memory. */
   readonly exampleUsers?: ExampleUsers | undefined;
-  /** The beginning of the shell command for sending that the demo page shows. Default: `deskbell send …`. */
+  /** The start of the shell command for sending, which the demo page shows. Default: `deskbell send …`. */
   readonly sendCommand?: string | undefined;
   /** Path prefix of all routes, such as `/push`. Default: none. */
   readonly prefix?: string | undefined;
@@ -92,8 +92,8 @@ export interface ServiceOptions<Request = FastifyRequest> {
   /** Maximum `POST /webPush/receipts` requests of a client address in a minute. Default: 600. */
   readonly receiptsPerMinute?: number | 'off' | undefined;
   /**
-   * Lets readers choose their channels: `POST /webPush/channels`, and the page `/preferences`. Default: there are no
-   * such paths.
+   * Lets readers choose their channels, with `POST /webPush/channels` and the page `/preferences`. Default: neither
+   * exists.
    */
   readonly channels?: boolean | undefined;
   /** Where records go. Default: standard output, as JSON lines, or readable lines on a terminal. */
@@ -116,12 +116,12 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly readWarnings?: (() => Promise<readonly string[]>) | undefined;
 }
 
-/** A valid subscription that a browser asks to store and has a right to. */
+/** A valid subscription that a browser has asked to store and is allowed to store. */
 export interface OfferedSubscription extends Subscription {
   readonly vapidPublicKey: string;
   /** The stored row's id; `undefined` for a new subscription. */
   readonly id: number | undefined;
-  /** The user of the token, the stored row or the replaced subscription. The hook can return another one. */
+  /** The user of the token, the stored row or the replaced subscription. The hook can return another user. */
   readonly user: string | undefined;
   readonly tags: readonly string[];
 }

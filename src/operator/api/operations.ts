@@ -103,7 +103,7 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
   readonly answer?: Pick<View<never>, 'schema' | 'example'>;
   /** Statuses of success, the usual one first. Default: 200. */
   readonly statuses?: readonly number[];
-  /** The audited action of an unsafe method, and its target if the target is known before the request. */
+  /** The audited action of an unsafe method, and its target if that is known before the request is handled. */
   readonly audit?: {
     readonly action: string;
     target?(request: Request<Params, Query, Body>): string;
@@ -142,7 +142,7 @@ export const idempotencyKeyOf = (description: string) => ({
   'Idempotency-Key': { description, schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters } },
 });
 
-/** Refuses a missing body. A schema for a body that may be text does not detect this. */
+/** Refuses a missing body, which the schema of a body that may be text does not detect. */
 const requireBody: preValidationHookHandler = (request, _reply, done) =>
   done(
     request.body === undefined

@@ -25,7 +25,7 @@ interface Scale {
 export interface Drawing {
   readonly label: string;
   readonly heading?: Html | undefined;
-  /** The name of the row group in the table that has this chart's figures. */
+  /** The name of the chart's row group in the table of figures. */
   readonly rows: string;
   /** A summary that is shown while the pointer is not on a bar. */
   readonly sum: string;

@@ -22,7 +22,7 @@ import { describeLocalTime, toLocalTime, toStart } from './local-time-input.ts';
 import { findSingleFaults, toAudience, toMessage } from './message-form.ts';
 import { showMessage } from './preview.ts';
 
-/** Besides the notes on fields, `notes` has `size`, `recipients` and `shown`. */
+/** `notes` has the notes on fields, and also `size`, `recipients` and `shown`. */
 export interface Draft extends Pick<FormState, 'notes' | 'faults'> {
   /** Values that the preview shows instead of the form's fields. */
   readonly shown?: Fields | undefined;

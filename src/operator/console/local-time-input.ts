@@ -30,7 +30,7 @@ export const zoneName = 'zone';
 
 const zoneOf = (fields: Fields): string => fields[zoneName] || 'UTC';
 
-/** The field with the time zone, which each form with times needs once. */
+/** The hidden field with the time zone. Each form with times needs it once. */
 export const zoneField = (fields: Fields): Html =>
   html`<input type="hidden" name="${zoneName}" value="${zoneOf(fields)}" data-zone />`;
 

@@ -48,7 +48,7 @@ export function readFields(body: unknown): Fields {
   return { ...fields, ...textFields(body, textNames(fields)) };
 }
 
-/** The fields of a new form, from the address. With the idempotency key, a form sent twice creates one broadcast. */
+/** The fields of a new form, from the address. Due to the idempotency key, a form sent twice creates one broadcast. */
 export const initialFields = (query: unknown): Fields => ({
   ...readFields(query),
   testTag: optionalField(query, 'testTag') ?? defaultTestTag,

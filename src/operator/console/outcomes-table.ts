@@ -152,7 +152,7 @@ export function attemptsTable(attempts: readonly AttemptRecord[], none: string):
   );
 }
 
-/** The push service's words, and the meaning of the reason. May be empty: phones hide empty cells. */
+/** The push service's words and the meaning of the reason, or nothing, since phones hide empty cells. */
 const renderWords = ({ reason, detail }: Pick<AttemptRecord, 'reason' | 'detail'>): Html =>
   html`${detail !== undefined && html`“${untrusted(detail)}” `}${reason !== undefined && (meaningOf(reason).meaning || reason)}`;
 

@@ -126,7 +126,7 @@ export function renderTestReview(
             session,
             '/console/send/test-group',
             `Send to ${figure('review.recipients', size.count, '', () => nameAudienceSize(size))} of the test group`,
-            // `testKey` prevents a second test if the form is sent twice; the form's own key is for the broadcast
+            // `testKey` prevents a second test if the form is sent twice; the form's own key is used for the broadcast
             { style: 'primary', fields: { ...fields, testKey: randomUUID() } },
           )
         }
@@ -135,7 +135,7 @@ export function renderTestReview(
   );
 }
 
-/** Says when it starts; for a local time, when the first reader gets it. */
+/** Says when the broadcast starts; for a local time, when the first reader gets it. */
 function describeStart({ startAt, nowMs, readers }: Review, fields: Fields): string | Html {
   if (startAt !== undefined)
     return figure('review.start', startAt.getTime(), '', (atMs) => describeLocalTime(atMs, fields, nowMs));

@@ -46,7 +46,7 @@ export interface ConsoleSession {
 export interface ConsoleSessions {
   /** @returns the session's name, for the cookie */
   start(operator: Operator): Promise<string>;
-  /** Creates a read-only session without the store. The seal in its name makes it known to this process only. */
+  /** Creates a read-only session that is not stored. Its name has a seal that only this process can check. */
   seal(operator: Operator): string;
   find(name: string): Promise<ConsoleSession | undefined>;
   end(name: string): Promise<void>;
@@ -99,7 +99,7 @@ const toSession = (name: string, operator: Operator, isSealed: boolean): Console
   isSealed,
 });
 
-/** The derivation is one-way: neither the name nor the other derived value follows from a result. */
+/** Derives a value from a session's name. It reveals neither the name nor another derived value. */
 const derive = (purpose: 'session' | 'csrf', name: string): Buffer =>
   hash('sha256', `${purpose} ${name}`, 'buffer');
 
@@ -114,7 +114,7 @@ const isOwnForm = (body: unknown, { csrfToken }: ConsoleSession): boolean =>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** `null` until the cookie has been checked, and if nobody is signed in. */
+    /** `null` if nobody is signed in, or if the cookie has not been checked yet. */
     consoleSession: ConsoleSession | null;
   }
   interface FastifyContextConfig {

@@ -8,7 +8,7 @@ export interface WebhookTarget {
   readonly origin: string;
   /** Includes the query. */
   readonly path: string;
-  /** The origin, if the address guard may let it use any address; otherwise empty. */
+  /** Origins that the address guard allows to have any address: the target's, or none. */
   readonly trustedOrigins: readonly string[];
 }
 

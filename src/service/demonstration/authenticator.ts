@@ -36,7 +36,7 @@ export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSes
     });
     // Authenticate after the body is parsed and before it is validated.
     route.preValidation = [preValidation, authenticate].flat();
-    // A body that cannot be parsed ends the request earlier; without a session, this is a 401 too.
+    // If the body cannot be parsed, the request ends before this. Without a session, that is a 401 too.
     route.errorHandler = async function authenticateFirst(cause, request, reply): Promise<unknown> {
       const isUnreadable = pending.has(request) && !request.raw.socket.destroyed;
       const fault = isUnreadable ? await authenticate(request).then(() => cause, toError) : cause;

@@ -1,4 +1,4 @@
-// The four logging mechanisms: filter, action, action creator and, in authenticator.ts, authenticator.
+// The four logging mechanisms: filter, action, action creator, and authenticator (in authenticator.ts).
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createSealer, type Filter, type SealedValue } from '../../http/filter.ts';
 
@@ -37,7 +37,7 @@ export type SessionEntries = Readonly<Record<string, string>>;
 /** Reads the session of a request; empty without one. */
 export type ReadSession = (request: FastifyRequest) => SessionEntries;
 
-/** A request as actions, authenticators and action creators see it. The response cannot be reached from it. */
+/** A request as actions, authenticators and action creators see it, without access to the response. */
 export class ActionRequest {
   readonly method: string;
   /** Path and query, unchanged. */
@@ -104,7 +104,7 @@ export type ActionCreator = (
   action: () => Promise<ActionResult>,
 ) => Promise<ActionResult>;
 
-/** Wraps every route that is added to the scope afterwards. Their handlers return the value to send. */
+/** Wraps the handler of every route that is added to the scope afterwards. Handlers return the value to send. */
 export function useActionCreator(
   app: FastifyInstance,
   creator: ActionCreator,

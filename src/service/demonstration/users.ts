@@ -150,7 +150,7 @@ export function addUserRoutes(app: ServiceApp, users: ExampleUsers): void {
   );
 }
 
-// Reads the id from the path's text, because the schema's validator would convert it to a number.
+// Reads the id as a bigint from the path, because the schema's validator would convert it to a number.
 const validatorCompiler: typeof compileValidator = (route) =>
   route.httpPart === 'params' ? validateUserId : compileValidator(route);
 

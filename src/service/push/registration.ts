@@ -120,7 +120,7 @@ function createWriteOut(log: Log): () => Promise<void> {
 
 export const invitationHeader = 'Deskbell-Invitation';
 
-/** @returns the registration, with the invitation that it consumes @throws {DeskbellError} ERR_NOT_INVITED */
+/** @returns the registration, with the invitation that it uses up @throws {DeskbellError} ERR_NOT_INVITED */
 export type Admit = (registration: Registration, headers: IncomingHttpHeaders) => Promise<Registration>;
 
 function createAdmit({ store, registrations = 'open' }: Settings): Admit {

@@ -52,7 +52,7 @@ export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, 
 /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
 export type ReadVapidKeys = () => Promise<VapidPublicKeys>;
 
-/** @param given the keys of the options, used unless the store has their `vapidPublicKey` */
+/** @param given the keys from the options; if the store has `given.vapidPublicKey`, its keys are used instead */
 export function createReadVapidKeys(
   { vapidKeys }: Pick<Store, 'vapidKeys'>,
   given: VapidPublicKeys,

@@ -80,7 +80,7 @@ const openStates = {
   preparing: 'their audience is being looked for',
 } as const satisfies Record<keyof OpenBroadcasts, string>;
 
-/** Shows the number of all unfinished broadcasts, whatever the list shows. */
+/** Shows how many broadcasts are unfinished, whatever the list shows. */
 const renderCounts = (counts: OpenBroadcasts): Html =>
   html`<dl class="tiles">
     ${Object.entries(openStates).map(([state, meaning]) =>

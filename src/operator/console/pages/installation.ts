@@ -70,7 +70,7 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
   });
 }
 
-/** Reads the filters. Names are truncated, because each row repeats them in links; no real name is longer. */
+/** Reads the filters. Names are truncated, because each row repeats them in links. Real names are never longer. */
 const readNames = (query: unknown): Fields =>
   Object.fromEntries(
     Object.entries(textFields(query, ['operator', 'action', 'target'])).map(([name, text]) => [

@@ -172,7 +172,7 @@ function alarmsNote(acknowledged: number, all: number): string {
     : `and ${figure('overview.acknowledged', acknowledged)} acknowledged`;
 }
 
-/** Messages per second in this ten-second interval and the one before it. */
+/** Messages per second since the start of the previous ten-second interval. */
 async function readRate(store: Store): Promise<number> {
   const { widthMs } = outcomeWidths.fine;
   const nowMs = store.now();
