@@ -171,6 +171,19 @@ test('a commit that failed while the store was away is made again under its id',
   assert.equal(commits[4], commits[3]);
 });
 
+test('closing tries every commit as often as it may be tried, and loses none that the store takes', async () => {
+  const { log, add, commits } = open(async () => {
+    if (commits.length < 4) throw new DeskbellError('ERR_STORE_UNAVAILABLE', 'It is away.');
+  });
+  await add(1, 'gone');
+  void add(2, 'gone');
+  await log.close();
+  assert.deepEqual(
+    commits.slice(3).map(({ origins }) => origins[0]?.goneSubscriptions),
+    [[madeUpSubscription(1)], [madeUpSubscription(2)]],
+  );
+});
+
 test('a commit is not made again for longer than the store knows its id', async () => {
   const { log, add, commits } = open(async () => {
     throw new DeskbellError('ERR_STORE_UNAVAILABLE', 'It is away.');

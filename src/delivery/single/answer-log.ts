@@ -51,8 +51,8 @@ export class AnswerLog {
   }
 
   async close(): Promise<void> {
-    await this.#report();
-    clearTimeout(this.#timer);
+    do await this.#report();
+    while (this.#timer !== undefined);
   }
 
   #reportLater(): void {
