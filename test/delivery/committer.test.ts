@@ -49,7 +49,11 @@ test('messages are logged once their outcome is stored, and not where another wo
     const committed = Promise.withResolvers<void>();
     const parts = {
       settings,
-      destinations: { takeAnswers: () => [], setStates: () => {}, storeDormant: async () => {} },
+      destinations: {
+        takeAnswers: () => [],
+        setStates: () => {},
+        storeDormant: async () => Promise.reject(new Error('The store is away.')),
+      },
       ledger: { commit: async () => ({ isLeaseLost, state: 'running' }) },
       messageLog: { of: 'all', write: (records: readonly unknown[]) => logged.push(...records) },
       now: () => 0,
@@ -57,7 +61,7 @@ test('messages are logged once their outcome is stored, and not where another wo
     const committer = new Committer(parts, workload, committed.resolve);
     committer.commitAll();
     await committed.promise;
-    committer.throwFault();
+    assert.throws(() => committer.throwFault(), /away/, 'a later step failed');
     assert.equal(logged.length, isLeaseLost ? 0 : 1);
   }
 });

@@ -130,14 +130,15 @@ export class Committer {
       answers: destinations.takeAnswers(),
       leaseMs: settings.leaseMs,
     });
+    // the rows are durable: record that in one go, before anything else can fail
     assignment.recordCommitted(rows);
-    await destinations.storeDormant();
     if (messageLog !== undefined && !answer.isLeaseLost) logRows(messageLog, lease.broadcastId, rows);
     // the page and the detached rows are stored separately, but a lost lease counts once
     const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);
     figures?.recordCommit(now() - startedMs, isLeaseLost);
     destinations.setStates(answer.pushServices);
     if (answer.state !== 'running') assignment.stop();
+    await destinations.storeDormant();
   }
 
   async #end(assignment: Assignment): Promise<void> {
