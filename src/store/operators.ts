@@ -15,7 +15,7 @@ export interface AuditRecord {
   readonly action: string;
   /** What was changed, such as `broadcast 7`. A person is identified by a keyed hash. */
   readonly target?: string | undefined;
-  /** HTTP status of the response; absent if the process ended before responding. */
+  /** HTTP status of the response; absent if the process ended before responding, or if the status could not be stored. */
   readonly status?: number | undefined;
 }
 
@@ -38,7 +38,12 @@ export interface AuditStore {
     readonly action: string;
     readonly target?: string | undefined;
   }): Promise<number>;
-  /** @param target replaces the one given to `begin`, if it is only known after the change */
+  /**
+   * Never rejects, because a change that was made must not be reported as failed. If the store is not available, the record stays
+   * without a status.
+   *
+   * @param target replaces the one given to `begin`, if it is only known after the change
+   */
   finish(
     id: number,
     outcome: { readonly status: number; readonly target?: string | undefined },
@@ -78,10 +83,16 @@ export function createAudit(database: PortableDatabase): AuditStore {
       return row.id;
     },
     finish: async (id, { status, target = null }) => {
-      await database.write(
-        'update deskbell.audit set status = :status, target = coalesce(:target, target) where id = :id',
-        { id, status, target },
-      );
+      await database
+        .write(
+          'update deskbell.audit set status = :status, target = coalesce(:target, target) where id = :id',
+          {
+            id,
+            status,
+            target,
+          },
+        )
+        .catch(() => {});
     },
     list: async ({ limit, ...filter }) => {
       const given = Object.entries(filter).filter(

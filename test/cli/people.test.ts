@@ -12,10 +12,11 @@ import { decodeQR } from 'qr/decode.js';
 import { curl, skipWithout } from '../../scripts/install-test-tools.ts';
 import { drawQrCode } from '../../src/cli/commands/invite.ts';
 import { formatRemoved } from '../../src/cli/commands/subscriptions.ts';
-import { createPersonHash } from '../../src/cli/data/data-command.ts';
+import { audited, createPersonHash } from '../../src/cli/data/data-command.ts';
 import { loadOrCreateSecret } from '../../src/keys/secret-files.ts';
 import { newSubscription, sendJson } from '../service/running-service.ts';
 import { nothingRemoved } from '../store/made-up-subscription.ts';
+import { openTestStore } from '../store/test-database.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
   parseLines,
@@ -531,6 +532,18 @@ test('the hash of a person needs the key, and is the same for the same person', 
   assert.equal(one('ada'), one('ada'));
   assert.notEqual(one('ada'), one('bob'));
   assert.notEqual(one('ada'), other('ada'));
+});
+
+test('a change whose audit record cannot be completed succeeds or fails as it would have', async (t) => {
+  const { store, remove } = await openTestStore();
+  t.after(remove);
+  const change = { operator: 'ann', action: 'channel.remove' };
+  const records = await Promise.all([store.audit.begin(change), store.audit.begin(change)]);
+  const ofRecord = (id: number) => ({ ...store, audit: { ...store.audit, begin: async () => id } });
+  await store.close();
+  assert.equal(await audited(ofRecord(records[0]), change, async () => 7), 7);
+  const failing = audited(ofRecord(records[1]), change, () => Promise.reject(new Error('Not done.')));
+  await assert.rejects(failing, /Not done/);
 });
 
 // `deskbell token`, and the service that takes what it prints.

@@ -267,13 +267,14 @@ export async function audited<Result>(
   run: () => Promise<Result>,
 ): Promise<Result> {
   const record = await audit.begin(change);
+  let status = 200;
   try {
-    const result = await run();
-    await audit.finish(record, { status: 200 });
-    return result;
+    return await run();
   } catch (error) {
-    await audit.finish(record, { status: statusOf(error) });
+    status = statusOf(error);
     throw error;
+  } finally {
+    await audit.finish(record, { status });
   }
 }
 
