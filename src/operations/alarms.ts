@@ -23,15 +23,7 @@ const schema = Type.Model(
   }),
 );
 
-const example = {
-  origin: 'https://fcm.googleapis.com',
-  reason: 'vapid-refused',
-  detail: 'BadJwtToken',
-  rows: 20,
-  firstAt: '2027-01-01T09:00:01.250Z',
-};
-
-export const alarmView: View<Alarm> = { schema, example, toJson: alarmToJson };
+export const alarmView: View<Alarm> = { schema, toJson: alarmToJson };
 
 export function alarmToJson({ firstAtMs, ...alarm }: Alarm): object {
   return { ...alarm, firstAt: isoTime(firstAtMs) };
@@ -39,59 +31,64 @@ export function alarmToJson({ firstAtMs, ...alarm }: Alarm): object {
 
 const moment = Type.String({ format: 'date-time' });
 
+const example = {
+  id: 'deletions-held:fcm.googleapis.com',
+  kind: 'deletions-held',
+  rank: 'soon',
+  pushService: 'fcm.googleapis.com',
+  what: 'fcm.googleapis.com: The push service calls subscriptions gone and accepts almost nothing. They are kept.',
+  remedy: 'If it is right, confirm the deletions; if it has a fault, discard them.',
+  since: '2027-01-01T09:00:00.000Z',
+  count: 360,
+  unit: 'subscription',
+  isAtLeast: false,
+  broadcasts: [7, 9],
+  link: '/console/push-services',
+  acknowledgement: {
+    operator: 'ann',
+    note: 'I have asked the push service.',
+    at: '2027-01-01T09:10:00.000Z',
+  },
+};
+
 /** An active alarm, with its acknowledgement. */
 const standingAlarmView: View<StandingAlarm> = {
   schema: Type.Model(
     'StandingAlarm',
-    Type.Object({
-      id: Type.String({ description: 'Does not change as long as the alarm stands.' }),
-      kind: Type.String({
-        description: `${alarmKinds.map((kind) => `\`${kind}\``).join(', ')}, or the reason of an alarm that broadcasts have raised.`,
-      }),
-      rank: Type.String({
-        enum: [...alarmRanks],
-        description:
-          '`urgent`: something will not be sent or stored until somebody acts. `soon`: somebody has to decide. `note`: single messages.',
-      }),
-      pushService: Type.Optional(Type.String({ description: 'Host or domain.' })),
-      what: Type.String(),
-      remedy: Type.String(),
-      detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
-      since: Type.Optional(moment),
-      count: Type.Integer({
-        description: 'An approximate number. If several broadcasts have the same alarm, the largest number.',
-      }),
-      unit: Type.String({ enum: [...alarmUnits] }),
-      isAtLeast: Type.Boolean({ description: 'There may be more than `count`.' }),
-      broadcasts: Type.Array(Type.Integer()),
-      link: Type.String({ description: 'The page of the console on which you can deal with it.' }),
-      acknowledgement: Type.Optional(
-        Type.Model(
-          'AcknowledgedBy',
-          Type.Object({ operator: Type.String(), note: Type.String(), at: moment }),
+    Type.Object(
+      {
+        id: Type.String({ description: 'Does not change as long as the alarm stands.' }),
+        kind: Type.String({
+          description: `${alarmKinds.map((kind) => `\`${kind}\``).join(', ')}, or the reason of an alarm that broadcasts have raised.`,
+        }),
+        rank: Type.String({
+          enum: [...alarmRanks],
+          description:
+            '`urgent`: something will not be sent or stored until somebody acts. `soon`: somebody has to decide. `note`: single messages.',
+        }),
+        pushService: Type.Optional(Type.String({ description: 'Host or domain.' })),
+        what: Type.String(),
+        remedy: Type.String(),
+        detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
+        since: Type.Optional(moment),
+        count: Type.Integer({
+          description:
+            'An approximate number. If several broadcasts have the same alarm, the largest number.',
+        }),
+        unit: Type.String({ enum: [...alarmUnits] }),
+        isAtLeast: Type.Boolean({ description: 'There may be more than `count`.' }),
+        broadcasts: Type.Array(Type.Integer()),
+        link: Type.String({ description: 'The page of the console on which you can deal with it.' }),
+        acknowledgement: Type.Optional(
+          Type.Model(
+            'AcknowledgedBy',
+            Type.Object({ operator: Type.String(), note: Type.String(), at: moment }),
+          ),
         ),
-      ),
-    }),
+      },
+      { examples: [example] },
+    ),
   ),
-  example: {
-    id: 'deletions-held:fcm.googleapis.com',
-    kind: 'deletions-held',
-    rank: 'soon',
-    pushService: 'fcm.googleapis.com',
-    what: 'fcm.googleapis.com: The push service calls subscriptions gone and accepts almost nothing. They are kept.',
-    remedy: 'If it is right, confirm the deletions; if it has a fault, discard them.',
-    since: '2027-01-01T09:00:00.000Z',
-    count: 360,
-    unit: 'subscription',
-    isAtLeast: false,
-    broadcasts: [7, 9],
-    link: '/console/push-services',
-    acknowledgement: {
-      operator: 'ann',
-      note: 'I have asked the push service.',
-      at: '2027-01-01T09:10:00.000Z',
-    },
-  },
   toJson: ({ sinceMs, broadcastIds, pushService, detail, acknowledgement, ...alarm }) => ({
     ...alarm,
     pushService: pushService || undefined,

@@ -23,14 +23,6 @@ export const auditView: View<AuditRecord> = {
       ),
     }),
   ),
-  example: {
-    id: 12,
-    at: '2027-01-01T09:00:00.000Z',
-    operator: 'shop',
-    action: 'broadcast.pause',
-    target: 'broadcast 7',
-    status: 200,
-  },
   toJson: ({ atMs, ...record }) => ({ at: isoTime(atMs), ...record }),
 };
 

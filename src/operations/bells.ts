@@ -110,7 +110,6 @@ const members = {
 /** A bell, without its secret. */
 const bellView: View<Bell> = {
   schema: Type.Model('Bell', Type.Object(members)),
-  example: { ...example, createdAt: '2027-01-01T09:00:00.000Z' },
   toJson: ({ id: _id, createdAtMs, lastRequestAtMs, ...bell }) => ({
     ...bell,
     createdAt: isoTime(createdAtMs),
@@ -181,19 +180,6 @@ export const bellWithRequestsView: View<BellWithRequests> = {
     'BellWithRequests',
     Type.Object({ ...members, requests: Type.Array(requestSchema, { description: 'The last ten.' }) }),
   ),
-  example: {
-    ...bellView.example,
-    requests: [
-      {
-        at: '2027-01-01T09:00:00.000Z',
-        tool: 'Text',
-        outcome: 'rung',
-        broadcast: 7,
-        title: 'Backups',
-        message: 'Backups are done',
-      },
-    ],
-  },
   toJson: ({ requests, ...bell }) => ({
     ...bellView.toJson(bell),
     requests: requests.map(({ atMs, broadcastId, ...request }) => ({
@@ -254,7 +240,6 @@ const secretView: View<NewSecret> = {
       path: Type.String({ description: 'The path of the address on the listener.' }),
     }),
   ),
-  example: { name: 'backups', secret: 'A3kJd0qWx_81mZe', path: `${bellsPath}/A3kJd0qWx_81mZe` },
   toJson: (made) => ({ ...made, path: `${bellsPath}/${made.secret}` }),
 };
 

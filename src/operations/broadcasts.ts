@@ -42,13 +42,22 @@ export const broadcastStates = ['preparing', 'scheduled', 'running', 'paused', '
 const count = Type.Integer({ minimum: 0 });
 const moment = Type.String({ format: 'date-time' });
 
+const zero = (names: readonly string[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(names.map((name) => [name, 0]));
+const exampleCounts = { accepted: 400, gone: 2, rejected: 20 };
+
 const settledCounts = Object.fromEntries(settlements.map((name) => [name, count]));
 
 const origin = Type.Model(
   'PushServiceCounts',
   Type.Object(
     { origin: Type.String(), attempts: count, ...settledCounts },
-    { description: 'The counts at one push service.' },
+    {
+      description: 'The counts at one push service.',
+      examples: [
+        { origin: 'https://fcm.googleapis.com', attempts: 422, ...zero(settlements), ...exampleCounts },
+      ],
+    },
   ),
 );
 
@@ -124,6 +133,7 @@ const countsSchema = Type.Model(
         Type.Integer({ ...(name !== 'unaccounted' && { minimum: 0 }), description }),
       ]),
     ),
+    { examples: [{ ...zero(Object.keys(countMeanings)), ...exampleCounts, pending: 578 }] },
   ),
 );
 
@@ -133,6 +143,7 @@ const schema = Type.Model(
     id: Type.Integer(),
     state: Type.String({
       enum: broadcastStates,
+      examples: ['running'],
       description: '`preparing`: its audience is being selected; nothing is sent until it is complete.',
     }),
     title: Type.Optional(
@@ -145,6 +156,7 @@ const schema = Type.Model(
     recipients: Type.Integer({
       description:
         'The number of subscriptions in the audience when the broadcast was created; the counts add up to it. While `preparing`: the number found so far.',
+      examples: [1000],
     }),
     inactive: Type.Optional(
       Type.Integer({
@@ -199,6 +211,7 @@ const schema = Type.Model(
         description:
           'What the pending messages wait for; the rows add up to their number. `now`: nothing keeps them from being sent. `localTime`: the time of their readers, or ' +
           'the end of their quiet hours. `retry`: tried before. `turn`: put off, not tried yet. `pushService`: it refuses our token or key.',
+        examples: [[{ for: 'now', rows: 578 }]],
       },
     ),
     nextPartAt: Type.Optional(
@@ -213,6 +226,7 @@ const schema = Type.Model(
         type: 'number',
         minimum: 0,
         maximum: 1,
+        examples: [0.4],
         description:
           'Share of the recipients whose push services accepted the message. Absent if there are no recipients.',
       }),
@@ -234,44 +248,9 @@ const schema = Type.Model(
   }),
 );
 
-const zero = (names: readonly string[]): Record<string, number> =>
-  Object.fromEntries(names.map((name) => [name, 0]));
-
-const example = {
-  id: 7,
-  state: 'running',
-  title: 'Ding dong',
-  audience: { tags: { all: ['news'] } },
-  createdBy: { operator: 'ada' },
-  recipients: 1000,
-  counts: { ...zero(Object.keys(countMeanings)), accepted: 400, gone: 2, rejected: 20, pending: 578 },
-  waiting: 0,
-  toRetry: 0,
-  heldBack: [],
-  waits: [{ for: 'now', rows: 578 }],
-  reachedShare: 0.4,
-  origins: [
-    {
-      origin: 'https://fcm.googleapis.com',
-      attempts: 422,
-      ...zero(settlements),
-      accepted: 400,
-      gone: 2,
-      rejected: 20,
-    },
-  ],
-  alarms: [alarmView.example],
-  ttlSeconds: 2_419_200,
-  urgency: 'normal',
-  createdAt: '2027-01-01T08:59:00.000Z',
-  startAt: '2027-01-01T09:00:00.000Z',
-  expiresAt: '2027-01-29T09:00:00.000Z',
-};
-
 /** A broadcast, its counts, and what is wrong. */
 export const broadcastView: View<Broadcast> = {
   schema,
-  example,
   toJson: (broadcast) => ({
     title: readPayloadTexts(broadcast.payload).title,
     ...broadcastToJson(broadcast),

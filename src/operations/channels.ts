@@ -55,8 +55,10 @@ const channelBody = Type.Model(
 );
 
 const channelView: View<Channel> = {
-  schema: Type.Model('Channel', Type.Object({ name: channelNameSchema, ...members })),
-  example: { name: 'news', ...example },
+  schema: Type.Model(
+    'Channel',
+    Type.Object({ name: channelNameSchema, ...members }, { examples: [{ name: 'news', ...example }] }),
+  ),
   toJson: (channel) => channel,
 };
 

@@ -13,11 +13,6 @@ const heldDeletionView: View<HeldOrigin> = {
       since: Type.String({ format: 'date-time' }),
     }),
   ),
-  example: {
-    origin: 'https://fcm.googleapis.com',
-    subscriptions: 5120,
-    since: '2027-01-01T09:00:00.000Z',
-  },
   toJson: ({ sinceMs, ...held }) => ({ ...held, since: isoTime(sinceMs) }),
 };
 
@@ -33,7 +28,6 @@ const decidedView: View<Omit<HeldOrigin, 'sinceMs'>> = {
     'DecidedDeletions',
     Type.Object({ origin: Type.String(), subscriptions: Type.Integer() }),
   ),
-  example: { origin: 'https://fcm.googleapis.com', subscriptions: 5120 },
   toJson: (decided) => decided,
 };
 

@@ -27,7 +27,7 @@ export const lossView: View<Loss> = {
       ),
       at: Type.String({ format: 'date-time' }),
       pushService,
-      reason: lossReasonSchema,
+      reason: { ...lossReasonSchema, examples: ['removed'] },
       by: Type.Optional(
         Type.String({ description: 'Who removed the subscription: an operator, or the user of a command.' }),
       ),
@@ -36,13 +36,6 @@ export const lossView: View<Loss> = {
       ),
     }),
   ),
-  example: {
-    subscription: 17,
-    at: '2027-01-01T09:00:00.000Z',
-    pushService: 'https://fcm.googleapis.com',
-    reason: 'removed',
-    by: 'ada',
-  },
   toJson: ({ subscriptionId, atMs, origin, reason, removedBy, user }) => ({
     subscription: subscriptionId,
     at: isoTime(atMs),
@@ -72,12 +65,6 @@ export const listLosses: NamedList<LossCount> = {
         subscriptions: Type.Integer({ minimum: 1 }),
       }),
     ),
-    example: {
-      day: '2027-01-01',
-      pushService: 'https://fcm.googleapis.com',
-      reason: 'gone',
-      subscriptions: 12,
-    },
     toJson: ({ startMs, origin, reason, subscriptions }) => ({
       day: formatDay(startMs),
       pushService: origin,

@@ -61,6 +61,9 @@ const textsSchema = Type.Model(
   }),
 );
 
+/** The message in the description's examples. */
+export const exampleMessage = { title: 'Ding dong', message: 'Tea is ready' };
+
 /** The members of a notification; docs/notifications.md describes each. */
 export const messageSchema = Type.Model(
   'Message',
@@ -68,6 +71,7 @@ export const messageSchema = Type.Model(
     ...messageValueSchema,
     additionalProperties: false,
     description: 'The notification to show.',
+    examples: [exampleMessage],
     properties: {
       ...withModels(memberDescriptions),
       texts: { ...withDescriptions(memberDescriptions)['texts'], additionalProperties: textsSchema },
@@ -87,9 +91,6 @@ function withDescriptions(members: Members): Readonly<Record<string, object>> {
   ]);
   return Object.fromEntries(described);
 }
-
-/** The message in the description's examples. */
-export const exampleMessage = { title: 'Ding dong', message: 'Tea is ready' };
 
 /** A message whose texts differ by reader. */
 export const exampleForReaders = {

@@ -11,8 +11,6 @@ import type { Store } from '../store/store.ts';
 export interface View<Thing> {
   /** The schema of the result of `toJson`. */
   readonly schema: Schema;
-  /** For the description of the API. */
-  readonly example: object;
   /** Times are ISO 8601; endpoints and keys are left out. */
   toJson(thing: Thing): object;
 }

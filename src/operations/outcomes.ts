@@ -30,25 +30,14 @@ export const attemptView: View<AttemptRecord> = {
       attempt: Type.Integer({
         description: '1 for the first attempt; if nothing was sent, the number of earlier attempts.',
       }),
-      outcome: Type.String({ enum: [...attemptOutcomes] }),
-      status: Type.Optional(Type.Integer({ description: 'HTTP status; absent if there was no answer.' })),
+      outcome: Type.String({ enum: [...attemptOutcomes], examples: ['rejected'] }),
+      status: Type.Optional(
+        Type.Integer({ description: 'HTTP status; absent if there was no answer.', examples: [403] }),
+      ),
       reason: Type.Optional(Type.String()),
       detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
     }),
   ),
-  example: {
-    id: 31,
-    broadcastId: 7,
-    subscriptionId: 17,
-    since: '2027-01-01T09:00:01.100Z',
-    at: '2027-01-01T09:00:01.250Z',
-    origin: 'https://fcm.googleapis.com',
-    attempt: 1,
-    outcome: 'rejected',
-    status: 403,
-    reason: 'vapid-refused',
-    detail: 'BadJwtToken',
-  },
   toJson: ({ sinceMs, atMs, ...attempt }) => ({ since: isoTime(sinceMs), at: isoTime(atMs), ...attempt }),
 };
 
@@ -67,6 +56,7 @@ export const rowOutcomeView: View<RowOutcome> = {
       pushService: Type.Optional(Type.String({ description: 'Origin.' })),
       state: Type.String({
         enum: [...rowStates],
+        examples: ['rejected'],
         description:
           'An outcome; or `notInAudience`, `inactive`, `channelOff`, `timePassed` (left out by `skipInactive`, for the channel, or since a local time was over),  `preparing` (the audience is not complete), `pending` (its turn is still to come), `inFlight`, ' +
           '`waiting`, `removed` (before its turn), `cancelled`, `notTracked` (the broadcast is to a list of subscriptions that need ' +
@@ -74,6 +64,9 @@ export const rowOutcomeView: View<RowOutcome> = {
       }),
       explanation: Type.String({
         description: 'An explanation in words, with the push service’s own words.',
+        examples: [
+          'fcm.googleapis.com refused it with status 403 at 2027-01-01T09:00:00.000Z: “BadJwtToken”. The push service refuses our token.',
+        ],
       }),
       wait: Type.Optional(
         Type.Model(
@@ -115,16 +108,6 @@ export const rowOutcomeView: View<RowOutcome> = {
       ),
     }),
   ),
-  example: {
-    broadcastId: 7,
-    subscriptionId: 17,
-    user: '42',
-    pushService: 'https://fcm.googleapis.com',
-    state: 'rejected',
-    explanation:
-      'fcm.googleapis.com refused it with status 403 at 2027-01-01T09:00:01.250Z: “BadJwtToken”. The push service refuses our token.',
-    attempts: [attemptView.example],
-  },
   toJson: (outcome) => {
     const { broadcastId, subscriptionId, user, origin, state, wait, attempts, receipts, heldSinceMs } =
       outcome;

@@ -70,19 +70,21 @@ const personChangeSchema = Type.Model(
 export const personView: View<Person> = {
   schema: Type.Model(
     'Person',
-    Type.Object({
-      user: Type.String(),
-      data: mapOf(nameSchema, { anyOf: valueSchemas }, about.data),
-      language: Type.Optional(
-        Type.String({ description: 'BCP 47. If absent, each subscription’s own language applies.' }),
-      ),
-      timeZone: Type.Optional(
-        Type.String({ description: 'IANA name. If absent, each subscription’s own time zone applies.' }),
-      ),
-      channels: choicesSchema(about.channels),
-    }),
+    Type.Object(
+      {
+        user: Type.String(),
+        data: mapOf(nameSchema, { anyOf: valueSchemas }, about.data),
+        language: Type.Optional(
+          Type.String({ description: 'BCP 47. If absent, each subscription’s own language applies.' }),
+        ),
+        timeZone: Type.Optional(
+          Type.String({ description: 'IANA name. If absent, each subscription’s own time zone applies.' }),
+        ),
+        channels: choicesSchema(about.channels),
+      },
+      { examples: [{ user: '42', ...example }] },
+    ),
   ),
-  example: { user: '42', ...example },
   toJson: (person) => person,
 };
 
@@ -176,7 +178,6 @@ export const checkedRemovalView: View<CheckedRemoval> = {
       }),
     }),
   ),
-  example: { removedAt: '2027-01-01T09:00:00.000Z', by: 'ada', subscriptions: 0 },
   toJson: ({ removedAtMs, ...removal }) => ({
     removedAt: removedAtMs === undefined ? undefined : isoTime(removedAtMs),
     ...removal,
@@ -201,17 +202,6 @@ const removedPersonView: View<PersonRemoval> = {
       }),
     }),
   ),
-  example: {
-    subscriptions: 2,
-    ended: 0,
-    broadcasts: 0,
-    schedules: 0,
-    bells: 0,
-    recipients: 3,
-    attempts: 5,
-    receipts: 4,
-    removalReceipt: 'q6vJ0yqN3l0sG1X2e5m7bA',
-  },
   toJson: (removed) => removed,
 };
 

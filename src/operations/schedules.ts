@@ -36,17 +36,6 @@ const members = {
 
 export const scheduleView: View<Schedule> = {
   schema: Type.Model('Schedule', Type.Object(members)),
-  example: {
-    id: 1,
-    cron: '0 9 * * 1',
-    timezone: 'Europe/Berlin',
-    nextAt: '2027-01-04T08:00:00.000Z',
-    audience: 'all',
-    message: { title: 'Ding dong', message: 'Tea is ready' },
-    receipts: false,
-    createdAt: '2027-01-01T09:00:00.000Z',
-    createdBy: { operator: 'ada' },
-  },
   toJson: ({ nextAtMs, createdAtMs, pausedAtMs, lastBroadcastId, ...schedule }) => ({
     ...schedule,
     ...(pausedAtMs === undefined ? { nextAt: isoTime(nextAtMs) } : { pausedAt: isoTime(pausedAtMs) }),
@@ -67,11 +56,6 @@ export const scheduleWithTimesView: View<ScheduleWithTimes & Changed> = {
       changes: changesSchema,
     }),
   ),
-  example: {
-    ...scheduleView.example,
-    nextTimes: ['2027-01-04T08:00:00.000Z', '2027-01-11T08:00:00.000Z', '2027-01-18T08:00:00.000Z'],
-    changes: [],
-  },
   toJson: ({ nextTimes, changes, ...schedule }) => ({
     ...scheduleView.toJson(schedule),
     nextTimes: nextTimes.map(isoTime),

@@ -23,18 +23,6 @@ export const subscriptionView: View<StoredSubscription> = {
       updatedAt: Type.String({ format: 'date-time' }),
     }),
   ),
-  example: {
-    id: 1,
-    pushService: 'https://fcm.googleapis.com',
-    vapidPublicKey: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
-    user: '42',
-    tags: ['beta', 'news'],
-    language: 'de',
-    timeZone: 'Europe/Berlin',
-    channels: { news: false },
-    createdAt: '2027-01-01T09:00:00.000Z',
-    updatedAt: '2027-01-01T09:00:00.000Z',
-  },
   toJson: ({ id, endpoint, vapidPublicKey, createdAtMs, updatedAtMs, ...row }) => ({
     id,
     pushService: new URL(endpoint).origin,

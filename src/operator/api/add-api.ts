@@ -105,7 +105,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
     operationId: 'getBell',
     summary: 'A bell, and its last ten requests',
     params: bellParams,
-    answer: bellWithRequestsView,
+    answer: bellWithRequestsView.schema,
     errors: ['ERR_BELL_NOT_FOUND'],
     handle: async ({ params: { name } }) => bellWithRequestsView.toJson(await showBell(parts.store, name)),
   });
@@ -116,7 +116,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
     summary: 'A person’s data, language, time zone and choices',
     description: 'Data and choices are absent if nothing has been set.',
     params: userParams,
-    answer: personView,
+    answer: personView.schema,
     errors: ['ERR_FIELD_VALUE'],
     handle: async ({ params: { user } }) => personView.toJson(await parts.store.readers.person(user)),
   });
@@ -130,7 +130,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
         description: 'The `removalReceipt` from the removal.',
       }),
     },
-    answer: checkedRemovalView,
+    answer: checkedRemovalView.schema,
     errors: ['ERR_FIELD_VALUE'],
     handle: async ({ params: { user }, query: { receipt } }) =>
       checkedRemovalView.toJson(await checkRemoval(parts.store, user, receipt)),

@@ -30,6 +30,7 @@ import {
 import { broadcastEvents, readLastEventId, sendEvents } from '../broadcast-events.ts';
 import type { OperatorContext } from '../context.ts';
 import { readPage, searchBroadcasts } from '../searches.ts';
+import { exampleOf } from './examples.ts';
 import { addOperations, idempotencyKeyOf, operationsOf } from './operations.ts';
 
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
@@ -95,7 +96,7 @@ const eventsOperation: Operation = {
       'text/event-stream',
       'Events, until the broadcast is over.',
       Type.String(),
-      `event: done\nid: 1-done\ndata: ${JSON.stringify(broadcastView.example)}\n\n`,
+      `event: done\nid: 1-done\ndata: ${JSON.stringify(exampleOf(broadcastView.schema))}\n\n`,
     ),
     204: emptyResponse('The client has already received the event done.'),
   },
@@ -117,7 +118,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     headers: idempotencyKey,
     body: createBody,
     bodyLimit,
-    answer: broadcastView,
+    answer: broadcastView.schema,
     statuses: [201, 200],
     errors: [
       'ERR_MESSAGE_INVALID',
@@ -177,7 +178,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     operationId: 'getBroadcast',
     summary: 'One broadcast with its counts',
     params: idParams,
-    answer: broadcastView,
+    answer: broadcastView.schema,
     errors: ['ERR_BROADCAST_NOT_FOUND'],
     roles: watchers,
     handle: async ({ params: { id }, operator }) =>

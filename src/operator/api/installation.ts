@@ -28,15 +28,12 @@ const keyView: View<StoredVapidKey> = {
       publicKey: Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
       state: Type.String({
         enum: ['next', 'current', 'previous', 'retired'],
+        examples: ['current'],
         description:
           'Services offer the current one; those before it still sign for the subscriptions that were made with them.',
       }),
     }),
   ),
-  example: {
-    publicKey: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
-    state: 'current',
-  },
   toJson: (key) => key,
 };
 

@@ -50,7 +50,10 @@ const textQuery = {
 const answerSchema = Type.Model(
   'SentMessages',
   Type.Object({
-    items: Type.Array(sentMessageSchema, { description: 'One result for each subscription.' }),
+    items: Type.Array(sentMessageSchema, {
+      description: 'One result for each subscription.',
+      examples: [[{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }]],
+    }),
     reachedNobody: Type.Boolean({
       description: 'No push service accepted the message, and none will. Use another way, such as an e-mail.',
     }),
@@ -76,13 +79,7 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
     body,
     textBody: textSchema,
     roles: senders,
-    answer: {
-      schema: answerSchema,
-      example: {
-        items: [{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }],
-        reachedNobody: false,
-      },
-    },
+    answer: answerSchema,
     errors: [
       'ERR_MESSAGE_INVALID',
       'ERR_PAYLOAD_TOO_LARGE',

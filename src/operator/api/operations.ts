@@ -18,6 +18,7 @@ import type { Described, NamedList, Operation, Route, View } from '../../operati
 import type { AuditedAction } from '../audit-changes.ts';
 import type { OperatorContext } from '../context.ts';
 import type { ListPage } from '../searches.ts';
+import { exampleOf } from './examples.ts';
 
 const defaultLimit = 50;
 const maxLimit = 500;
@@ -41,12 +42,9 @@ const pageQuery = {
   ),
 };
 
-/** The schema for one page of a view's items. */
-const pageOf = (
-  { schema, example }: Pick<View<never>, 'schema' | 'example'>,
-  cursorType: 'integer' | 'string' = 'integer',
-): Pick<View<never>, 'schema' | 'example'> => ({
-  schema: Type.Model(
+/** The schema for one page of items. */
+const pageOf = (schema: Schema, cursorType: 'integer' | 'string' = 'integer'): Schema =>
+  Type.Model(
     `${modelOf(schema)}Page`,
     Type.Object({
       items: Type.Array(schema),
@@ -55,9 +53,7 @@ const pageOf = (
         description: 'The cursor of the next page; null after the last one.',
       }),
     }),
-  ),
-  example: { items: [example], next: null },
-});
+  );
 
 /** Query parameters of a list that is sorted by name. */
 const namedPageQuery = {
@@ -100,7 +96,7 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
   readonly textBody?: Schema<string>;
   readonly bodyLimit?: number;
   /** The JSON response. Default: none, with status 204. */
-  readonly answer?: Pick<View<never>, 'schema' | 'example'>;
+  readonly answer?: Schema;
   /** Statuses of success, the usual one first. Default: 200. */
   readonly statuses?: readonly number[];
   /** The audited action of an unsafe method, and its target if that is known before the request is handled. */
@@ -172,7 +168,7 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
     } = operation;
     const [method, url] = route.split(' ') as [string, string];
     const success =
-      answer && contentResponse('application/json', `${described.summary}.`, answer.schema, answer.example);
+      answer && contentResponse('application/json', `${described.summary}.`, answer, exampleOf(answer));
     app.route({
       method,
       url,
@@ -209,7 +205,7 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
       add(`GET ${path}`, {
         ...list,
         query: { ...pageQuery, ...query },
-        answer: pageOf(view),
+        answer: pageOf(view.schema),
         handle: async (request) => {
           const { limit = defaultLimit, cursor } = request.query;
           const page = await read(request as unknown as Parameters<typeof read>[0], { limit, cursor });
@@ -220,7 +216,7 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
       add(`GET ${path}`, {
         ...list,
         query: namedPageQuery,
-        answer: pageOf(view, 'string'),
+        answer: pageOf(view.schema, 'string'),
         handle: async ({ query }) => toAnswer(cutPage(await read(), nameOf, query), view),
       }),
   };
@@ -246,7 +242,7 @@ export function addOperations(
     const { route, action, target, run, answer, ...operation } = each;
     operations.add(route, {
       ...operation,
-      ...(answer && { answer }),
+      ...(answer && { answer: answer.schema }),
       audit: { action, target: (request) => target(inputOf(request), parts) },
       handle: async (request) => {
         const result = await run(parts, inputOf(request), request.operator?.name ?? '');

@@ -45,20 +45,6 @@ const pushServiceView: View<PushServiceView> = {
       heldDeletions: count('Deletions that wait for a decision.'),
     }),
   ),
-  example: {
-    origin: 'https://fcm.googleapis.com',
-    senders: 2,
-    connections: 4,
-    inFlight: 310,
-    queued: 0,
-    maxInFlight: 400,
-    latencyMs: 42.5,
-    answers: 120_000,
-    throttled: 0,
-    breaker: 'closed',
-    refusedKeys: [],
-    heldDeletions: 0,
-  },
   toJson: (pushService) => pushService,
 };
 
@@ -66,7 +52,7 @@ const senderView: View<StoredSenderReport> = {
   schema: Type.Model(
     'Sender',
     Type.Object({
-      id: Type.String(),
+      id: Type.String({ examples: ['5a0d9a0e-3f0d-4a0b-9f43-6c7c0e0d6f11'] }),
       machine: Type.String(),
       processId: Type.Integer(),
       kind: Type.String({
@@ -77,14 +63,6 @@ const senderView: View<StoredSenderReport> = {
       seenAt: Type.String({ format: 'date-time' }),
     }),
   ),
-  example: {
-    id: '5a0d9a0e-3f0d-4a0b-9f43-6c7c0e0d6f11',
-    machine: 'push-1',
-    processId: 4711,
-    kind: 'worker',
-    startedAt: '2027-01-01T09:00:00.000Z',
-    seenAt: '2027-01-01T09:10:02.000Z',
-  },
   toJson: ({ id, machine, processId, kind, startedAtMs, seenAtMs }) => ({
     id,
     machine,

@@ -48,7 +48,7 @@ export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void
     operationId: 'createSchedule',
     summary: 'Creates a schedule, which repeats a broadcast',
     body,
-    answer: scheduleView,
+    answer: scheduleView.schema,
     statuses: [201],
     errors: [
       'ERR_SCHEDULE_INVALID',
@@ -83,7 +83,7 @@ export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void
     operationId: 'getSchedule',
     summary: 'One schedule with its next three times',
     params: idParams,
-    answer: scheduleWithTimesView,
+    answer: scheduleWithTimesView.schema,
     errors: ['ERR_SCHEDULE_NOT_FOUND'],
     handle: async ({ params: { id } }) =>
       scheduleWithTimesView.toJson({

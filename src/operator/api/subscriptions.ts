@@ -56,7 +56,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
     operationId: 'getSubscription',
     summary: 'One subscription',
     params: idParams,
-    answer: subscriptionView,
+    answer: subscriptionView.schema,
     errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],
     handle: async ({ params: { id } }) =>
       subscriptionView.toJson(requireSubscription(await subscriptions.findById(id), id)),
