@@ -78,7 +78,7 @@ function encryptGroup(
   const keys = Buffer.allocUnsafe(messages.length * keysBytes);
   let bodiesBytes = 0;
   for (const { plaintext, subscription } of messages) {
-    // read each key once, so that the value used is the one that was checked
+    // read each key only once, so that the key that is used is the one that was checked
     const { p256dh, auth } = subscription;
     const fault = resultOrFault(() => checkEncryptionInput(plaintext, { p256dh, auth }));
     results.push(fault ?? plaintext);
@@ -109,7 +109,7 @@ function encryptGroup(
 }
 
 // Finds the addon for this machine. Both published and locally built addons are in `prebuilds/` of the package. An
-// addon fits one platform, one C library and one major version of OpenSSL, which Node includes.
+// addon fits one platform, one C library and one major version of Node's OpenSSL.
 
 const prebuilds = fileURLToPath(new URL('../../prebuilds', import.meta.url));
 

@@ -1,5 +1,5 @@
 // Cache folders in the home directory, for compiled code and the results of addon checks. The process later runs what
-// is in them, so nobody else may write to such a folder or replace it.
+// they contain, so nobody else may write to such a folder or replace it.
 import { lstatSync, mkdirSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -33,7 +33,7 @@ function isProtected(folder: string): boolean {
   return isSafe && !isOpen && (above === folder || isProtected(above));
 }
 
-/** Always true on Windows, which has no such modes and protects home directories by itself. */
+/** Always true on Windows, which has no such modes and protects home directories itself. */
 function belongsToUs({ uid, mode }: Stats): boolean {
   return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 }

@@ -8,7 +8,7 @@ import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { ownCacheFolder } from './cache-folder.ts';
 
 const child = fileURLToPath(new URL('./checking-child.ts', import.meta.url));
-/** The cached result depends on these files. */
+/** The files of the check. A change to one of them makes cached results invalid. */
 const checkFiles = [
   child,
   fileURLToPath(new URL('./self-check.ts', import.meta.url)),
@@ -16,7 +16,7 @@ const checkFiles = [
 ];
 /** The check usually takes less than a second, but took more than twenty on a busy emulated machine. */
 const timeoutMs = 60_000;
-/** Signals that mean the addon itself crashed. Any other end, such as a lack of memory or a time-out, is not cached. */
+/** Signals that mean the addon itself crashed. Results of other failures, such as a lack of memory, are not cached. */
 const crashes: ReadonlySet<string | null> = new Set([
   'SIGILL',
   'SIGTRAP',
@@ -82,13 +82,13 @@ function recall(key: string, cacheFolder: string | undefined): string | undefine
 }
 
 function remember(key: string, cacheFolder: string | undefined, verdict: string): void {
-  // shares the result with the other threads of this process
+  // pass the result on to the other threads of this process
   setEnvironmentData(key, verdict);
   if (cacheFolder === undefined) return;
   try {
     mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
     writeFileSync(join(cacheFolder, `accelerator-${key}`), verdict, { mode: 0o600 });
   } catch {
-    // without a cache, the addon is still used
+    // without a cache, the addon can still be used
   }
 }

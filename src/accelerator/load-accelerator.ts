@@ -20,7 +20,7 @@ export interface Accelerator {
   readonly encryptBatch: EncryptBatch;
   /** Absent if `method` is `builtin`. */
   readonly addon?: Addon | undefined;
-  /** One sentence: why there is no addon, or why it cannot run eight key agreements at a time on a capable processor. */
+  /** One sentence that says why there is no addon, or why a capable processor cannot use `multi-buffer`. */
   readonly reason?: string | undefined;
 }
 

@@ -21,7 +21,7 @@ const vector = {
 };
 const plaintextLengths = [0, 1, 41, 218, 219, 1000, maxPlaintextBytes - 1, maxPlaintextBytes];
 const maxBatch = 64;
-/** Two groups of eight and three left over, to reach every branch of the addon. */
+/** Two groups of eight messages and three more, to reach every branch of the addon. */
 const mixedBatch = 19;
 
 /** A fault that begins with this rules out only running eight key agreements at a time. */
@@ -107,7 +107,7 @@ function isReadable(encryptBatch: EncryptBatch, receivers: readonly UserAgentKey
     plaintext: randomBytes(plaintextLengths[(index + receivers.length) % plaintextLengths.length]!),
     subscription,
   }));
-  // decryption is slow: check the first and last message of each batch, and the others once in eight batches
+  // decryption is slow: check the first and last message of every batch, but the others only in every eighth batch
   return encryptBatch(messages).every((body, index) => {
     const isRead = index === 0 || index === receivers.length - 1 || (index + receivers.length) % 8 === 0;
     return !isRead || messages[index]!.plaintext.equals(decryptPushMessage(orThrow(body), receivers[index]!));
@@ -125,8 +125,8 @@ function isFresh(encryptBatch: EncryptBatch, receivers: readonly UserAgentKeys[]
 }
 
 /**
- * Puts bad points at each position in a batch. The addon must refuse each one as the builtin method does, and still
- * encrypt the others.
+ * Puts bad points at each position in a batch. The addon must refuse each bad point as the builtin method does, and
+ * still encrypt the other messages.
  */
 function findAdmittedPoint(
   encryptBatch: EncryptBatch,

@@ -5,11 +5,11 @@ import { isJsonObject } from '../protocol/json-object.ts';
 import { checkLanguage } from './reader-facts.ts';
 import { checkName } from './user-and-tags.ts';
 
-/** A topic that readers switch on and off, such as news. */
+/** A topic, such as news, that readers can switch on and off. */
 export interface Channel {
   /** Follows the rules for tags. */
   readonly name: string;
-  /** Shown to readers whose language has no title of its own in `titles`. */
+  /** For readers whose language is not in `titles`. */
   readonly title: string;
   /** Titles by language. */
   readonly titles: Readonly<Record<string, string>>;

@@ -5,14 +5,14 @@ import { valueName } from '../protocol/message/placeholders.ts';
 import { readLanguage } from '../protocol/language.ts';
 import { formatOf } from './zone-time.ts';
 
-/** The application's data about a person. These values replace placeholders in texts. */
+/** The application's data about a person, whose values replace placeholders in texts. */
 export type PersonData = Readonly<Record<string, string | number>>;
 
 /** No time zone's name is longer. */
 const maxTimeZoneCharacters = 64;
 const maxDataBytes = 1024;
 const maxTextCharacters = 200;
-/** The valid names of values in a person's data. */
+/** Matches valid names in a person's data. */
 export const dataName = new RegExp(`^${valueName}$`);
 
 /** @returns the time zone in its usual form, undefined if it is not a time zone */
@@ -47,7 +47,7 @@ function require(
 }
 
 /**
- * Checks data, or a change to data, in which `null` removes a value.
+ * Checks data, or a change to data that removes values with `null`.
  *
  * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` points into the value
  */

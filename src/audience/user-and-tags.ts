@@ -2,7 +2,7 @@
 import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { isPlainText } from '../errors/untrusted-text.ts';
 
-/** The user and the tags of a subscription, which the application chooses. A subscription without a user is anonymous. */
+/** The user and the tags of a subscription, chosen by the application. A subscription without a user is anonymous. */
 export interface UserAndTags {
   /** 1 to 128 bytes. */
   readonly user?: string | undefined;
@@ -10,16 +10,16 @@ export interface UserAndTags {
   readonly tags?: readonly string[] | undefined;
 }
 
-/** Selects the subscriptions that match every given member. At least one is required. */
+/** Selects the subscriptions that match every given member. At least one member is required. */
 export interface AudienceExpression {
   /** All devices of this person. */
   readonly user?: string | undefined;
   readonly tags?: TagExpression | undefined;
 }
 
-/** At most 32 tags in each. */
+/** Each member contains at most 32 tags. */
 export interface TagExpression {
-  /** The subscription has all of these. */
+  /** The subscription must have all of these tags. */
   readonly all?: readonly string[] | undefined;
   /** The subscription must have at least one of these tags. */
   readonly any?: readonly string[] | undefined;
@@ -28,14 +28,14 @@ export interface TagExpression {
 }
 
 export const maxUserBytes = 128;
-/** The maximum number of tags in a subscription, and in each member of an expression. */
+/** The maximum number of tags in a subscription, and in each member of a `TagExpression`. */
 export const maxTags = 32;
 const maxTagBytes = 64;
-/** Before normalisation a tag may exceed `maxTagBytes`, but a tag of this length never fits. */
+/** A tag may be longer than `maxTagBytes` before normalization, but a tag of this length never fits. */
 const maxSpelledCharacters = 4 * maxTagBytes;
 /** Larger than `maxTags`, since a tag may be given more than once. */
 const maxGivenTags = 4 * maxTags;
-/** Tags contain no comma, so that lists can be separated by commas, and never look like a flag. */
+/** A tag contains no comma, so lists can be separated by commas. It never looks like a flag. */
 const tagPattern = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._:-]*$/u;
 const partNames = ['all', 'any', 'none'] as const satisfies readonly (keyof TagExpression)[];
 
@@ -96,7 +96,7 @@ const checkTag = (tag: unknown, pointer: string): string => checkName(tag, point
 /**
  * Checks a tag, or a name with the same rules. Returns it in NFC, since some characters can be encoded in two ways.
  *
- * @param what the subject of the error message
+ * @param what names the value in the error message
  * @throws {DeskbellError} as `checkUserAndTags` does
  */
 export function checkName(name: unknown, pointer: string, what: string): string {

@@ -8,7 +8,7 @@ const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** The number of cached formats. Each takes some tens of kilobytes, and some tens of microseconds to create. */
+/** The maximum number of cached formats. Each needs some tens of kilobytes, and some tens of microseconds to create. */
 const maxFormats = 100;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -37,7 +37,7 @@ export function isTimeZone(name: string): boolean {
 export const toWallTime = (atMs: number, timeZone: string): number =>
   Date.parse(`${formatOf(timeZone).format(atMs).replace(' ', 'T')}Z`);
 
-/** The instants at which clocks show a time: none if they skip it, two if they go back. The earlier one comes first. */
+/** The instants at which clocks show a time, the earlier one first: none if it is skipped, two if it occurs twice. */
 export function instantsOf(wallMs: number, timeZone: string): readonly number[] {
   // before and after a clock change
   const found = [wallMs - dayMs, wallMs + dayMs].map(
@@ -106,7 +106,7 @@ const startOfDay = (wallMs: number): number => Math.floor(wallMs / dayMs) * dayM
 export interface QuietHours {
   /** Milliseconds since midnight. */
   readonly fromMs: number;
-  /** If this is not after `fromMs`, the quiet hours include midnight. */
+  /** If this is not later than `fromMs`, the quiet hours include midnight. */
   readonly toMs: number;
 }
 
@@ -121,7 +121,7 @@ export function parseQuietHours(text: string): QuietHours {
   );
 }
 
-/** @returns the end of the quiet hours that include a given time in a zone; undefined if there are none at that time */
+/** @returns the end of the quiet hours that include this time in this zone; undefined if none do */
 export function endOfQuietHours(
   { fromMs, toMs }: QuietHours,
   timeZone: string,

@@ -120,7 +120,7 @@ async function openUnlessMissing(path: string, advice: string): Promise<FileHand
   }
 }
 
-/** Uses `link`, which fails if the name is taken. With `rename`, two simultaneous first runs would both write. */
+/** Uses `link`, which fails if the name is taken. With `rename`, two first runs at the same time would both write. */
 export async function linkUnlessThere(temporary: string, path: string): Promise<boolean> {
   try {
     await link(temporary, path);
@@ -131,7 +131,7 @@ export async function linkUnlessThere(temporary: string, path: string): Promise<
   }
 }
 
-/** Without this sync, a power failure can lose the new file name. */
+/** Syncs the directory. Otherwise, a power failure can lose the new file name. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const directory = await open(path, 'r');
@@ -169,7 +169,7 @@ export function allowGroupAccess(directory: string): void {
 const rightsToRefuse = (rights: number, directory: string): number =>
   directoriesOfGroups.has(resolve(directory)) ? rights & ~group : rights;
 
-/** True if group or others have access that they should not have. Always false on Windows, which has no file modes. */
+/** True if group or others have access although they should not. Always false on Windows, which has no file modes. */
 export function isOpenToOthers(path: string, { mode }: Pick<Stats, 'mode'>): boolean {
   return (mode & rightsToRefuse(groupAndOthers, dirname(path))) !== 0 && process.platform !== 'win32';
 }
@@ -187,7 +187,7 @@ export function fileKind(stats: Stats): string {
 }
 
 /**
- * Checks that this user or root owns the file, because an owner can always change it.
+ * Checks that this user or root owns the file, because an owner can always change the file.
  *
  * @throws {DeskbellError} ERR_DATA_OWNER
  */

@@ -8,7 +8,7 @@ import { listPairFiles, pairAdvice, pairFile, vapidFileName } from './vapid-key-
 
 const secretBytes = 32;
 
-/** The files that hold one secret of `secretBytes` in base64url, and what happens if each is lost. */
+/** The files that hold one secret of `secretBytes` in base64url, each with what happens if the file is lost. */
 const secretLosses = {
   /** Encrypts session cookies of the demonstration API, and hashes people's names in the audit. */
   'session-key': 'all sessions end, except those of the console, and the audit names people by other hashes',
@@ -38,8 +38,8 @@ const fixedNames: readonly string[] = [vapidFileName, ...secretFileNames];
 export const isSecretFile = (name: string): boolean => fixedNames.includes(name) || pairFile.test(name);
 
 /**
- * Reads all secrets that exist. It reads `vapid-keys.json` before it lists the files of the pairs, because a rotation
- * writes the former pair to its own file before it replaces `vapid-keys.json`.
+ * Reads all secrets that exist. A rotation writes the former pair to its own file before it replaces `vapid-keys.json`,
+ * so `vapid-keys.json` is read before the files of the pairs are listed.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED, ERR_KEY_FILE_CORRUPT, ERR_DATA_EXPOSED, ERR_FILE
  */
@@ -104,9 +104,9 @@ export async function checkSecrets(directory: string): Promise<void> {
   for (const name of secretFileNames) await readSecret(directory, name);
 }
 
-// Operators' tokens are 32 random bytes; only the SHA-256 is stored. Slow hashes are only needed for guessable secrets.
+// Operators' tokens are 32 random bytes, of which only the SHA-256 is stored. Only guessable secrets need a slow hash.
 
-/** Lets people, and scanners for leaked secrets, recognise a token. */
+/** Shows people, and scanners for leaked secrets, that this is a token. */
 const prefix = 'deskbell_op_';
 
 /** @returns the token, shown once, and the hash to store */

@@ -34,7 +34,7 @@ export async function loadOrCreateKeyFile(directory: string): Promise<VapidKeys>
 }
 
 /**
- * Writes the current pair. `force` replaces an existing one.
+ * Writes the current pair. With `force`, replaces an existing pair.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID
  */
@@ -83,10 +83,10 @@ function parsePair(text: string, path: string): VapidKeys {
   }
 }
 
-// All VAPID pairs of a data directory. Each pair is written to its own file before a service offers its public key,
-// so concurrent changes lose no pair. `vapid-keys.json` is a copy of the current pair for other tools.
+// All VAPID pairs of a data directory. Each pair gets its own file before a service offers its public key, so
+// concurrent changes lose no pair. `vapid-keys.json` is a copy of the current pair for other tools.
 
-/** File names contain this many characters of the public key: 15 bytes are enough to tell pairs apart. */
+/** The number of characters of the public key in a file name: 15 bytes are enough to tell pairs apart. */
 const nameLength = 21;
 export const pairFile = new RegExp(`^vapid-keys-[\\w-]{${nameLength}}\\.json$`);
 
@@ -140,7 +140,7 @@ export async function listPairFiles(directory: string): Promise<readonly string[
   }
 }
 
-// Finds VAPID pairs that subscriptions need but no key file has. Without the private key, nothing can be sent to them.
+// Finds VAPID pairs that subscriptions need but no key file has. Nothing can be sent to these subscriptions.
 
 interface KnownKey {
   readonly publicKey: string;

@@ -90,7 +90,7 @@ export function readAes128gcmHeader(content: Uint8Array): Aes128gcmHeader {
 }
 
 /**
- * Decodes a content. Refuses one that was cut off between two records.
+ * Decodes a content. Refuses a content that was cut off between two records.
  *
  * @returns the plaintext without its padding
  * @throws {DeskbellError} ERR_DECRYPTION_FAILED

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { typeOf } from '../errors/check-options.ts';
 
-/** A number's name in errors, and its bounds. */
+/** The name of a number in error messages, and its bounds. */
 export interface IntegerBounds {
   readonly name: string;
   readonly min: number;

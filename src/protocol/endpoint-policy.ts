@@ -11,7 +11,7 @@ export const maxEndpointLength = 4096;
 /** What is wrong with an endpoint: a `FieldError` without its `pointer`. */
 export type EndpointFault = Omit<FieldError, 'pointer'>;
 
-/** Push services to allow besides the known ones: a list that may contain `public`, or just `'public'`. */
+/** Push services to allow in addition to the known ones: a list that may contain `public`, or only `'public'`. */
 export type PushServices = 'public' | readonly string[];
 
 /** Decides which endpoints are allowed. Made by `createEndpointPolicy`. */
@@ -28,11 +28,11 @@ export interface EndpointPolicy {
    * change their paths, but many such endpoints are worth an alert.
    */
   hasKnownPath(endpoint: string): boolean;
-  /** True if the operator named exactly this origin. It may then use http, and a loopback or private address. */
+  /** True if the operator named exactly this origin, which may then use http and a loopback or private address. */
   isNamedOrigin(origin: string): boolean;
   /** True if any public host is allowed. */
   readonly admitsPublic: boolean;
-  /** True if an origin is allowed only because any public host is: it is neither known nor listed. */
+  /** True for an origin that is neither known nor listed, and is allowed only because of `public`. */
   isUnlisted(origin: string): boolean;
 }
 
@@ -40,7 +40,7 @@ export interface EndpointPolicy {
  * Makes the policy from the known push services and the operator's additions.
  *
  * @param pushServices origins (`https://push.example.org`, `http://127.0.0.1:8090`), all hosts under a domain
- *   (`https://*.push.example.org`), or `public`: any public host over https
+ *   (`https://*.push.example.org`), or `public` for any public host over https
  * @throws {DeskbellError} ERR_CONFIGURATION if an entry is none of these
  */
 export function createEndpointPolicy(pushServices: PushServices = []): EndpointPolicy {
@@ -142,7 +142,7 @@ const tooLong = (length: number): EndpointFault => ({
 
 /**
  * The WHATWG parser repairs a lot (line breaks, backslashes, `https:host`, 2130706433 for 127.0.0.1, percent-encoded
- * hosts). Endpoints are sent verbatim, so one that needs repair is refused.
+ * hosts). Endpoints are sent verbatim, so an endpoint that needs repair is refused.
  */
 function findFormFault({ url, authority, hasNormalAuthority, path }: ParsedEndpoint): string | undefined {
   if (path.includes('#')) return 'The endpoint has a fragment; it must not.';
@@ -178,8 +178,8 @@ const toPattern = (origin: string): string => origin.replaceAll(/[.[\]]/g, Strin
 const hasLabels = (host: string): boolean => host.split('.').every((label) => label !== '');
 
 /**
- * Returns the domain of `https://*.domain`. It must have at least two labels, so that nobody allows a whole top-level
- * domain by mistake.
+ * Returns the domain of `https://*.domain`. The domain must have at least two labels, so that nobody allows a whole
+ * top-level domain by mistake.
  */
 function readDomain(domain: string, entry: string): string {
   const { hostname, port } = new URL(readOrigin(`https://${domain}`, entry));
@@ -223,7 +223,7 @@ const publicName = new RegExp(
 const isPublicHost = (host: string): boolean => publicName.test(host);
 
 const labelInPattern = `(?!xn--)${label}`;
-/** Mail servers and the like use lower ports, which nobody should be able to reach through us. */
+/** Mail servers and the like use lower ports. Nobody should be able to reach them through us. */
 const firstPort = 1024;
 const port = String.raw`(?:102[4-9]|10[3-9]\d|1[1-9]\d{2}|[2-9]\d{3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])`;
 

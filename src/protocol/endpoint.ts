@@ -9,7 +9,7 @@ export interface EndpointParts {
   readonly path: string;
 }
 
-/** An endpoint as the URL parser reads it, and the parts of its original text. */
+/** An endpoint as the URL parser reads it, with parts of its original text. */
 export interface ParsedEndpoint {
   readonly url: URL;
   /** The text between scheme and path, verbatim. */

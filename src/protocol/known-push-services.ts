@@ -47,9 +47,10 @@ export const knownDomains: ReadonlyMap<string, KnownPaths> = new Map([
 
 /**
  * The name under which a push service is counted and shown. A vendor has many hosts under one domain, so
- * `https://db5p.notify.windows.com` becomes `notify.windows.com`. Other services are named by host and non-default port.
+ * `https://db5p.notify.windows.com` becomes `notify.windows.com`. The name of another service is its host, with a
+ * port that is not the default.
  *
- * @param address its origin, one of its endpoints, or a name
+ * @param address the origin of a push service, one of its endpoints, or a name
  */
 export function pushServiceName(address: string): string {
   const host = (address.includes('://') && URL.parse(address)?.host) || address;

@@ -18,7 +18,7 @@ export function readLanguage(language: unknown): string | undefined {
  *
  * @param wanted a canonical BCP 47 tag; undefined if unknown
  * @param available a set or map of canonical tags
- * @returns undefined if none fits, so that the message's own text is used
+ * @returns undefined if no language fits; the message's own text is then used
  */
 export function chooseLanguage(
   wanted: string | undefined,

@@ -28,7 +28,7 @@ export interface EncryptionOptions {
   readonly salt?: Uint8Array;
   /** The key pair's private scalar, 32 bytes. Default: a new key for each message (RFC 8291 §3.1). */
   readonly applicationServerPrivateKey?: Uint8Array;
-  /** Number of zeros that hide the length of the plaintext: 0 (default) to 3993, minus the plaintext's length. */
+  /** How many zeros to add, to hide the plaintext's length: 0 (default) to 3993, minus the plaintext's length. */
   readonly paddingBytes?: number;
 }
 
@@ -130,7 +130,7 @@ export function offCurveError(cause?: unknown): DeskbellError {
   });
 }
 
-/** The keys of one message. `ecdh` holds the private key that belongs to `publicKey`. */
+/** The keys of one message. `ecdh` holds the private key for `publicKey`. */
 interface MessageKeys {
   readonly ecdh: ECDH;
   readonly publicKey: Uint8Array;

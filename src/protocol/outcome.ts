@@ -69,7 +69,7 @@ export type Outcome =
       readonly reason: RetryReason;
       /** From `Retry-After`: the minimum delay, at most four weeks. */
       readonly afterMs?: number;
-      /** The push service wants fewer messages to its whole origin, not only to this subscription. */
+      /** The push service wants fewer messages in all, not only for this subscription. */
       readonly slowsOrigin: boolean;
       /** The request may have reached the push service, so a repeat may be delivered twice. */
       readonly isInDoubt?: boolean;
@@ -85,7 +85,7 @@ export type Outcome =
       readonly reason: RejectionReason;
       /** `message`: only this message to this subscription. `origin`: also every further message to this push service. */
       readonly scope: 'message' | 'origin';
-      /** Alert an operator, once per origin and reason. */
+      /** An operator must be told, once per origin and reason. */
       readonly isAlarm: boolean;
       readonly detail?: string;
     };
@@ -193,7 +193,7 @@ function notAccepted(
     kind: 'rejected',
     reason,
     scope,
-    // Windows drops messages for reasons of the device or its user, so an operator can do nothing.
+    // Windows drops messages because of the device or its user, so an operator can do nothing
     isAlarm: reason !== 'dropped',
     ...detail,
   });
@@ -214,7 +214,7 @@ function notAccepted(
   }
   if (status >= 500 && status <= 599) return retry('server-error', status === 503);
 
-  // one subscription with another key says nothing about the others: anyone can register such a subscription
+  // a subscription with another key says nothing about others: anyone can register such a subscription
   if ((status === 401 || status === 403) && rejection.reason === 'vapid-key-mismatch') {
     return reject('vapid-key-mismatch');
   }
@@ -272,18 +272,18 @@ export function readRetryAfterMs(value: string | undefined, nowMs: number): numb
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, maxRetryAfterMs);
   // all three forms of an HTTP date begin with the name of a day; Date.parse alone accepts almost anything
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined;
-  // the oldest form has no time zone and means GMT
+  // the oldest form has no time zone but means GMT
   const afterMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) - nowMs;
   return Number.isNaN(afterMs) ? undefined : Math.min(Math.max(afterMs, 0), maxRetryAfterMs);
 }
 
-// Special rules for ntfy, which anyone can host. It is recognized by its responses.
+// Special rules for ntfy. Anyone can host it, so its responses show that it is ntfy.
 
 /**
- * ntfy responds 507 with this code if nobody has subscribed to the topic in the last twelve hours. After a restart it
- * does so for every topic until its subscriber returns. It chose a 5xx so that the subscription is not removed at
- * once (`handlePublishInternal` in server/server.go and `errHTTPInsufficientStorageUnifiedPush` in server/errors.go
- * of binwiederhier/ntfy, issue 664 there).
+ * ntfy responds 507 with this code if nobody has subscribed to the topic in the last twelve hours. After a restart, it
+ * responds so for every topic until the topic's subscriber returns. ntfy chose a 5xx so that the subscription is not
+ * removed at once (`handlePublishInternal` in server/server.go and `errHTTPInsufficientStorageUnifiedPush` in
+ * server/errors.go of binwiederhier/ntfy, issue 664 there).
  */
 const withoutSubscriber = /"code"\s*:\s*50701\b/;
 

@@ -12,8 +12,8 @@ const fieldPrime = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n;
 const b = 0x5ac635d8_aa3a93e7_b3ebbd55_769886bc_651d06b0_cc53b0f6_3bce3c3e_27d2604bn;
 
 /**
- * True for an uncompressed point (SEC 1 §2.3.3): 65 bytes, the first is 0x04, and both coordinates are below the field's prime
- * and on the curve. Plain arithmetic is safe, because a point is not secret; OpenSSL takes several times as long.
+ * True for an uncompressed point (SEC 1 §2.3.3): 65 bytes, the first is 0x04, and both coordinates are below the
+ * field's prime and on the curve. A point is not secret, so plain arithmetic is safe. OpenSSL is much slower.
  */
 export function isP256Point(bytes: Uint8Array): boolean {
   if (bytes.length !== pointBytes || bytes[0] !== 0x04) return false;
@@ -33,7 +33,7 @@ function readCoordinate(view: DataView, offset: number): bigint {
 export function generateP256Pair(): { readonly publicKey: Uint8Array; readonly privateKey: Uint8Array } {
   const ecdh = createECDH(curve);
   const publicKey = ecdh.generateKeys();
-  // Node strips leading zeros of the scalar, so one in 256 has fewer than 32 bytes
+  // Node strips leading zeros of the scalar, so one scalar in 256 has fewer than 32 bytes
   const scalar = ecdh.getPrivateKey();
   const privateKey = new Uint8Array(scalarBytes);
   privateKey.set(scalar, scalarBytes - scalar.length);

@@ -1,5 +1,5 @@
 // Reads why a push service refused a message. Windows says it in a header field, Apple and autopush in JSON, FCM in
-// text or HTML. The format is recognized from the response, not from the host, because others host autopush too.
+// text or HTML. The response shows which format it has; the host does not, because others host autopush too.
 import { cutText } from '../errors/untrusted-text.ts';
 import { parseJsonObject } from './json-object.ts';
 
@@ -7,7 +7,7 @@ type Headers = Readonly<Record<string, string>>;
 
 /** Why a message will not be retried. */
 export type RejectionReason =
-  /** 400 and similar: the push service does not accept the request itself. */
+  /** 400 and similar: the push service does not accept the request. */
   | 'bad-request'
   | 'bad-encryption'
   | 'bad-ttl'
@@ -35,7 +35,7 @@ export interface Rejection {
 }
 
 const maxDetailCharacters = 200;
-/** What Apple, FCM (old and new) and Mozilla say if a subscription was made with another VAPID key. */
+/** How Apple, FCM (old and new) and Mozilla say that a subscription was made with another VAPID key. */
 const keyMismatch =
   /VapidPkHashMismatch|UnauthorizedRegistration|credentials used to create the subscription|does not correspond to the sender ID|VAPID public key mismatch/i;
 
@@ -57,7 +57,7 @@ const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
  * Reads the reason of a refusal.
  *
  * @returns `text`: one line of at most 200 characters without paths, tokens, control characters or lone surrogates;
- *   empty if the response has no text. `reason`: set if the push service names a known one.
+ *   empty if the response has no text. `reason`: set if the push service names a reason that we know.
  */
 export function readRejection({
   headers,

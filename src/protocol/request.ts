@@ -21,7 +21,7 @@ export interface PushOptions {
   readonly ttlSeconds?: number | undefined;
   /** Default: `normal`. */
   readonly urgency?: Urgency | undefined;
-  /** Any label. A later message with the same topic replaces an earlier one that is not yet delivered. */
+  /** Any label. A later message replaces an undelivered earlier one with the same topic. */
   readonly topic?: string | undefined;
 }
 
@@ -77,7 +77,7 @@ export function pushHeaders(
 }
 
 /**
- * Turns any label into a legal topic: a legal one stays as it is, any other becomes 32 characters of its SHA-256. A
+ * Turns any label into a legal topic. A legal label stays as it is; any other becomes 32 characters of its SHA-256. A
  * topic has at most 32 base64url characters. Apple decodes it, so a length of 1 modulo 4 is not possible.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID if the label is not a string

@@ -11,8 +11,8 @@ import { isP256Point, pointBytes } from './p256.ts';
 /** A parsed push subscription (Push API §8; RFC 8291 §2.1). */
 export interface Subscription {
   /**
-   * Absolute URL of at most 4096 characters, with scheme, host and port normalized and path and query verbatim.
-   * Anyone who knows it can send to it: never log it whole.
+   * Absolute URL of at most 4096 characters. Scheme, host and port are normalized; path and query are verbatim. Anyone
+   * who knows the URL can send to it: never log it whole.
    */
   readonly endpoint: string;
   /** 65 bytes: uncompressed P-256 point. */

@@ -1,5 +1,5 @@
 // The user agent's side of RFC 8291: makes the keys of a subscription and decrypts push messages. Browsers do this
-// themselves; this is for tests and for programs that subscribe.
+// themselves; this file is for tests and for programs that subscribe.
 import { createECDH, randomBytes } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';

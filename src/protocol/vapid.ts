@@ -108,8 +108,8 @@ function encodeJson(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-// Checks the VAPID subject (RFC 8292 §2.1), the contact for push services, against the general rules and those of
-// Apple's push service, which answers 403 BadJwtToken if the contact's domain cannot exist.
+// Checks the VAPID subject (RFC 8292 §2.1), the contact for push services, against the general rules and Apple's own.
+// Apple's push service answers 403 BadJwtToken if the contact's domain cannot exist.
 
 /**
  * Checks the contact for push services. Apple refuses a bad subject with BadJwtToken and gives no other reason, so
@@ -143,15 +143,15 @@ const unreachable: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Explains why Apple refuses tokens with this subject. The text begins with Apple's own reason.
+ * Explains why Apple refuses tokens with this subject, beginning with the reason that Apple itself gives.
  *
  * @param subject must have passed `checkVapidSubject`
- * @returns `undefined` if Apple accepts it
+ * @returns `undefined` if Apple accepts the subject
  */
 export function findAppleSubjectFault(subject: string): string | undefined {
   const host = hostOf(subject)?.toLowerCase().replace(/\.$/, '') ?? '';
   const topLevel = host.split('.').at(-1) ?? '';
-  // a name has several labels, and a letter in the last one; an address does not
+  // unlike an IPv4 address, a domain name has a letter in its last label
   const isName =
     /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]*\p{L}[\p{L}\p{N}-]*$/u.test(host);
   if (isName && !unreachable.has(topLevel)) return undefined;
@@ -196,7 +196,7 @@ const vapidAuthorizerChecks: OptionChecks<VapidAuthorizerOptions> = {
 };
 
 const lifetimeBounds = { name: 'lifetimeSeconds', min: 60, max: maxTokenLifetimeSeconds };
-/** A token is renewed this long before it expires, because the push service's clock may be ahead of ours. */
+/** A token is renewed this long before it expires, because the push service's clock may be fast. */
 const renewalMarginSeconds = 60 * 60;
 /** RFC 7519 §2: `exp` is a number of seconds since 1970. */
 const clockBounds = { name: 'The time of the clock in seconds', min: 0, max: Number.MAX_SAFE_INTEGER };
@@ -204,12 +204,12 @@ const clockBounds = { name: 'The time of the clock in seconds', min: 0, max: Num
 const maxCachedOrigins = 1024;
 
 /**
- * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin. A value is reused until its token
- * has less than an hour left, or less than half of its lifetime if that is shorter. It is also renewed if more than
- * its whole lifetime is left, which means that the clock was ahead when it was signed.
+ * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin. A value is reused until its token has
+ * less than an hour left, or less than half of its lifetime if that is shorter. If more than the whole lifetime is
+ * left, the clock was ahead at signing, and the value is also renewed.
  *
- * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or
- *   a clock that returns no number)
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or a
+ *   clock that returns no number)
  * @see RFC 8292 §2
  */
 export function createVapidAuthorizer(options: VapidAuthorizerOptions): VapidAuthorizer {

@@ -23,12 +23,12 @@ export function tokenOf(endpoint: string): string {
   return endpoint.slice(endpoint.lastIndexOf('/') + 1);
 }
 
-/** Names a subscription without revealing its endpoint: anyone who knows an endpoint can send to it. */
+/** Names a subscription without its endpoint, because anyone who knows an endpoint can send to it. */
 export function nameOf(token: string): string {
   return token.slice(0, 8);
 }
 
-/** Returns a listener's origin. Loopback replaces a wildcard address, which clients cannot connect to. */
+/** Returns a listener's origin. A wildcard address becomes loopback, because clients cannot connect to a wildcard. */
 export function originOf(scheme: 'http' | 'https', host: string, port: number): string {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const authority = name.includes(':') ? `[${name}]` : name;

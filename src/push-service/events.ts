@@ -1,5 +1,5 @@
-// Events of the push service. They name a subscription by the first characters of its token, because anyone who knows
-// an endpoint can send to it.
+// Events of the push service. An event names a subscription by the first characters of its token, because anyone who
+// knows an endpoint can send to it.
 
 /** An event for `onEvent`. */
 export type PushServiceEvent =

@@ -43,8 +43,8 @@ export interface FaultScope {
   /** Only for this many milliseconds from now. */
   readonly forMs?: number;
   /**
-   * Accept and deliver the message before the fault, so that the sender is left in doubt; otherwise the message is
-   * not read. Only for `status`, `hang`, `reset` and `reset-stream`; `half` always accepts.
+   * Accept and deliver the message before the fault, so that the sender is left in doubt. By default, the message is
+   * not even read. Only for `status`, `hang`, `reset` and `reset-stream`; `half` always accepts.
    */
   readonly afterAccepting?: boolean;
 }
@@ -70,7 +70,7 @@ export interface FaultPlan {
 /** Makes the push service fail on purpose. */
 export interface Faults {
   /**
-   * Adds a fault. It applies until it is used up, its time is over, or it is cancelled.
+   * Adds a fault, which applies until it is used up, its time is over, or it is cancelled.
    *
    * @throws {TypeError} if the fault is malformed; the message names the member and what is allowed
    */
@@ -87,7 +87,7 @@ interface Rule {
   readonly token: string | undefined;
   readonly endsAtMs: number;
   hits: number;
-  /** Each matching request adds the share; each time the fault applies, 1 is subtracted. */
+  /** Each matching request adds `share`. Each time the fault applies, 1 is subtracted. */
   due: number;
 }
 

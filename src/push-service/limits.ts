@@ -15,7 +15,7 @@ const defaultLimits = {
   maxConnections: 10_000,
   /** Open streams per HTTP/2 connection, announced in SETTINGS. */
   maxConcurrentStreams: 100,
-  /** Seconds. A longer TTL is reduced, and the response's `ttl` says so (RFC 8030 §5.2). */
+  /** Seconds. A longer TTL is reduced to this, and the response's `ttl` says so (RFC 8030 §5.2). */
   maxTtlSeconds: 30 * 24 * 60 * 60,
 };
 

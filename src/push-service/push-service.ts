@@ -12,14 +12,14 @@ export interface PushServiceOptions {
   /** Default: 0, which lets the system choose. */
   readonly port?: number;
   /**
-   * `true` makes a certificate for loopback, which clients can trust through `PushService.ca`. Or give your own key
-   * and certificate as PEM.
+   * `true` makes a certificate for loopback, which clients can trust through `PushService.ca`. Alternatively, give your
+   * own key and certificate as PEM.
    */
   readonly tls?: boolean | { readonly key: string; readonly cert: string };
   /** Origin in endpoints and in VAPID's `aud`, if it differs from `host` and `port`. */
   readonly origin?: string;
   readonly limits?: Partial<Limits>;
-  /** False accepts bodies that no user agent could decrypt. By default, the aes128gcm header is checked. */
+  /** If false, bodies that no user agent could decrypt are accepted. By default, the aes128gcm header is checked. */
   readonly checksBodies?: boolean;
   /** Called synchronously for each event. */
   readonly onEvent?: ((event: PushServiceEvent) => void) | undefined;
@@ -51,8 +51,8 @@ export interface PushService {
   /** Injects faults: what fails, for whom, and how many times. */
   readonly faults: Faults;
   /**
-   * Makes sinks: subscriptions without a user agent, which count their messages and forget them. Each has its own
-   * keys. The subscriptions are made one by one as they are read.
+   * Makes sinks: subscriptions without a user agent, which count their messages and forget them. Each sink has its own
+   * keys. Sinks are made one by one as the iterable is read.
    *
    * @throws {RangeError} if `count` is not a positive integer, or there would be more than `limits.maxSinks`
    * @throws {TypeError} if `vapidPublicKey` is not a P-256 point

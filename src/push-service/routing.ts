@@ -68,7 +68,7 @@ async function servePush(exchange: Exchange, token: string, routes: Routes): Pro
   const { api, limits, log, matchFaults } = routes;
   const { method, headers, connection, streamId } = exchange;
   const subscription = nameOf(token);
-  // before the first await: streams above a GOAWAY's last stream must not get this far
+  // match before the first await: a stream above a GOAWAY's last stream must not get this far
   const { delayMs, goAway, ending } = matchFaults(token, connection.requests);
   if (goAway !== undefined) {
     log.record({ type: 'fault', kind: 'goaway', subscription });
@@ -163,7 +163,7 @@ function checkAccess({ connection, headers, host }: Exchange, origin: string): A
   if (!/^(::ffff:)?127\.|^::1$/.test(address)) {
     return refusal('controlForbidden', 'the control resource answers to loopback only');
   }
-  // If a page's name resolves to loopback (DNS rebinding), the request contains that name.
+  // If a page's own name resolves to loopback (DNS rebinding), the request contains that name.
   if (host !== undefined && !isLoopbackHost(host) && host !== new URL(origin).host) {
     return refusal(
       'controlForbidden',

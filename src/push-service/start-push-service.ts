@@ -80,7 +80,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
     },
   });
 
-  // no await from here on, so no request arrives before all parts exist
+  // do not await from here on, so that no request arrives before all parts exist
   const addresses = createAddresses(givenOrigin ?? originOf(tls ? 'https' : 'http', host, listener.port));
   const faults = createFaults(now);
   const agents = createUserAgents(limits, log, now);

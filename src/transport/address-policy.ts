@@ -3,11 +3,11 @@
 // service:
 //
 //   unlisted  a stranger named it, and any public host is allowed: only public addresses
-//   listed    Deskbell knows it, or the operator lists its domain: public addresses, and ranges that the operator allows (for a
-//             network whose proxy answers with its own addresses), but never loopback or link-local ones
+//   listed    Deskbell knows it, or the operator lists its domain: public addresses, and ranges that the operator allows
+//             (some proxies answer with addresses of their own), but never loopback or link-local addresses
 //   named     the operator names exactly this origin: any address; this policy is not asked
 //
-// A NAT64 address (RFC 6052) is judged by the IPv4 address inside it, in every case.
+// A NAT64 address (RFC 6052) is always judged by the IPv4 address inside it.
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -16,7 +16,6 @@ import { type AddressRange, readAddressSettings } from './address-settings.ts';
 import { codeOf } from './connection-errors.ts';
 import type { ResolvedAddress } from './transport.ts';
 
-/** The push services whose addresses are checked. */
 export type Subject = 'unlisted' | 'listed';
 
 export interface AddressPolicy {
@@ -55,7 +54,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(globalUnicast));
 }
 
-/** Bits 64 to 71 must be zero. */
+/** RFC 6052 §2.2: bits 64 to 71 must be zero. */
 const reservedOctet = 8;
 
 /** Returns the IPv4 address inside a NAT64 address (RFC 6052 §2.2), or any other address unchanged. */
@@ -95,9 +94,9 @@ export const resolveWithSystem: Resolve = async (hostname) => {
 };
 
 /**
- * Returns the addresses that DNS has for a public name, IPv4 first. The system's resolver blocks one of a few threads
- * until it has an answer, so hosts with silent DNS servers could stop every look-up. This resolver uses a socket,
- * which is closed when nothing waits for it any longer. It does not read the hosts file.
+ * Asks DNS for the addresses of a public name; IPv4 addresses come first. The system's resolver would block one of a
+ * few threads while it waits, so hosts with silent DNS servers could stop every look-up. This resolver uses a socket
+ * instead, which is closed when no look-up needs it. It does not read the hosts file.
  *
  * @param signal ends the look-up
  * @throws {Error} with DNS's code, such as ENOTFOUND or ETIMEOUT, if there is neither an IPv4 nor an IPv6 address
@@ -123,11 +122,11 @@ const ofFamily =
     addresses.map((address) => ({ address, family }));
 
 /**
- * Returns the addresses of a host that may be connected to. A single disallowed address rules out the whole host: a
- * name that sometimes resolves into the private network is an attack or a mistake.
+ * Resolves a host and checks all of its addresses. A single disallowed address rules out the whole host: a name that
+ * sometimes resolves into the private network is an attack or a mistake.
  *
  * @param hostname as `URL.hostname` returns it (IPv6 in brackets)
- * @param check throws if an address may not be connected to; absent if all may
+ * @param check throws if an address may not be connected to; absent if every address is allowed
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED; ERR_CONNECTION if the name has no address
  */
 export async function resolveHost(
@@ -142,9 +141,9 @@ export async function resolveHost(
 }
 
 /**
- * Makes a look-up function that returns the checked addresses, so that nothing is resolved a second time (DNS
- * rebinding). It must call back asynchronously: otherwise a connection that fails at once, for example without a route,
- * fails while `tls.connect` is still setting it up, which makes it throw a TypeError.
+ * Makes a look-up function that returns the checked addresses, so that the name is not resolved again (DNS rebinding).
+ * It must call back asynchronously: otherwise a connection may fail, for example without a route, while `tls.connect`
+ * is still setting it up, and `tls.connect` then throws a TypeError.
  */
 export const pinTo =
   (addresses: readonly ResolvedAddress[]): LookupFunction =>
@@ -162,7 +161,7 @@ export function isLoopbackName(hostname: string): boolean {
   return /^(?:.*\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }
 
-/** If the host name is an IP address, returns it as a resolver would, in a list. */
+/** If the host name is an IP address, returns a list that contains it, as a resolver would. */
 export function literalAddress(hostname: string): readonly ResolvedAddress[] | undefined {
   const address = hostname.replace(/^\[(.*)\]$/, '$1');
   const family = isIP(address);

@@ -6,8 +6,8 @@ import type { PushServices } from '../protocol/endpoint-policy.ts';
 
 export interface AddressSettings {
   /**
-   * Ranges such as `198.18.0.0/15` that are not public but allowed, for a network whose proxy answers with its own
-   * addresses. They apply to known push services and those listed by domain. Cannot be combined with `public`.
+   * Ranges such as `198.18.0.0/15` to allow although they are not public, for a network whose proxy answers with its
+   * own addresses. They apply to known push services and to listed domains. Cannot be combined with `public`.
    */
   readonly pushServiceAddresses?: readonly string[] | undefined;
   /** NAT64 prefix of the network (RFC 6052), such as `2001:db8:64::/96`, besides `64:ff9b::/96`. */

@@ -1,9 +1,9 @@
-// Decides whether a request may be sent to a push service now, and how many may be in flight. Each origin has one such object:
-// its circuit breaker decides whether, pacing decides how many. Both adapt to earlier results.
+// Decides whether a request may be sent to a push service now (its circuit breaker), and how many may be in flight
+// (pacing). Both adapt to earlier results.
 //
-// `Retry-After` is obeyed at once: nothing more is written (a *hold*). The push service may have meant a single subscription:
-// if it accepts a request that was written at the same time or later, the hold ends. Otherwise the breaker opens for the
-// requested time. A single 429 counts for its subscription; a second in a row and any 503 count for all.
+// `Retry-After` is obeyed at once: nothing more is written (a *hold*). If the push service accepts a request that was
+// written at the same time or later, it meant only one subscription, and the hold ends. Otherwise the breaker opens for
+// the requested time. A single 429 concerns its subscription; a second in a row, or any 503, concerns all.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { failureReason, type FailureReason, type Outcome } from '../protocol/outcome.ts';
 import { answersRunMs, Breaker } from './breaker.ts';
@@ -17,7 +17,7 @@ export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
   readonly hasBreaker?: boolean;
 }
 
-/** The number of messages that a worker encrypts at once. */
+/** Queue no more than a worker encrypts at once. */
 const maxHeadroom = 64;
 /** Callers that have more to send call `pace` again within this time. */
 const askedEveryMs = 140;
@@ -71,7 +71,7 @@ export class Admission {
     return this.#hold === undefined ? this.#pacing.free(inFlight, this.#settings.monotonicNow()) : 0;
   }
 
-  /** Records that this many requests were written. */
+  /** Records that `count` requests were written. */
   spend(count: number): void {
     this.#pacing.spend(count);
   }

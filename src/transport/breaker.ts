@@ -3,8 +3,8 @@
 //   CLOSED     admits every request. Opens after ten failures in a row (responses count only if the run lasts half a second), after
 //              a failed connection attempt, or when a response asks to wait
 //   OPEN       admits nothing until its time is over. Then → HALF_OPEN
-//   HALF_OPEN  admits one request, the probe. If it succeeds → CLOSED; if it fails → OPEN, for twice as long. If it ends before
-//              it was sent, the next request becomes the probe. Results of requests that were sent earlier change nothing
+//   HALF_OPEN  admits one request, the probe. If it succeeds → CLOSED; if it fails → OPEN, for twice as long. If the
+//              probe ends unsent, the next request becomes the probe. Results of earlier requests change nothing
 //
 // A failure is a problem of the origin, not of one request: no response in time, a lost connection, 429, 500, 502, 503,
 // 504. OPEN lasts 1 s at first and doubles up to 60 s, or as long as `Retry-After` asks, at most an hour. If no
@@ -12,7 +12,7 @@
 // also opens if another sender was asked to wait.
 
 const maxFailuresInRow = 10;
-/** Minimum length of a run of failed responses: a push service may refuse many at once and accept the next ones. */
+/** A run of failures must last this long: a push service may refuse many requests at once and accept the next ones. */
 export const answersRunMs = 500;
 const firstOpenMs = 1000;
 const maxOpenMs = 60_000;

@@ -200,7 +200,7 @@ async function openProxyTunnel(
 
 function tcpOptions({ addresses, addressPort }: Route, signal: AbortSignal): TcpNetConnectOpts {
   return {
-    // no resolver knows this name, so Node calls `lookup`
+    // a name that cannot exist: Node passes it to `lookup`, which returns the checked addresses
     host: 'push-service.invalid',
     port: addressPort,
     lookup: pinTo(addresses),
@@ -263,7 +263,7 @@ export class SocketReader {
   #take: ((chunk: Buffer) => void) | undefined;
   #early: Buffer[] = [];
 
-  /** The option to open a socket with. */
+  /** Option for opening the socket. */
   readonly onread: OnReadOpts = {
     buffer: Buffer.allocUnsafeSlow(bufferBytes),
     callback: (length, buffer) => {

@@ -6,12 +6,12 @@ export function connectionError(host: string, what: string, cause?: Error): Desk
   return new DeskbellError('ERR_CONNECTION', `${host} ${what}${codeOf(cause)}.`, { cause });
 }
 
-/** Returns ` (ECONNRESET)`; empty if the system gave no code. */
+/** Returns the error's code as ` (ECONNRESET)`, or an empty text. */
 export function codeOf(cause: unknown): string {
   return Error.isError(cause) && 'code' in cause ? ` (${String(cause.code)})` : '';
 }
 
-/** Returns ` (ECONNRESET)`, or the message of an error without a code; empty if there is neither. */
+/** Returns the error's code as ` (ECONNRESET)`, or else its message, or an empty text. */
 export function reasonOf(cause: unknown): string {
   return codeOf(cause) || (Error.isError(cause) ? ` (${cause.message})` : '');
 }

@@ -13,7 +13,7 @@ export interface Exchange {
   timesRefused: number;
   /** When the request was written to a connection, by the monotonic clock; 0 if it was not. */
   writtenAtMs: number;
-  /** Ends the exchange at the sender's time limit. */
+  /** Ends the exchange when the sender's time limit is over. */
   timeout?: Timer | undefined;
   isSettled: boolean;
 }
@@ -59,8 +59,8 @@ export interface SessionSettings extends Clock {
 }
 
 /**
- * Reports the first result. If `done` throws, the error must not reach the connection's reader, so it is thrown as an
- * uncaught one.
+ * Reports the first result. If `done` throws, the error must not reach the connection's reader, so it is thrown again
+ * as an uncaught exception.
  */
 export function settle(exchange: Exchange, result: TransportResult): void {
   if (exchange.isSettled) return;
@@ -75,8 +75,8 @@ export function settle(exchange: Exchange, result: TransportResult): void {
   }
 }
 
-// Collects the beginning of a response's body, in which push services say why they refuse a message. The buffer has a fixed
-// size, so a body in thousands of pieces takes no more memory than a whole one.
+// Collects the beginning of a response's body, in which push services say why they refuse a message. The buffer has a
+// fixed size, so a body in thousands of pieces takes no more memory than one in a single piece.
 
 export const maxResponseBodyBytes = 4096;
 

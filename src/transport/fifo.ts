@@ -27,7 +27,7 @@ export class Fifo<T> {
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;
-    // an array in the old generation would keep removed items of the young one alive
+    // clear it: an array in V8's old generation would keep removed items of the young one alive
     this.#items[this.#head] = undefined;
     this.#head += 1;
     if (this.#head === this.#items.length) {

@@ -177,7 +177,7 @@ export class Http1Session implements Session {
     else this.#events.changed(this);
   }
 
-  /** The connection has ended or the response is unreadable, so no more of it will arrive. */
+  /** Called when the connection has ended or the response is unreadable, so that no more of it will arrive. */
   #lose(cause?: Error): void {
     if (this.#response !== undefined) this.#answer(this.#response);
     const isMalformed = codeOf(cause).startsWith(' (HPE_');

@@ -8,7 +8,7 @@
 // and ends with exactly one result:
 //   response  any status
 //   failure   no connection could be made (nothing was sent), or there was no response (in doubt)
-//   deferred  the breaker is open or has opened while it was queued, or the queue is full: nothing was processed
+//   deferred  the breaker was open or opened in the meantime, or the queue was full: nothing was processed
 //
 // Only one connection is opened until ALPN has selected the protocol. After that, there are as many as needed for the
 // requests that should be in flight, up to a limit. An HTTP/2 connection carries a hundred requests, or fewer if the push service
@@ -39,7 +39,7 @@ const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
 /** A request that was refused this many times fails. Being handed back without a refusal does not count. */
 const maxTimesRefused = 10;
-/** The pause after the first refusal of a request. It doubles with each further one. */
+/** The pause after the first refusal of a request. Each further refusal doubles it. */
 const firstRefusalPauseMs = 20;
 /** The pause after a failed connection attempt, if other connections are open. */
 const reconnectAfterMs = 1000;
@@ -155,7 +155,7 @@ export class Origin implements SessionEvents {
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
 
-  /** Returns how long the push service has asked to wait, from now; 0 if the caller already knows. */
+  /** Returns how long the push service has asked to wait from now; 0 if an earlier call has returned this. */
   takeWait(): number {
     return this.#admission.takeWait();
   }

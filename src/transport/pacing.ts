@@ -33,7 +33,7 @@ export const maxLimit = 3000;
 /** Requests per millisecond, until the round trip is known. */
 export const firstPerMs = latencyFloor / 500;
 
-/** The smallest window: some push services accept less than one request per round trip from each thread. */
+/** The smallest window. It is below 1, because some push services accept less than one request per round trip. */
 const minWindow = 1 / 8;
 
 /** Latency includes the time that this process is busy, so only a latency well above the base shows a queue. */
@@ -53,7 +53,7 @@ const chanceLater = 1;
 /** A round needs responses to this share of the window, and at least `roundAnswers` of them. */
 const roundShare = 1 / 4;
 const roundAnswers = 16;
-/** Number of round trips after which a round ends early if nothing was refused. */
+/** If nothing was refused, a round ends after this many round trips. */
 const calmRoundTrips = 3;
 const carefulGrowth = 1 / 32;
 /** Factor by which `growth` increases in each round. */
@@ -118,7 +118,7 @@ export class Pacing {
     return Math.min(free, Math.floor(this.#permits));
   }
 
-  /** Records that this many requests were written. */
+  /** Records that `count` requests were written. */
   spend(count: number): void {
     if (this.#isSpread) this.#permits -= count;
   }

@@ -35,8 +35,8 @@ export type TransportResult =
   /** `inDoubt`: the request may have reached the push service, so a repeat may show the message twice. */
   | { readonly kind: 'failure'; readonly error: DeskbellError; readonly inDoubt: boolean }
   /**
-   * Nothing was sent: the origin must not be contacted now (breaker open, told to wait, queue full), or the request
-   * was withdrawn.
+   * Nothing was sent, because the request was withdrawn or the origin must not be contacted now (breaker open, told to
+   * wait, queue full).
    */
   | {
       readonly kind: 'deferred';
@@ -80,7 +80,7 @@ export interface Sending {
   readonly writtenAtMs: number;
 }
 
-/** How fast a push service accepts requests. */
+/** What a push service accepts at present. */
 export interface Pace {
   /** How many more requests can be handed over without a long wait in the transport. */
   readonly room: number;

@@ -48,7 +48,7 @@ export function setGCMAPIKey(apiKey: string | null): void {
 /**
  * Sets the default key pair and contact.
  *
- * @param subject `mailto:` or `https:` URI; `null` as the only argument removes them
+ * @param subject `mailto:` or `https:` URI; `null` as the only argument removes the key pair and the contact
  * @throws {Error} saying which part is wrong
  */
 export function setVapidDetails(subject: string, publicKey: string, privateKey: string): void;
@@ -132,7 +132,7 @@ const webPush = {
   supportedUrgency,
 };
 
-// The namespace has to declare each type again: it cannot export names of another module.
+// The namespace has to declare each type again, because it cannot export names of another module.
 /* oxlint-disable no-shadow */
 declare namespace webPush {
   export type ContentEncoding = types.ContentEncoding;
@@ -151,7 +151,7 @@ declare namespace webPush {
 }
 /* oxlint-enable no-shadow */
 
-// `require` returns this object, so tests can replace its members, as with the original.
+// `require` returns this object, so tests can replace its members, as with `web-push`.
 export default webPush;
 export {
   encrypt,

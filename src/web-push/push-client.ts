@@ -1,10 +1,10 @@
-// Sends over Deskbell's transport. The messages of one turn of the event loop are encrypted in one batch and written together.
-// *The original* in this folder is the npm package `web-push`.
+// Sends over Deskbell's transport. The messages of one turn of the event loop are encrypted in one batch and written
+// together.
 //
 // prepared → WAITING (while its push service has `maxHandedOver` messages) → gathered → encrypted → transport → result
 //
-// As with the original, an application may start any number of messages at once. Waiting messages hold no connection and no
-// encrypted body, and their time-outs have not started.
+// As with `web-push`, an application may start any number of messages at once. Waiting messages hold no connection and
+// no encrypted body, and their time-outs have not started.
 import https, { type Agent } from 'node:https';
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { gatherTurn } from '../delivery/single/gather.ts';
@@ -60,7 +60,7 @@ export function createPushClient() {
       return;
     }
     const request = {
-      // The original always connects with TLS, whatever the scheme.
+      // `web-push` always connects with TLS, whatever the scheme.
       origin: `https://${url.host.replace(/:443$/, '')}`,
       path: url.pathname + url.search,
       headers: share(fields),
@@ -123,14 +123,14 @@ function createTransports() {
     }
     const timeouts =
       timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs, responseTimeoutMs: timeoutMs };
-    // As with the original, the application decides what to send and when.
+    // As with `web-push`, the application decides what to send and when.
     const transport = createTransport(timeouts, { guardsAddresses: isGuarded, hasBreaker: false });
     transports.set(key, transport);
     return transport;
   };
 }
 
-/** Encrypts in one batch. If the batch refuses a message, it is encrypted as in the original, or fails with its error. */
+/** Encrypts in one batch. If the batch refuses a message, encrypts it as `web-push` does, or returns its error. */
 function encryptAll(
   messages: readonly Waiting[],
   encryptBatch: EncryptBatch,
@@ -193,13 +193,13 @@ function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
   };
 }
 
-// Sends a request over HTTP/1.1 with Node's own client, as the original does. Used if the application asks for it or
+// Sends a request over HTTP/1.1 with Node's own client, as `web-push` does. Used if the application asks for it or
 // gives an agent or a proxy, or if the transport cannot send the request.
 
 /**
  * @param isGuarded connect only to public addresses; a proxy resolves names itself
  * @throws {WebPushError} if the status is outside 200 to 299
- * @throws {Error} from Node: connection, TLS, time-out
+ * @throws {Error} from Node, for the connection, TLS or a time-out
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED
  */
 async function sendWithNodeHttps(details: BuiltRequest, isGuarded: boolean): Promise<SendResult> {
@@ -210,7 +210,7 @@ async function sendWithNodeHttps(details: BuiltRequest, isGuarded: boolean): Pro
   const agent = proxy === undefined ? details.agent : await createProxyAgent(proxy);
   const target = { hostname, port, path: pathname + search, method, headers };
   return new Promise((resolve, reject) => {
-    // look up https.request at each call, because applications' tests replace it
+    // look up https.request at each call, because tests of applications replace it
     const request = https.request({ ...target, agent, timeout, ...(lookup && { lookup }) }, (response) => {
       let text = '';
       response.setEncoding('utf8');

@@ -1,6 +1,6 @@
-// Encrypts as the original does, with the same package: both content encodings, any length, and an `auth` longer than
-// 16 bytes. push-client.ts uses it for messages that its batch refuses. Error texts are the original's, because
-// applications compare them.
+// Encrypts with the same package as `web-push`, `http_ece`: both content encodings, any length, and an `auth` longer
+// than 16 bytes. push-client.ts uses it for messages that its batch refuses. The texts of errors are those of
+// `web-push`, because applications compare them.
 import { createECDH, randomBytes } from 'node:crypto';
 import { Agent } from 'node:https';
 import { createRequire } from 'node:module';
@@ -75,8 +75,8 @@ function checkEncryptionArguments(userPublicKey: unknown, userAuth: unknown, pay
   ensure(isPayload, 'Payload must be either a string or a Node Buffer.');
 }
 
-// Builds the request for one push message, with its body or, if a batch is to encrypt it, without. It reads, refuses
-// and ignores options as the original does, with the same error texts, because applications compare them.
+// Builds the request for one push message. The body is left out if a batch is to encrypt it. Options are read, refused
+// and ignored as `web-push` does, with the same error texts, because applications compare them.
 
 interface Defaults {
   readonly gcmAPIKey: string | null | undefined;
@@ -109,7 +109,7 @@ function readOptions(options: RequestOptions | undefined, defaults: Defaults) {
       `'${name}' is an invalid option. The valid options are ['${valid}'].`,
     );
   }
-  // If there are two faults, the original's order of checks decides which one is reported.
+  // If there are two faults, the order of the checks in `web-push` decides which one is reported.
   const headers = readHeaders(given);
   const ttlSeconds = readTtl(given.TTL);
   const contentEncoding = given.contentEncoding || supportedContentEncodings.AES_128_GCM;
@@ -216,7 +216,7 @@ const getCachedVapidHeaders = createTokenCache();
 /**
  * Checks all arguments and makes the header fields.
  *
- * @throws {Error} with the original's texts, because applications compare them
+ * @throws {Error} with the texts of `web-push`, because applications compare them
  */
 export function prepareRequest(
   subscription: PushSubscription,
@@ -283,7 +283,7 @@ function encryptAesgcm(details: BuiltRequest, plaintext: Plaintext): void {
   details.headers['Crypto-Key'] = `dh=${localPublicKey.toString('base64url')}`;
 }
 
-/** Google's endpoints from before VAPID need an API key. */
+/** Google's endpoints from before VAPID need an API key instead. */
 function addAuthorization(
   { headers, endpoint }: BuiltRequest,
   { gcmAPIKey, vapidDetails, contentEncoding }: ReadOptions,
@@ -308,7 +308,7 @@ function addAuthorization(
   }
 }
 
-/** The original also parses text without a scheme, and then finds neither scheme nor host. */
+/** `web-push` also parses text without a scheme, and then finds neither scheme nor host. */
 function audienceOf(endpoint: string): string {
   if (!/^[a-z][a-z\d+.-]*:/i.test(endpoint)) return 'null//null';
   const { protocol, host } = new URL(endpoint);

@@ -1,4 +1,4 @@
-// The types of `@types/web-push`. Members are mutable as there, because applications fill in options step by step.
+// The types of `@types/web-push`. Members are mutable there too, because applications fill in options step by step.
 import type { Agent, AgentOptions } from 'node:https';
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Urgency } from '../protocol/request.ts';
@@ -32,7 +32,7 @@ export type ContentEncoding = 'aesgcm' | 'aes128gcm';
 /** Header fields by name. */
 export type Headers = Record<string, string>;
 
-/** A proxy, as in the package `https-proxy-agent`. `host` is required; `port` is optional if it is the default one. */
+/** A proxy, as in the package `https-proxy-agent`. `host` is required, `port` only if it is not the default. */
 export type HttpsProxyAgentOptions = AgentOptions & {
   headers?: Headers | undefined;
   protocol?: string | undefined;
@@ -71,7 +71,7 @@ export interface RequestOptions {
 /** The request for one message, as `generateRequestDetails` returns it. */
 export interface RequestDetails {
   method: 'POST';
-  /** As in the original, `TTL` and `Content-Length` are numbers, whatever the type says. */
+  /** As in `web-push`, `TTL` and `Content-Length` are numbers, whatever the type says. */
   headers: Headers;
   body: Buffer | null;
   endpoint: string;
@@ -80,7 +80,7 @@ export interface RequestDetails {
   timeout?: number | undefined;
 }
 
-/** A push service's response when it accepts a message. */
+/** A push service's response to an accepted message. */
 export interface SendResult {
   statusCode: number;
   body: string;
@@ -96,15 +96,15 @@ export interface EncryptionResult {
   cipherText: Buffer;
 }
 
-/** The original's errors, with the same texts, because applications compare them. */
+/** The error of `web-push`, with the same texts, because applications compare them. */
 export class WebPushError extends Error {
   override readonly name: string = 'WebPushError';
-  /** Own property, so that JSON.stringify includes it. */
+  /** An own property, so that JSON.stringify includes it. */
   override readonly message: string;
   readonly statusCode: number;
   readonly headers: Headers;
   readonly body: string;
-  /** The whole endpoint, as in the original. Do not log it: anyone who knows it can send to the browser. */
+  /** The whole endpoint, as in `web-push`. Do not log it: anyone who knows it can send to the browser. */
   readonly endpoint: string;
 
   constructor(message: string, statusCode: number, headers: Headers, body: string, endpoint: string) {
@@ -127,7 +127,7 @@ export async function toResult(
   throw new WebPushError('Received unexpected response code', statusCode, headers, body, endpoint);
 }
 
-/** @throws {Error} the same errors as `toResult`, or an error with one of Node's codes if there is no response */
+/** @throws {Error} the errors of `toResult`, or an error with one of Node's codes if there is no response */
 export async function readResult(endpoint: string, result: TransportResult): Promise<SendResult> {
   if (result.kind === 'response') {
     const { status, headers, body } = result.response;

@@ -1,4 +1,4 @@
-// VAPID as in the original, with its error texts and its checks, which are less strict than elsewhere in Deskbell.
+// VAPID as in `web-push`, with its error texts and its checks, which are less strict than elsewhere in Deskbell.
 import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto';
 import { curve, pointBytes, scalarBytes } from '../protocol/p256.ts';
 import {
@@ -77,12 +77,12 @@ export function getVapidHeaders(
   }
 }
 
-// The DER bytes around the 32 bytes of the key in an ECPrivateKey (RFC 5915 §3) without a public key: version 1
-// before, the curve's object identifier after.
+// The DER bytes before and after the 32 bytes of the key in an ECPrivateKey (RFC 5915 §3) without a public key. They
+// contain the version and the curve's object identifier.
 const beforeKey = Buffer.from('30310201010420', 'hex');
 const afterKey = Buffer.from('a00a06082a8648ce3d030107', 'hex');
 
-/** Like the original, accepts private keys that do not match the public key, and numbers that are not valid keys, such as zeros. */
+/** Like `web-push`, accepts private keys that do not match the public key or are not valid keys, such as zeros. */
 function importPrivateKey(privateKey: string): KeyObject {
   const bytes = Buffer.from(privateKey, 'base64url');
   const ecdh = createECDH(curve);
@@ -148,7 +148,7 @@ export const supportedContentEncodings = { AES_GCM: 'aesgcm', AES_128_GCM: 'aes1
 /** Values for `urgency`. */
 export const supportedUrgency = { VERY_LOW: 'very-low', LOW: 'low', NORMAL: 'normal', HIGH: 'high' } as const;
 
-// Caches VAPID header fields: a token is valid for hours, and signing takes as long as encrypting a message.
+// Caches VAPID header fields, because a token is valid for hours, and signing takes as long as encrypting a message.
 
 export type VapidHeaders = ReturnType<typeof getVapidHeaders>;
 
@@ -169,7 +169,7 @@ export function createTokenCache(
     const key = JSON.stringify([audience, subject, publicKey, privateKey, contentEncoding]);
     const nowMs = now();
     const found = cached.get(key);
-    // If the clock was ahead when the token was signed, it must not be kept longer.
+    // if the clock was ahead when the token was signed, do not keep the token
     if (found && nowMs >= found.signedAtMs && nowMs < found.signedAtMs + cacheMs) return found.headers;
     const headers = getVapidHeaders(audience, subject, publicKey, privateKey, contentEncoding);
     if (cached.size >= maxCached) cached.clear();

@@ -1,4 +1,4 @@
-// Checks a message before it is encoded, because browsers silently drop members that they do not accept, or the whole
+// Checks a message before it is encoded. Browsers would silently drop members that they do not accept, or the whole
 // notification. Errors name the member and never show its value.
 import { lookUp, typeOf } from '../../errors/check-options.ts';
 import { describeSchema } from '../../errors/describe-schema.ts';
@@ -44,7 +44,7 @@ const itself = (member: string): string => member;
 
 function localize(own: Message, text: MessageTexts, language: string, tag: string): LocalizedMessage {
   const given = withoutUndefined(text);
-  // members that a button omits are taken from the message's button at the same position
+  // if a button omits a member, take that of the message's button at the same position
   const actions = text.actions?.map((action, index) => ({
     ...own.actions?.[index],
     ...withoutUndefined(action),
@@ -108,7 +108,7 @@ function checkActionNames({ message: { actions = [] }, nameOf }: LocalizedMessag
   }
 }
 
-/** Returns the name of an action; the default is its position. */
+/** Returns the name of an action, which is its position by default. */
 export function actionName({ action }: MessageAction, index: number): string {
   return action ?? String(index);
 }
@@ -130,7 +130,7 @@ export const isBlank = ({ title, message }: Pick<Message, 'title' | 'message'>):
   `${title}${message}`.trim() === '';
 
 /**
- * @throws {DeskbellError} ERR_MESSAGE_INVALID if title and message are both blank in any language, and the errors of
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID if title and message are both blank in any language; also the errors of
  *   `checkMessage`
  */
 export function assertNotBlank(message: Message): void {

@@ -18,13 +18,13 @@ import { receiptMemberBytes } from './receipt-token.ts';
 
 const payloadChecks: OptionChecks<PayloadOptions> = { isWithReceipts: isFlag, channel: isText };
 
-/** The payloads of a message as the store keeps them, with placeholders not yet filled in. */
+/** The payloads of a message, as they are stored. Placeholders are not yet filled in. */
 export interface EncodedMessage {
   /** The payload of the message's own text. */
   readonly payload: Uint8Array;
   /** Payloads by canonical BCP 47 tag, for `chooseLanguage`, in the order of the tags. */
   readonly texts: ReadonlyMap<string, Uint8Array>;
-  /** The placeholders in all texts. If there are none, payloads are sent as they are; otherwise `createTemplate` fills them. */
+  /** The placeholders in all texts, for `createTemplate` to fill in. Without any, payloads are sent unchanged. */
   readonly placeholders: readonly Placeholder[];
 }
 
@@ -48,7 +48,7 @@ export function encodeMessage(
 }
 
 /**
- * Measures a message in all languages, and throws if a text does not fit.
+ * Measures a message in all languages. Throws if a text does not fit.
  *
  * @throws {DeskbellError} the same errors as `encodeMessage`
  */
@@ -76,7 +76,7 @@ function encodeTexts(
   return measured;
 }
 
-/** Facts about a reader that can change the message. */
+/** What a message may depend on: its reader's language and data. */
 export interface MessageReader {
   /** A canonical BCP 47 tag. */
   readonly language?: string | undefined;
@@ -126,8 +126,8 @@ const placeholdersIn = (texts: readonly MeasuredText[]): readonly Placeholder[] 
   uniquePlaceholders(texts.flatMap(({ template }) => template?.placeholders ?? []));
 
 /**
- * Hashes the content of a message. Equal messages have equal hashes, even if tag and ID are generated. Broadcasts use it
- * instead of hashing the payload of the message's own text, which contains neither other languages nor `placeholders`.
+ * Hashes the content of a message. Equal messages have equal hashes, even if tag and ID are generated. Broadcasts need
+ * it because the payload of the message's own text contains neither other languages nor `placeholders`.
  *
  * @param options the same as for the payloads
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE

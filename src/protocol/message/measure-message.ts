@@ -41,7 +41,7 @@ export function measureMessage(
   createId: () => string = randomId,
 ): readonly MeasuredText[] {
   const texts = checkMessage(message);
-  // the same in all languages, so that readers who change their language still get the message only once
+  // the same in all languages, so that a reader who changes language does not get the message twice
   const id = message.tag === null || message.renotify ? createId() : undefined;
   const maxBytes = maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0);
   return texts.map((localized) => {
@@ -66,7 +66,7 @@ export const memberSizes = ({
 
 const toJson = (value: unknown): string => JSON.stringify(value);
 
-/** Fills in the ID and the names of actions, which are fixed when the message is encoded. */
+/** Fills in the ID and the names of actions, which must be known when the message is encoded. */
 function complete(further: Omit<Message, 'title' | 'message'>, id: string | undefined) {
   const { tag, actions, renotify } = further;
   return {
@@ -127,8 +127,8 @@ function toDeclarativeForm(
 }
 
 /**
- * Checks the extra rules of the declarative form. Browsers ignore it without a title and an address to open, and some
- * accept absolute URLs only.
+ * Checks the extra rules of the declarative form. Browsers ignore the form if it has no title or no address to open,
+ * and some accept absolute URLs only.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */

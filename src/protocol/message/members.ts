@@ -1,6 +1,6 @@
-// Describes each member of a message once. The checks, the operator API's schema, the flags of `deskbell send`, the
+// Describes each member of a message once, for the checks, the operator API's schema, the flags of `deskbell send`, the
 // fields of the console, the types `Message` and `PushMessage`, the notification options that the service worker sets,
-// and the table in docs/notifications.md are made from this. client/worker/show.ts uses the other members.
+// and the table in docs/notifications.md. client/worker/show.ts uses the other members.
 import { maxLanguageCharacters } from '../language.ts';
 import type { ValueSchema } from './value-schema.ts';
 
@@ -8,7 +8,7 @@ export interface MemberDescription {
   readonly schema: ValueSchema;
   /** One sentence that suits the documentation, the API, the command line and the console. */
   readonly description: string;
-  /** What applies if the member is not given. */
+  /** What applies if the member is absent. */
   readonly byDefault: string;
   /** What an error asks for, if the schema alone does not say it. */
   readonly expected?: string;
@@ -29,7 +29,7 @@ export interface FieldDescription {
   readonly label: string;
   readonly hint?: string;
   readonly group: 'texts' | 'pictures' | 'actions' | 'readers' | 'behaviour';
-  /** Values to choose from, with their labels. The empty value is the default. */
+  /** Values to choose from, with labels. The empty value is the default. */
   readonly choices?: Readonly<Record<string, string>>;
 }
 
@@ -92,7 +92,7 @@ const textMembers = {
   },
 } as const satisfies Readonly<Record<string, MemberDescription>>;
 
-/** `textMembers` with a common type, for code that treats all members alike. */
+/** `textMembers` under a common type, so that all members can be treated alike. */
 export const textDescriptions: Readonly<Record<string, MemberDescription>> = textMembers;
 
 const textsSchema: ValueSchema = {
@@ -251,7 +251,7 @@ const messageMembers = {
   },
 } as const satisfies Readonly<Record<string, MemberDescription>>;
 
-/** `messageMembers` with a common type, for code that treats all members alike. */
+/** `messageMembers` under a common type, so that all members can be treated alike. */
 export const memberDescriptions: Readonly<Record<string, MemberDescription>> = messageMembers;
 
 export const messageSchema: ValueSchema = {

@@ -6,7 +6,7 @@ import { maxPlaintextBytes } from '../message-encryption.ts';
 import { memberError, messageError } from './value-schema.ts';
 import { toReceiptMember } from './receipt-token.ts';
 
-/** A placeholder in a message, which a person's value replaces. */
+/** A placeholder in a message. A value from a person's data replaces it. */
 export interface Placeholder {
   readonly name: string;
   /** For example `title` or `texts.de.actions[0].url`. */
@@ -26,22 +26,22 @@ export const uniquePlaceholders = (placeholders: readonly Placeholder[]): readon
 
 /** A placeholder at its position in the JSON text. */
 interface Slot extends Placeholder {
-  /** The default; undefined if there is none. */
+  /** The default value, or undefined. */
   readonly fallback: string | undefined;
-  /** @returns the escaped value; undefined if it cannot be shown */
+  /** @returns the escaped value; undefined if the value cannot be shown */
   readonly encode: (value: unknown) => string | undefined;
 }
 
 /** Regular expression for names in a person's data. Placeholders use the same names. */
 export const valueName = '[A-Za-z_][A-Za-z0-9_]{0,31}';
 const tokens = new RegExp(String.raw`\{\{|\}\}|\{(${valueName})(?:\|([^{}]*))?\}|[{}]`, 'g');
-/** Matches a URL whose scheme and host can no longer change, whatever follows, or a relative URL. */
+/** Matches a relative URL, or a URL whose scheme and host can no longer change, whatever follows. */
 const settledOrigin = /^(?:(?:https?:)?\/\/[^\s/?#\\]+|[^\s:/?#\\]*)[/?#](?![\s/\\])/i;
 
 /**
  * Parses a text with placeholders.
  *
- * @param member its name in errors
+ * @param member the text's name in errors
  * @returns slots (the placeholders), and the JSON text between them, without its quotes
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, with the position of the fault and what to write instead
  */
@@ -98,12 +98,12 @@ function checkLink(before: string, fallback: string | undefined, name: string, m
     );
 }
 
-// A payload with placeholders that was parsed once and can be filled in for each reader.
+// A payload with placeholders. It is parsed once, and filled in for each reader.
 
 export interface Template {
-  /** In the order of the payload. */
+  /** In the order in which they occur in the payload. */
   readonly placeholders: readonly Placeholder[];
-  /** The payload's size with all defaults filled in. A placeholder without a default counts as empty. */
+  /** The payload's size if every placeholder has its default value, or is empty if it has none. */
   readonly minBytes: number;
   /**
    * Returns the payload for one reader. If the reader's values do not fit, the defaults are used.
@@ -119,7 +119,7 @@ export interface Template {
 type Parts = readonly (string | Slot)[];
 type NameOf = (member: string) => string;
 
-/** The members that may have placeholders, in the plain and the declarative form. `linkNames` contain URLs. */
+/** The members that may have placeholders, in the plain and the declarative form. Those in `linkNames` contain URLs. */
 const textNames = new Set(['title', 'message', 'body']);
 const linkNames = new Set(['url', 'navigate']);
 const ownerNames = new Set(['notification', 'actions']);
@@ -220,7 +220,7 @@ const controls = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
 const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
 const [firstStrongIsolate, popDirectionalIsolate] = ['\u2068', '\u2069'];
 
-/** @returns the value as it appears inside a JSON string; undefined if there is nothing to show */
+/** @returns the value as it appears inside a JSON string; undefined if the value is empty */
 function toJsonText(value: unknown): string | undefined {
   if (typeof value === 'string' && plainText.test(value)) return value;
   const text = toCleanText(value);
@@ -228,7 +228,7 @@ function toJsonText(value: unknown): string | undefined {
   return escapeJson(rightToLeft.test(text) ? firstStrongIsolate + text + popDirectionalIsolate : text);
 }
 
-/** @returns the value, percent-encoded; undefined if there is none, or if it would name a folder (`.` or `..`) */
+/** @returns the percent-encoded value; undefined if there is none, or if it would name a folder (`.` or `..`) */
 function toLinkPart(value: unknown): string | undefined {
   if (typeof value === 'string' && plainLink.test(value)) return value;
   const text = toCleanText(value);

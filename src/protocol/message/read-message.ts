@@ -75,7 +75,7 @@ function fromDeclarative(
   };
 }
 
-/** True if `randomId` probably made the tag: 16 characters, almost always with letters of both cases and a digit. */
+/** True if `randomId` probably made the tag: 16 characters, nearly always with letters of both cases and a digit. */
 function isMadeUp(tag: unknown, id: unknown): boolean {
   if (typeof tag !== 'string') return false;
   return tag === id || (/^[\w-]{16}$/.test(tag) && [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(tag)));

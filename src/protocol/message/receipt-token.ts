@@ -53,8 +53,8 @@ export function createReceiptPayloads(
 }
 
 /**
- * Makes tokens. It computes the HMAC from two digests (RFC 2104 §2), because `createHmac` takes four times as long
- * and this runs for each row of a broadcast.
+ * Makes tokens. `createHmac` would take four times as long as this HMAC from two digests (RFC 2104 §2), and every row
+ * of a broadcast needs a token.
  *
  * @param key `receiptKeyBytes` bytes
  */
@@ -75,7 +75,7 @@ export function createReceiptTokens(key: Uint8Array): (subject: ReceiptSubject) 
   };
 }
 
-/** @returns a function that reads a token; it returns `undefined` if the token was not made with the key */
+/** @returns a function that reads a token, and returns `undefined` if the token was not made with the key */
 export function createReceiptTokenReader(key: Uint8Array): (token: string) => ReceiptSubject | undefined {
   return (token) => {
     if (!tokenSyntax.test(token)) return undefined;

@@ -7,7 +7,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { isPlainText, plainTextPattern } from '../../errors/untrusted-text.ts';
 import { readLanguage } from '../language.ts';
 
-/** Allows any JSON value if there is no `type`. */
+/** A schema without a `type` allows any JSON value. */
 export interface ValueSchema {
   readonly type?: ValueType | readonly ValueType[];
   readonly enum?: readonly string[];
@@ -21,7 +21,7 @@ export interface ValueSchema {
   readonly maxItems?: number;
   /** Other members are not allowed. */
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** For maps: the schema of values, the pattern of names and the maximum number. */
+  /** For maps: the schema of the values, the pattern of the names, and the maximum number of entries. */
   readonly additionalProperties?: ValueSchema;
   readonly propertyNames?: ValueSchema;
   readonly maxProperties?: number;
@@ -121,7 +121,7 @@ function findMemberFault(value: object, schema: ValueSchema, path: string): Foun
   return undefined;
 }
 
-/** Checks everything except the type and nested values. May throw errors from JSON or `Intl`. */
+/** Checks everything except the type and nested values. JSON or `Intl` may throw errors. */
 function fits(value: unknown, schema: ValueSchema): boolean {
   const {
     type,

@@ -12,7 +12,7 @@ export interface AutopushClientOptions {
   /** PEM certificates of authorities to trust besides Node's own. */
   readonly ca: readonly string[];
   readonly onNotification: (frame: Frame) => void;
-  /** Called when the push service no longer knows this user agent, so that its subscriptions are lost. */
+  /** Called when the push service no longer knows this user agent. Its subscriptions are then lost. */
   readonly onForgotten: () => void;
 }
 
@@ -64,7 +64,7 @@ export class AutopushClient {
   /**
    * Sends a frame and waits for the response.
    *
-   * @throws {Error} if it is not connected, the connection is lost, or there is no response in time
+   * @throws {Error} if the client is not connected, the connection is lost, or there is no response in time
    */
   async request(messageType: string, further: Frame): Promise<Frame> {
     const socket = this.#socket;
@@ -94,7 +94,7 @@ export class AutopushClient {
     this.#socket?.resume();
   }
 
-  /** Connects. Calls during the attempt wait for the same connection. */
+  /** Connects. Calls during the attempt wait for the same attempt. */
   async #open(): Promise<void> {
     if (this.#opening === undefined && this.#socket?.readyState === WebSocket.OPEN) return;
     this.#opening ??= this.#openSocket().finally(() => {
@@ -124,7 +124,7 @@ export class AutopushClient {
       this.#reconnectDelayMs = firstReconnectDelayMs;
     } catch (cause) {
       socket.terminate();
-      // the error has no message if several addresses refuse
+      // the error has no message if several addresses refused the connection
       const { message, code } = cause as NodeJS.ErrnoException;
       throw new Error(`the push service at ${webSocketUrl} cannot be used (${message || code})`, { cause });
     }
@@ -147,7 +147,7 @@ export class AutopushClient {
 
 /**
  * Offers the autopush subprotocol, but, like Firefox, continues if the push service does not select it; Mozilla's
- * autopush-rs selects none. If `ws` made the offer, it would fail in this case.
+ * autopush-rs selects none. If `ws` offered the subprotocol, the connection would then fail.
  */
 function offerSubprotocol(request: ClientRequest): void {
   request.setHeader('sec-websocket-protocol', subprotocol);

@@ -29,7 +29,7 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
   const connection: AgentConnection = {
     deliver(channelId, message) {
       if (socket.readyState !== socket.OPEN) return false;
-      // the mailbox limits stored messages; messages that are not stored must not pile up here
+      // only stored messages count against the mailbox's limits, so other messages must not pile up here
       if (message.ttlSeconds === 0 && socket.bufferedAmount > maxBufferedBytes) return false;
       send(toNotification(channelId, message));
       return true;
@@ -95,7 +95,7 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
       case 'ack':
         return acknowledge(agent, frame);
       case 'nack':
-        // a failure report, sent after an `ack`; the message stays if there was no `ack`
+        // a failure report, sent after an `ack`; without an `ack`, the message stays stored
         return log.record({
           type: 'reported',
           version: String(frame['version']),

@@ -33,7 +33,7 @@ export interface UserAgent {
   readonly uaid: string;
   readonly endpoints: readonly string[];
   /**
-   * @param applicationServerKey VAPID public key, base64url. Only its owner can then send.
+   * @param applicationServerKey VAPID public key, base64url. Only the key's owner can then send.
    * @throws {Error} if the push service refuses; the message says why
    */
   subscribe(applicationServerKey?: string): Promise<PushSubscriptionJson>;

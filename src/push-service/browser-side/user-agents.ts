@@ -1,7 +1,6 @@
-// The user agents that the push service knows, their subscriptions, and their undelivered messages.
-//
-// Messages are sent at once to a connected user agent; otherwise they wait in the mailbox. A message with a TTL stays
-// there until it is acknowledged, so a lost connection loses nothing: delivery is at least once.
+// The user agents that the push service knows, their subscriptions, and their undelivered messages. Messages are sent
+// at once to a connected user agent; otherwise they wait in the mailbox. A message with a TTL stays there until it is
+// acknowledged. So a lost connection loses no message, but may deliver it twice.
 import { randomBytes } from 'node:crypto';
 import { nameOf } from '../addresses.ts';
 import type { EventLog } from '../events.ts';
@@ -9,7 +8,7 @@ import type { Limits } from '../limits.ts';
 import type { PushMessage, Recipient, RecipientLookup } from '../push-message.ts';
 
 export interface AgentConnection {
-  /** Returns false if the connection cannot take more at the moment. */
+  /** Returns false if the connection cannot take more messages at the moment. */
   deliver(channelId: string, message: PushMessage): boolean;
   close(code: number, reason: string): void;
 }
@@ -130,7 +129,7 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
       for (const agent of agents.values()) agent.connection?.close(1001, 'disconnected on demand');
     },
 
-    /** Registers a channel. Repeating this with the same key returns the same subscription. */
+    /** Registers a channel. Registering it again with the same key returns the same subscription. */
     register(
       agent: UserAgentRecord,
       channelId: string,
@@ -180,8 +179,8 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
   };
 }
 
-// Undelivered messages of all subscriptions. Each is kept until it is acknowledged, expires, is replaced by topic or is
-// removed. There is no timer: expired messages are dropped when their subscription is accessed or memory is needed.
+// Undelivered messages of all subscriptions. A message is kept until it is acknowledged, expires, is replaced by topic
+// or is removed. There is no timer: expired messages are dropped on access or when memory is needed.
 
 interface MailboxOwner {
   readonly name: string;
@@ -263,7 +262,7 @@ function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog
       return 'accepted';
     },
 
-    /** Drops the stored message with this topic, when a message with TTL 0 replaces it. */
+    /** Drops the stored message with this topic, because a message with TTL 0 replaces it. */
     dropTopic(owner: Owner, topic: string): void {
       for (const message of of(owner)) if (message.topic === topic) drop(owner, message, 'replaced');
     },

@@ -102,7 +102,7 @@ function tbsCertificate(publicKey: KeyObject, hosts: readonly string[]): Buffer 
     Tag.sequence,
     der(Tag.set, der(Tag.sequence, oid.commonName, der(Tag.utf8String, commonName))),
   );
-  // keep it positive and without a leading zero (RFC 5280 §4.1.2.2)
+  // a serial number must be positive and have no leading zero (RFC 5280 §4.1.2.2)
   const serialNumber = randomBytes(16);
   serialNumber[0] = 0x40 | (serialNumber.readUInt8(0) & 0x3f);
   const now = Date.now();

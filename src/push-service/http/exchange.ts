@@ -1,4 +1,4 @@
-// One HTTP exchange: a request's header fields, error responses, and writing the response.
+// One HTTP exchange: reads a request, and writes its response or error response.
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import type { Connection, HttpRequest, HttpResponse } from './listener.ts';
 
@@ -69,7 +69,7 @@ export function emptyAnswer(status: number, headers: Readonly<Record<string, str
   return { status, headers, body: '' };
 }
 
-// Error responses have the status and errno of Mozilla's autopush, so that code that reads them can be tested.
+// Error responses have the status and errno of Mozilla's autopush, so that code that handles them can be tested.
 
 /** [HTTP status, errno], with `null` if autopush has no number. */
 const refusals = {
@@ -141,8 +141,8 @@ export class Exchange {
   }
 
   /**
-   * Reads the body. Bytes over the limit are read and discarded, so that the sender can read the error response. After
-   * `maxDiscardedBytes`, the response ends the connection.
+   * Reads the body. Bytes over the limit are read and discarded, so that the sender can read the error response. If
+   * there are more than `maxDiscardedBytes`, the response ends the connection.
    *
    * @returns `'aborted'` if the sender has left
    */
@@ -170,7 +170,7 @@ export class Exchange {
     const hint = closesConnection && this.connection.session === undefined ? { connection: 'close' } : {};
     this.#writeHead(status, { ...headers, ...(status === 204 ? {} : length), ...hint });
     this.#response.end(body, () => {
-      // RFC 9113 §8.1: the response is complete, so stop the rest of the request
+      // RFC 9113 §8.1: the response is complete, so tell the sender to stop sending the request
       if (this.#isUnread && 'stream' in this.#response) this.#response.stream.close(0);
     });
   }
@@ -195,7 +195,7 @@ export class Exchange {
     this.#response.end(page);
   }
 
-  /** Announces a whole body, sends half of it, then breaks. */
+  /** Announces a whole body, sends half of it, and breaks off. */
   sendHalf({ status, headers, body }: Answer): void {
     const whole = body === '' ? 'this body is cut in two' : body;
     this.#writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(whole)) });

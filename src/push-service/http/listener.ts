@@ -32,7 +32,7 @@ export interface Listener {
 
 const keepAliveTimeoutMs = 60_000;
 
-/** Ignores the offer of `h2c` that Java's client makes by default (RFC 9110 §7.8). */
+/** Ignores the upgrade to `h2c` that Java's client offers by default (RFC 9110 §7.8). */
 const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
 
@@ -143,7 +143,7 @@ export class Connection {
     this.socket = socket;
   }
 
-  /** Returns false for a stream above a GOAWAY's last stream, which must not be processed. */
+  /** Returns false if the stream is above a GOAWAY's last stream. Such a stream must not be processed. */
   begin(streamId: number): boolean {
     if (streamId > this.#lastStreamId) return false;
     this.requests += 1;
@@ -156,7 +156,7 @@ export class Connection {
     if (this.#isDraining) this.drain();
   }
 
-  /** HTTP/2: announces the last stream that will be processed, and ends when all up to it are answered (RFC 9113 §6.8). */
+  /** HTTP/2: announces the last stream to be processed, and ends when all streams up to it are done (RFC 9113 §6.8). */
   goAway(lastStreamId: number, code: number): void {
     if (this.session === undefined || this.#isDraining) return;
     this.#lastStreamId = lastStreamId;

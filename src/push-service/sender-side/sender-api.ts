@@ -21,7 +21,7 @@ export interface SinkTally {
   readonly batch: string;
   readonly sinks: number;
   readonly messages: number;
-  /** Number of sinks by number of accepted messages: `{"0": 3, "1": 997}` means that 3 sinks got none. */
+  /** How many sinks accepted how many messages: `{"0": 3, "1": 997}` means that 3 sinks got none, and 997 got one. */
   readonly sinksByMessages: Readonly<Record<number, number>>;
 }
 
@@ -52,7 +52,7 @@ export function createSinkBatches({ maxSinks }: Limits, addresses: Addresses) {
     },
 
     /**
-     * Makes a batch of sinks. Each gets its own key pair when it is read. The private key is not kept, so nobody can
+     * Makes a batch of sinks. Each sink gets its own key pair when it is read. Private keys are not kept, so nobody can
      * decrypt the messages.
      *
      * @throws {RangeError} if `count` is not a positive integer, or there would be too many sinks
@@ -82,7 +82,7 @@ export function createSinkBatches({ maxSinks }: Limits, addresses: Addresses) {
       };
     },
 
-    /** Ends a sink: from now on it answers 410. */
+    /** Ends a sink, which from now on answers 410. */
     expire(token: string): boolean {
       const sink = find(token);
       if (sink === undefined || sink.count === goneMark) return false;

@@ -42,7 +42,7 @@ export class FrameReader {
     if (offset < chunk.length) this.#append(chunk, offset, chunk.length);
   }
 
-  /** @returns how many bytes of the chunk belonged to the frame that had begun earlier */
+  /** @returns how many bytes of the chunk belong to the frame that began in an earlier chunk */
   #completeBuffered(chunk: Buffer): number {
     const buffer = this.#buffer as Buffer;
     let offset = 0;
@@ -90,8 +90,8 @@ function payloadBytes(bytes: Buffer, offset: number): number {
   return length;
 }
 
-// Assembles a header block from HEADERS and CONTINUATION frames (RFC 9113 §4.3, §6.2, §6.10). It is nearly always one
-// frame, which is passed on without a copy.
+// Assembles a header block from HEADERS and CONTINUATION frames (RFC 9113 §4.3, §6.2, §6.10). Nearly every block is a
+// single frame, which is passed on without a copy.
 
 /** RFC 9113 does not limit CONTINUATION frames, and attackers have used them to exhaust receivers. */
 const maxContinuations = 16;

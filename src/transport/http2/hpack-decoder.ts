@@ -53,7 +53,7 @@ export class HpackDecoder {
   #lastFields: Field[] = [];
   #lastBlock: HeaderBlock | undefined;
 
-  /** @param maxTableBytes the size until the peer has seen our SETTINGS, and the maximum that it may ever use */
+  /** @param maxTableBytes the size at first, and the maximum that the peer may ever use */
   constructor(maxTableBytes = defaultHeaderTableBytes) {
     this.#maxTableBytes = maxTableBytes;
     this.#table = new DynamicTable(maxTableBytes);
@@ -129,7 +129,7 @@ export class HpackDecoder {
     return { raw, name, value, fault: faultOf(name, value) };
   }
 
-  /** Looks an index up (RFC 7541 §2.3.3): first the static table, then the dynamic one, newest entry first. */
+  /** Looks up an index (RFC 7541 §2.3.3): first in the static table, then in the dynamic one, newest entry first. */
   #entry(index: number): Field {
     const field = staticFields[index - 1] ?? this.#table.get(index - 1 - staticFields.length);
     if (field === undefined) throw compressionFault(`index ${index}, which the header table does not have`);

@@ -84,7 +84,7 @@ for (const [index, [name]] of staticTable.entries()) {
 }
 const pathIndex = 4;
 const contentLengthIndex = 28;
-/** RFC 8030 §7.2: every push service accepts this much. */
+/** RFC 8030 §7.2: every push service accepts bodies of this size. */
 const maxUsualBodyBytes = 4096;
 
 export class HpackEncoder {
@@ -92,7 +92,7 @@ export class HpackEncoder {
   /** The size in bytes of the peer's table: the last one that the peer set, or the default. */
   #tableBytes = defaultHeaderTableBytes;
   #isResized = false;
-  /** The table: maps a field to its insertion number, oldest first. */
+  /** Maps each field in the table to its insertion number, oldest first. */
   #table = new Map<string, { readonly insertion: number; readonly bytes: number }>();
   #usedBytes = 0;
   /** Number of insertions so far. An index on the wire counts back from it. */
@@ -115,7 +115,7 @@ export class HpackEncoder {
     this.#insertions += 1;
   }
 
-  /** Encodes the fields of the next block. Write them in this order before the next call. */
+  /** Encodes the fields of the next block. Write `pseudo` and `fields` in this order before the next call. */
   encode(headers: PushHeaders): EncodedFields {
     const known = this.#known.get(headers);
     if (known !== undefined && known.insertions === this.#insertions && !this.#isResized) return known;

@@ -1,4 +1,4 @@
-// The numbers of HTTP/2 (RFC 9113 §6, §7) that our client needs, and its error class.
+// The constants of HTTP/2 (RFC 9113 §6, §7) that our client needs, and its error class.
 
 export const FrameType = {
   data: 0,
@@ -63,7 +63,7 @@ export class Http2Fault extends Error {
   }
 }
 
-// The push service's settings (RFC 9113 §6.5.2), which start with the defaults.
+// The push service's settings (RFC 9113 §6.5.2). Until it sends any, the defaults apply.
 
 const settingBytes = 6;
 

@@ -5,7 +5,7 @@
 //
 //   GREETING  preface and SETTINGS are written; when the push service's SETTINGS arrive → OPEN
 //   OPEN      takes requests: up to a hundred at a time, or fewer if the push service says so
-//   RETIRED   takes none: GOAWAY, drained, out of stream ids, or silent; after its last response → CLOSED
+//   RETIRED   takes no requests (GOAWAY, drained, out of stream ids, or silent); after its last response → CLOSED
 //   CLOSED    every request has been reported
 //
 // If the response to a request does not arrive:
@@ -273,7 +273,7 @@ export class Http2Session implements Session {
     this.#socket.destroySoon();
   }
 
-  /** The push service has violated the protocol. */
+  /** Ends the connection because the push service has violated the protocol. */
   #breakOff(fault: Http2Fault): void {
     this.#sendGoaway(fault.code);
     this.#failAll(protocolError(this.#host, fault.message, fault));
@@ -286,7 +286,7 @@ export class Http2Session implements Session {
     this.flush();
   }
 
-  /** The connection has ended or is unusable. */
+  /** Called when the connection has ended or is unusable. */
   #lose(cause?: Error): void {
     this.#failAll(connectionError(this.#host, 'ended the connection before an answer came', cause));
     this.#socket.destroy();
