@@ -14,14 +14,14 @@ const maxBroadcasts = 100;
 /** Maximum rows per set. An attempt's id has room for this many positions (`attempt-reader.ts`). */
 export const maxSetRows = 2 ** 16;
 
-export interface StoredAnswer extends Answer {
+interface StoredAnswer extends Answer {
   /** Hash of its members, so that no look-up is necessary. */
   readonly id: number;
   /** How many rows of the commit got this response; 0 for acceptances. */
   readonly rows: number;
 }
 
-export interface AttemptSet {
+interface AttemptSet {
   readonly answerId: number;
   readonly outcome: AttemptOutcome;
   readonly attempt: number;

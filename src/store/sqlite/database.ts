@@ -130,12 +130,37 @@ export class SqliteDatabase {
     sql: string,
     options: StatementOptions = {},
   ): Statement<Given, Row> {
-    const key = JSON.stringify([sql, options]);
+    const key = options.arrays === true ? `arrays ${sql}` : sql;
     const known = this.#statements.get(key);
     if (known !== undefined) return known as Statement<Given, Row>;
     const statement = prepareStatement<Given, Row>(this.#database, sql, options);
     this.#statements.set(key, statement);
     return statement;
+  }
+
+  /**
+   * Runs a statement in the transaction, if there is one. It is prepared when its text is first given.
+   *
+   * @param sql must have colons only in front of names, not in literal text
+   * @param values by name (`:nowMs`)
+   */
+  all<Row>(sql: string, values: Values = {}): readonly Row[] {
+    return this.prepare<Values, Row>(sql).all(values);
+  }
+
+  /** Like `all`, with each row as an array of columns, which takes half the time if there are many. */
+  tuples<Row extends readonly unknown[]>(sql: string, values: Values = {}): readonly Row[] {
+    return this.prepare<Values, Row>(sql, { arrays: true }).all(values);
+  }
+
+  /** Like `all`, and returns the first row. */
+  first<Row>(sql: string, values: Values = {}): Row | undefined {
+    return this.prepare<Values, Row>(sql).first(values);
+  }
+
+  /** Like `all`, and returns the number of changed rows. */
+  run(sql: string, values: Values = {}): number {
+    return this.prepare(sql).run(values);
   }
 
   /**

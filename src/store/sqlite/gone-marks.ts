@@ -20,8 +20,6 @@ export interface NotedAnswers extends AnswerCounts {
 
 /** @returns a function that records responses in a transaction, and returns whether to judge the origin now */
 export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswers) => boolean {
-  const statements = prepareStatements(database);
-
   const mark = (
     origin: string,
     window: number,
@@ -30,92 +28,67 @@ export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswer
     const marked = { origin, window, nowMs: database.now() };
     // a subscription that was renewed since it was read is not marked
     if (subscriptionId !== undefined && updatedAtMs !== undefined)
-      statements.mark.run({ ...marked, id: subscriptionId, updatedAtMs });
-    else statements.markByKeys.run({ ...marked, endpoint: normalizeEndpoint(endpoint), p256dh, auth });
+      database.run(markById, { ...marked, id: subscriptionId, updatedAtMs });
+    else database.run(markByKeys, { ...marked, endpoint: normalizeEndpoint(endpoint), p256dh, auth });
   };
 
   return ({ origin, answers, accepted, page, gone, acceptedBy }) => {
     const isWindow =
-      gone.length > 0 || (answers > 0 && statements.hasWaiting.first({ origin }) !== undefined);
+      gone.length > 0 || (answers > 0 && database.first(selectWaiting, { origin }) !== undefined);
     if (isWindow) {
-      statements.addGuard.run({ origin });
-      const { id: window } = statements.addWindow.first({
+      database.run('insert into deletion_guards (origin) values (:origin) on conflict do nothing', {
         origin,
-        answers: page?.answers ?? answers,
-        accepted: page?.accepted ?? accepted,
-        isOfPages: page === undefined ? 0 : 1,
-        fromMs: page?.fromMs ?? 0,
-        marksMs: page?.marksMs ?? 0,
-      })!;
+      });
+      const { id: window } = database.first<{ id: number }>(
+        `insert into answer_windows (origin, answers, accepted, is_of_pages, from_ms, marks_ms)
+         values (:origin, :answers, :accepted, :isOfPages, :fromMs, :marksMs) returning id`,
+        {
+          origin,
+          answers: page?.answers ?? answers,
+          accepted: page?.accepted ?? accepted,
+          isOfPages: page === undefined ? 0 : 1,
+          fromMs: page?.fromMs ?? 0,
+          marksMs: page?.marksMs ?? 0,
+        },
+      )!;
       for (const each of gone) mark(origin, window, each);
     }
     const other = isWindow ? page?.before : { answers, accepted };
-    if (other !== undefined && other.answers > 0) statements.count.run({ origin, ...other });
-    if (acceptedBy.length > 0 && statements.hasMarks.first({ origin }) !== undefined) {
+    if (other !== undefined && other.answers > 0) database.run(countAnswers, { origin, ...other });
+    if (acceptedBy.length > 0 && database.first(selectMarked, { origin }) !== undefined) {
       for (const { subscriptionId, endpoint } of acceptedBy) {
-        if (subscriptionId !== undefined) statements.unmark.run({ id: subscriptionId });
-        else statements.unmarkByEndpoint.run({ endpoint: normalizeEndpoint(endpoint) });
+        if (subscriptionId !== undefined) database.run(unmarkById, { id: subscriptionId });
+        else database.run(unmarkByEndpoint, { endpoint: normalizeEndpoint(endpoint) });
       }
     }
-    return (
-      isWindow && (page === undefined || statements.countUnjudged.first({ origin })!.pages >= judgedPages)
-    );
+    if (!isWindow || page === undefined) return isWindow;
+    const { pages } = database.first<{ pages: number }>(
+      'select count(*) as pages from answer_windows where origin = :origin and number is null',
+      { origin },
+    )!;
+    return pages >= judgedPages;
   };
 }
 
 const markWhere = (condition: string): string => `
-    insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, updated_at_ms)
-    select id, :origin, :window, :nowMs, updated_at_ms from subscriptions where ${condition}
-    -- marked again: the new answer decides, the first mark's time stays
-    on conflict (subscription_id) do update set origin = excluded.origin, answer_window = excluded.answer_window,
-      updated_at_ms = excluded.updated_at_ms, is_held = 0`;
+  insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, updated_at_ms)
+  select id, :origin, :window, :nowMs, updated_at_ms from subscriptions where ${condition}
+  -- marked again: the new answer decides, the first mark's time stays
+  on conflict (subscription_id) do update set origin = excluded.origin, answer_window = excluded.answer_window,
+    updated_at_ms = excluded.updated_at_ms, is_held = 0`;
+const markById = markWhere('id = :id and updated_at_ms = :updatedAtMs');
+const markByKeys = markWhere('endpoint = :endpoint and p256dh = :p256dh and auth = :auth');
 
-function prepareStatements(database: SqliteDatabase) {
-  type Mark = { origin: string; window: number; nowMs: number };
-  return {
-    addGuard: database.prepare<{ origin: string }>(
-      'insert into deletion_guards (origin) values (:origin) on conflict do nothing',
-    ),
-    addWindow: database.prepare<
-      {
-        origin: string;
-        answers: number;
-        accepted: number;
-        isOfPages: number;
-        fromMs: number;
-        marksMs: number;
-      },
-      { id: number }
-    >(`
-      insert into answer_windows (origin, answers, accepted, is_of_pages, from_ms, marks_ms)
-      values (:origin, :answers, :accepted, :isOfPages, :fromMs, :marksMs) returning id
-    `),
-    countUnjudged: database.prepare<{ origin: string }, { pages: number }>(
-      'select count(*) as pages from answer_windows where origin = :origin and number is null',
-    ),
-    // only the latest responses matter: an old one says nothing about a later mark
-    count: database.prepare<{ origin: string; answers: number; accepted: number }>(`
-      insert into uncounted_answers as u (origin, answers, accepted) values (:origin, :answers, :accepted)
-      on conflict (origin, shard) do update set
-        answers = excluded.answers + iif(u.answers < ${windowAnswers}, u.answers, 0),
-        accepted = excluded.accepted + iif(u.answers < ${windowAnswers}, u.accepted, 0)
-    `),
-    mark: database.prepare<Mark & { id: number; updatedAtMs: number }>(
-      markWhere('id = :id and updated_at_ms = :updatedAtMs'),
-    ),
-    markByKeys: database.prepare<Mark & { endpoint: string; p256dh: Uint8Array; auth: Uint8Array }>(
-      markWhere('endpoint = :endpoint and p256dh = :p256dh and auth = :auth'),
-    ),
-    hasMarks: database.prepare<{ origin: string }, { subscription_id: number }>(
-      'select subscription_id from gone_marks where origin = :origin limit 1',
-    ),
-    hasWaiting: database.prepare<{ origin: string }, { subscription_id: number }>(
-      'select subscription_id from gone_marks where origin = :origin and is_held = 0 limit 1',
-    ),
-    unmark: database.prepare<{ id: number }>('delete from gone_marks where subscription_id = :id'),
-    unmarkByEndpoint: database.prepare<{ endpoint: string }>(`
-      delete from gone_marks
-      where subscription_id = (select id from subscriptions where endpoint = :endpoint)
-    `),
-  };
-}
+// only the latest responses matter: an old one says nothing about a later mark
+const countAnswers = `
+  insert into uncounted_answers as u (origin, answers, accepted) values (:origin, :answers, :accepted)
+  on conflict (origin, shard) do update set
+    answers = excluded.answers + iif(u.answers < ${windowAnswers}, u.answers, 0),
+    accepted = excluded.accepted + iif(u.answers < ${windowAnswers}, u.accepted, 0)`;
+
+const selectMarked = 'select 1 from gone_marks where origin = :origin limit 1';
+const selectWaiting = 'select 1 from gone_marks where origin = :origin and is_held = 0 limit 1';
+
+const unmarkById = 'delete from gone_marks where subscription_id = :id';
+const unmarkByEndpoint = `
+  delete from gone_marks where subscription_id = (select id from subscriptions where endpoint = :endpoint)`;

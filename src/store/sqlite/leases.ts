@@ -23,14 +23,13 @@ import { createPageReader } from './read-page.ts';
 import { addRemoved, finishIfOver } from '../finish-broadcast.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import { runWork } from './portable-database.ts';
-import type { NoValues, SqliteDatabase } from './database.ts';
+import type { SqliteDatabase } from './database.ts';
 
 export function createSqliteLeases(
   database: SqliteDatabase,
   portable: PortableDatabase,
   reader: BroadcastReader,
 ): Leases {
-  const statements = prepareStatements(database);
   const recipients = createPageReader(database);
   const pushServices = createPushServices(database);
   let slicesLeased = 0;
@@ -44,15 +43,33 @@ export function createSqliteLeases(
       const work = findWork(nowMs, only);
       if (work === undefined) return undefined;
       const { broadcast_id: broadcastId, from_slice: fromSlice } = work;
-      const slice = statements.findFreeSlice.first({ broadcastId, fromSlice, nowMs });
+      const slice = database.first<FreeSlice>(selectFreeSlice, { broadcastId, fromSlice, nowMs });
       if (slice === undefined) {
-        statements.noteAllLeased.run({ broadcastId });
+        database.run(
+          `update work set
+             next_slice = null,
+             slices_at_ms = (select min(lease_until_ms) from slices where broadcast_id = :broadcastId)
+           where broadcast_id = :broadcastId`,
+          { broadcastId },
+        );
         continue;
       }
       const { number } = slice;
       const lease = { broadcastId, fenceToken: randomUUID() };
-      statements.takeSlice.run({ ...lease, number, untilMs: nowMs + leaseMs });
-      statements.noteLeased.run({ broadcastId, number, fromSlice });
+      database.run(
+        `update slices set token = :fenceToken, lease_until_ms = :untilMs
+         where broadcast_id = :broadcastId and number = :number`,
+        { ...lease, number, untilMs: nowMs + leaseMs },
+      );
+      // if `:fromSlice` is 0, a slice with a lower number was given back, and perhaps others too
+      database.run(
+        `update work set
+           next_slice = :number + 1,
+           slices_at_ms = iif(:fromSlice > 0, slices_at_ms, (
+             select min(lease_until_ms) from slices where broadcast_id = :broadcastId and number <= :number))
+         where broadcast_id = :broadcastId and :number >= ifnull(next_slice, 0)`,
+        { broadcastId, number, fromSlice },
+      );
       slicesLeased += 1;
       return {
         ...lease,
@@ -66,10 +83,17 @@ export function createSqliteLeases(
   };
 
   const findWork = (nowMs: number, broadcastId: number): WorkRow | undefined => {
-    if (broadcastId !== anyBroadcast) return statements.workOf.first({ broadcastId, nowMs });
+    if (broadcastId !== anyBroadcast)
+      return database.first<WorkRow>(
+        `select broadcast_id, iif(slices_at_ms <= :nowMs, 0, next_slice) as from_slice from work
+         where broadcast_id = :broadcastId and (slices_at_ms <= :nowMs or next_slice is not null)`,
+        { broadcastId, nowMs },
+      );
     const isHighFirst = (slicesLeased + 1) % leasesPerTurn > 0;
     for (const isHigh of [Number(isHighFirst), Number(!isHighFirst)]) {
-      const found = statements.dueWork.first({ isHigh, nowMs }) ?? statements.nextWork.first({ isHigh });
+      const found =
+        database.first<WorkRow>(selectDueWork, { isHigh, nowMs }) ??
+        database.first<WorkRow>(selectNextWork, { isHigh });
       if (found !== undefined) return found;
     }
     return undefined;
@@ -92,11 +116,15 @@ export function createSqliteLeases(
     for (const due of dues) {
       const recipient = recipients.at(broadcastId, due.position);
       if (recipient === undefined) {
-        statements.dropRetry.run({ broadcastId, position: due.position });
+        database.run(dropRetry, { broadcastId, position: due.position });
         removed += 1 - due.is_outside;
         continue;
       }
-      statements.takeRetry.run({ ...lease, position: due.position, untilMs });
+      database.run(
+        `update retries set token = :fenceToken, due_at_ms = :untilMs, push_service_id = null, draw_order = null
+         where broadcast_id = :broadcastId and position = :position`,
+        { ...lease, position: due.position, untilMs },
+      );
       rows.push({
         ...recipient,
         attempts: due.attempts,
@@ -128,23 +156,29 @@ export function createSqliteLeases(
     const probes = pushServices.drawProbes(only);
     if (probes !== undefined) {
       const { broadcastId, positions, ifRefused } = probes;
-      const dues = positions.flatMap((position) => statements.retryAt.all({ broadcastId, position }));
+      const dues = positions.flatMap((position) =>
+        database.all<DueRow>(selectRetry, { broadcastId, position }),
+      );
       return { broadcastId, dues, ifRefused };
     }
     pushServices.release(only, limit);
     const untilMs = nowMs + aheadMs;
-    let candidate: DueCandidate = { broadcastId: 0, dueAtMs: Number.MIN_SAFE_INTEGER };
+    let last: WithRetries = { broadcastId: 0, dueAtMs: Number.MIN_SAFE_INTEGER };
     for (;;) {
-      const next =
+      const next: WithRetries | undefined =
         only === anyBroadcast
-          ? statements.findDue.first({ ...candidate, untilMs })
-          : statements.findDueOf.first({ ...candidate, untilMs, only });
+          ? database.first(selectWithRetries, { ...last, untilMs })
+          : database.first(selectWithRetriesOf, { ...last, untilMs, only });
       if (next === undefined) return undefined;
-      candidate = { broadcastId: next.broadcast_id, dueAtMs: next.retries_at_ms };
-      const { broadcastId } = candidate;
-      const dues = statements.dueRetries.all({ broadcastId, nowMs, untilMs, limit });
+      last = next;
+      const { broadcastId } = next;
+      const dues = database.all<DueRow>(selectDueRetries, { broadcastId, nowMs, untilMs, limit });
       if (dues.length > 0) return { broadcastId, dues, ifRefused: undefined };
-      statements.noteDueRetries.run({ broadcastId });
+      database.run(
+        `update work set retries_at_ms = (select min(due_at_ms) from retries where broadcast_id = :broadcastId)
+         where broadcast_id = :broadcastId`,
+        { broadcastId },
+      );
       runWork(database, finishIfOver(portable, broadcastId));
     }
   };
@@ -167,8 +201,13 @@ export function createSqliteLeases(
   const nextDue = (only: number): number | undefined => {
     const times =
       only === anyBroadcast
-        ? statements.dueTimes.first({})
-        : statements.dueTimesOf.first({ broadcastId: only });
+        ? database.first<DueTimes>(selectDueTimes)
+        : database.first<DueTimes>(
+            `select iif(w.next_slice is null, w.slices_at_ms, 0) as slices_at_ms, w.retries_at_ms
+             from work w join broadcasts b on b.id = w.broadcast_id
+             where w.broadcast_id = :only and b.finished_at_ms is null`,
+            { only },
+          );
     if (only !== anyBroadcast && times === undefined) return undefined;
     const dueAtMs = [times?.slices_at_ms, times?.retries_at_ms, pushServices.nextDue(only)].filter(
       (ms) => typeof ms === 'number',
@@ -186,17 +225,17 @@ export function createSqliteLeases(
     renew: ({ broadcastId, fenceToken, slice = null }, leaseMs) =>
       database.write(() => {
         const untilMs = database.now() + leaseMs;
-        statements.renewSlice.run({ broadcastId, fenceToken, slice, untilMs });
-        statements.renewRetries.run({ broadcastId, fenceToken, untilMs });
+        database.run(renewSlice, { broadcastId, fenceToken, slice, untilMs });
+        database.run(renewRetries, { broadcastId, fenceToken, untilMs });
       }),
 
     release: ({ broadcastId, fenceToken, slice = null }) =>
       database.write(() => {
-        statements.dropCancelled.run({ broadcastId, fenceToken, slice });
-        statements.dropCancelledRetries.run({ broadcastId, fenceToken });
-        statements.releaseSlice.run({ broadcastId, fenceToken, slice });
-        statements.releaseRetries.run({ broadcastId, fenceToken, nowMs: database.now() });
-        statements.noteReleased.run({ broadcastId });
+        database.run(dropCancelled, { broadcastId, fenceToken, slice });
+        database.run(dropCancelledRetries, { broadcastId, fenceToken });
+        database.run(releaseSlice, { broadcastId, fenceToken, slice });
+        database.run(releaseRetries, { broadcastId, fenceToken, nowMs: database.now() });
+        database.run(noteReleased, { broadcastId });
       }),
 
     waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
@@ -230,156 +269,73 @@ interface WorkRow {
   readonly from_slice: number;
 }
 
-type HeldSlice = { broadcastId: number; slice: number | null; fenceToken: string };
-
-const isCancelled = "exists (select 1 from broadcasts where id = :broadcastId and state = 'cancelled')";
-
-const isHeldSlice = 'broadcast_id = :broadcastId and number = :slice and token = :fenceToken';
-// uses the index of tokens; otherwise SQLite would read all retries of the broadcast for an update
-const areHeldRetries = `broadcast_id = :broadcastId and position in (
-  select position from retries where broadcast_id = :broadcastId and token = :fenceToken)`;
+interface FreeSlice extends ReaderColumns {
+  readonly number: number;
+  readonly cursor: number;
+  readonly through_position: number;
+  readonly ids: Uint8Array | null;
+}
 
 interface DueTimes {
   readonly slices_at_ms: number | null;
   readonly retries_at_ms: number | null;
 }
 
-interface DueWork {
-  readonly broadcast_id: number;
-  readonly retries_at_ms: number;
-}
+// a broadcast with due retries; not an interface, because values of a statement need an index signature
+type WithRetries = { readonly broadcastId: number; readonly dueAtMs: number };
 
-// not an interface, because values of a statement need an index signature
-type DueCandidate = { readonly broadcastId: number; readonly dueAtMs: number };
-
+// broadcasts that have started, or with slices that were given back or left by a worker that died
 const selectDueWork = `
-  select broadcast_id, retries_at_ms from work
-  where (retries_at_ms, broadcast_id) > (:dueAtMs, :broadcastId) and retries_at_ms <= :untilMs
-`;
+  select broadcast_id, 0 as from_slice from work
+  where is_high = :isHigh and slices_at_ms <= :nowMs
+  order by slices_at_ms, broadcast_id limit 1`;
 
-function prepareStatements(database: SqliteDatabase) {
-  const selectRetries = `
-    select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms, doubts,
-      is_outside, language, time_zone
-    from retries where broadcast_id = :broadcastId`;
+const selectNextWork = `
+  select broadcast_id, next_slice as from_slice from work
+  where is_high = :isHigh and next_slice is not null
+  order by next_slice, broadcast_id limit 1`;
 
-  return {
-    // broadcasts that have started, or with slices that were given back or left by a worker that died
-    dueWork: database.prepare<{ isHigh: number; nowMs: number }, WorkRow>(`
-        select broadcast_id, 0 as from_slice from work
-        where is_high = :isHigh and slices_at_ms <= :nowMs
-        order by slices_at_ms, broadcast_id limit 1
-      `),
-    nextWork: database.prepare<{ isHigh: number }, WorkRow>(`
-        select broadcast_id, next_slice as from_slice from work
-        where is_high = :isHigh and next_slice is not null
-        order by next_slice, broadcast_id limit 1
-      `),
-    workOf: database.prepare<{ broadcastId: number; nowMs: number }, WorkRow>(`
-        select broadcast_id, iif(slices_at_ms <= :nowMs, 0, next_slice) as from_slice from work
-        where broadcast_id = :broadcastId and (slices_at_ms <= :nowMs or next_slice is not null)
-      `),
-    findFreeSlice: database.prepare<
-      { broadcastId: number; fromSlice: number; nowMs: number },
-      ReaderColumns & { number: number; cursor: number; through_position: number; ids: Uint8Array | null }
-    >(`
-        select s.number, s.cursor, s.through_position, ${membersOf("x''")} as ids,
-          a.language, a.time_zone
-        from broadcasts b join slices s on s.broadcast_id = b.id
-        left join audience_sets a on a.audience_id = b.audience_id and a.number = s.number
-        where b.id = :broadcastId and s.number >= :fromSlice and s.lease_until_ms <= :nowMs
-        order by s.number limit 1
-      `),
-    noteAllLeased: database.prepare<{ broadcastId: number }>(`
-        update work set
-          next_slice = null,
-          slices_at_ms = (select min(lease_until_ms) from slices where broadcast_id = :broadcastId)
-        where broadcast_id = :broadcastId
-      `),
-    // if `:fromSlice` is 0, a slice with a lower number was given back, and perhaps others too
-    noteLeased: database.prepare<{ broadcastId: number; number: number; fromSlice: number }>(`
-        update work set
-          next_slice = :number + 1,
-          slices_at_ms = iif(:fromSlice > 0, slices_at_ms, (
-            select min(lease_until_ms) from slices where broadcast_id = :broadcastId and number <= :number))
-        where broadcast_id = :broadcastId and :number >= ifnull(next_slice, 0)
-      `),
-    noteReleased: database.prepare<{ broadcastId: number }>(
-      'update work set slices_at_ms = 0, retries_at_ms = 0 where broadcast_id = :broadcastId',
-    ),
-    dueTimes: database.prepare<NoValues, DueTimes>(`
-        select min(at_ms) as slices_at_ms, (select min(retries_at_ms) from work) as retries_at_ms from (
-          select 0 as at_ms where exists (select 1 from work where is_high = 0 and next_slice is not null)
-            or exists (select 1 from work where is_high = 1 and next_slice is not null)
-          union all select min(slices_at_ms) from work where is_high = 0
-          union all select min(slices_at_ms) from work where is_high = 1)
-      `),
-    dueTimesOf: database.prepare<{ broadcastId: number }, DueTimes>(`
-        select iif(w.next_slice is null, w.slices_at_ms, 0) as slices_at_ms, w.retries_at_ms
-        from work w join broadcasts b on b.id = w.broadcast_id
-        where w.broadcast_id = :broadcastId and b.finished_at_ms is null
-      `),
-    takeSlice: database.prepare<{
-      broadcastId: number;
-      number: number;
-      fenceToken: string;
-      untilMs: number;
-    }>(`
-        update slices set token = :fenceToken, lease_until_ms = :untilMs
-        where broadcast_id = :broadcastId and number = :number
-      `),
-    /** Finds the next broadcast with due retries after a candidate. */
-    findDue: database.prepare<DueCandidate & { untilMs: number }, DueWork>(`
-        ${selectDueWork} order by retries_at_ms, broadcast_id limit 1
-      `),
-    findDueOf: database.prepare<DueCandidate & { untilMs: number; only: number }, DueWork>(`
-        ${selectDueWork} and broadcast_id = :only
-      `),
-    noteDueRetries: database.prepare<{ broadcastId: number }>(`
-        update work set retries_at_ms = (select min(due_at_ms) from retries where broadcast_id = :broadcastId)
-        where broadcast_id = :broadcastId
-      `),
-    dueRetries: database.prepare<
-      { broadcastId: number; nowMs: number; untilMs: number; limit: number },
-      DueRow
-    >(`
-        ${selectRetries} and due_at_ms <= :untilMs
-          and (due_at_ms <= :nowMs or ((attempts = 0 or deferrals > 0) and token is null and push_service_id is null))
-        order by due_at_ms limit :limit
-      `),
-    retryAt: database.prepare<{ broadcastId: number; position: number }, DueRow>(
-      `${selectRetries} and position = :position`,
-    ),
-    takeRetry: database.prepare<{
-      broadcastId: number;
-      position: number;
-      fenceToken: string;
-      untilMs: number;
-    }>(`
-        update retries set token = :fenceToken, due_at_ms = :untilMs, push_service_id = null, draw_order = null
-        where broadcast_id = :broadcastId and position = :position
-      `),
-    dropRetry: database.prepare<{ broadcastId: number; position: number }>(
-      'delete from retries where broadcast_id = :broadcastId and position = :position',
-    ),
-    renewSlice: database.prepare<HeldSlice & { untilMs: number }>(
-      `update slices set lease_until_ms = :untilMs where ${isHeldSlice}`,
-    ),
-    renewRetries: database.prepare<{ broadcastId: number; fenceToken: string; untilMs: number }>(
-      `update retries set due_at_ms = :untilMs where ${areHeldRetries}`,
-    ),
-    releaseSlice: database.prepare<HeldSlice>(
-      `update slices set token = null, lease_until_ms = 0 where ${isHeldSlice}`,
-    ),
-    releaseRetries: database.prepare<{ broadcastId: number; fenceToken: string; nowMs: number }>(
-      `update retries set token = null, due_at_ms = :nowMs where ${areHeldRetries}`,
-    ),
-    dropCancelled: database.prepare<HeldSlice>(`
-        delete from slices
-        where ${isHeldSlice} and ${isCancelled}
-      `),
-    dropCancelledRetries: database.prepare<{ broadcastId: number; fenceToken: string }>(
-      `delete from retries where ${areHeldRetries} and ${isCancelled}`,
-    ),
-  };
-}
+const selectFreeSlice = `
+  select s.number, s.cursor, s.through_position, ${membersOf("x''")} as ids, a.language, a.time_zone
+  from broadcasts b join slices s on s.broadcast_id = b.id
+  left join audience_sets a on a.audience_id = b.audience_id and a.number = s.number
+  where b.id = :broadcastId and s.number >= :fromSlice and s.lease_until_ms <= :nowMs
+  order by s.number limit 1`;
+
+const selectDueTimes = `
+  select min(at_ms) as slices_at_ms, (select min(retries_at_ms) from work) as retries_at_ms from (
+    select 0 as at_ms where exists (select 1 from work where is_high = 0 and next_slice is not null)
+      or exists (select 1 from work where is_high = 1 and next_slice is not null)
+    union all select min(slices_at_ms) from work where is_high = 0
+    union all select min(slices_at_ms) from work where is_high = 1)`;
+
+const withRetries = `
+  select broadcast_id as broadcastId, retries_at_ms as dueAtMs from work
+  where (retries_at_ms, broadcast_id) > (:dueAtMs, :broadcastId) and retries_at_ms <= :untilMs`;
+const selectWithRetries = `${withRetries} order by retries_at_ms, broadcast_id limit 1`;
+const selectWithRetriesOf = `${withRetries} and broadcast_id = :only`;
+
+const retriesOf = `
+  select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms, doubts,
+    is_outside, language, time_zone
+  from retries where broadcast_id = :broadcastId`;
+const selectRetry = `${retriesOf} and position = :position`;
+const selectDueRetries = `${retriesOf} and due_at_ms <= :untilMs
+    and (due_at_ms <= :nowMs or ((attempts = 0 or deferrals > 0) and token is null and push_service_id is null))
+  order by due_at_ms limit :limit`;
+
+export const dropRetry = 'delete from retries where broadcast_id = :broadcastId and position = :position';
+
+const isHeldSlice = 'broadcast_id = :broadcastId and number = :slice and token = :fenceToken';
+// uses the index of tokens; otherwise SQLite would read all retries of the broadcast for an update
+const areHeldRetries = `broadcast_id = :broadcastId and position in (
+  select position from retries where broadcast_id = :broadcastId and token = :fenceToken)`;
+const isCancelled = "exists (select 1 from broadcasts where id = :broadcastId and state = 'cancelled')";
+
+const renewSlice = `update slices set lease_until_ms = :untilMs where ${isHeldSlice}`;
+const renewRetries = `update retries set due_at_ms = :untilMs where ${areHeldRetries}`;
+const releaseSlice = `update slices set token = null, lease_until_ms = 0 where ${isHeldSlice}`;
+const releaseRetries = `update retries set token = null, due_at_ms = :nowMs where ${areHeldRetries}`;
+const noteReleased = 'update work set slices_at_ms = 0, retries_at_ms = 0 where broadcast_id = :broadcastId';
+const dropCancelled = `delete from slices where ${isHeldSlice} and ${isCancelled}`;
+const dropCancelledRetries = `delete from retries where ${areHeldRetries} and ${isCancelled}`;

@@ -1,6 +1,6 @@
 // Stores the results of a page of rows in one transaction: the slice's cursor, counts, retries, marks on gone
 // subscriptions, attempts, alarms. Rows are counted only here, and only by the worker that has leased them.
-import { type AttemptSet, createAttemptGatherer, type StoredAnswer } from '../attempt-sets.ts';
+import { createAttemptGatherer } from '../attempt-sets.ts';
 import {
   type Alarm,
   type BroadcastState,
@@ -28,6 +28,7 @@ import { idsAfter } from '../slices.ts';
 import { addColumns, listColumns, listParameters, noOutcomes } from '../statistics.ts';
 import type { SqliteDatabase } from './database.ts';
 import { createAnswerNotes, type NotedAnswers } from './gone-marks.ts';
+import { dropRetry } from './leases.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import { runWork } from './portable-database.ts';
 import { createPushServices, type PushServices, wakeRetries } from './push-services.ts';
@@ -38,45 +39,35 @@ function createAttemptWriter(
   database: SqliteDatabase,
 ): (broadcastId: number, rows: readonly RowResult[], nowMs: number) => void {
   const gather = createAttemptGatherer();
-  const addAnswer = database.prepare<Nullable<Omit<StoredAnswer, 'rows'>> & { broadcastId: number }>(`
-    insert into answers (broadcast_id, id, origin, outcome, status, reason, detail)
-    values (:broadcastId, :id, :origin, :outcome, :status, :reason, :detail)
-    on conflict do nothing
-  `);
-  const countAnswer = database.prepare<{ broadcastId: number; id: number; rows: number; nowMs: number }>(`
-    insert into answer_counts (broadcast_id, answer_id, rows, last_at_ms) values (:broadcastId, :id, :rows, :nowMs)
-    on conflict (broadcast_id, answer_id, shard) do update set
-      rows = rows + excluded.rows, last_at_ms = excluded.last_at_ms
-  `);
-  const addSet = database.prepare<
-    Nullable<AttemptSet> & { broadcastId: number; nowMs: number; sinceMs: number }
-  >(`
-    insert into attempt_sets
-      (broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
-    values
-      (:broadcastId, :nowMs, :sinceMs, :outcome, :attempt, :answerId, :firstId, :lastId, :rows, :ids)
-  `);
 
   return (broadcastId, rows, nowMs) => {
     const { answers, sets } = gather(broadcastId, rows);
     for (const { rows: counted, status, reason, detail, ...answer } of answers) {
-      addAnswer.run({
-        ...answer,
-        broadcastId,
-        status: status ?? null,
-        reason: reason ?? null,
-        detail: detail ?? null,
-      });
-      if (counted > 0) countAnswer.run({ broadcastId, id: answer.id, rows: counted, nowMs });
+      database.run(
+        `insert into answers (broadcast_id, id, origin, outcome, status, reason, detail)
+         values (:broadcastId, :id, :origin, :outcome, :status, :reason, :detail)
+         on conflict do nothing`,
+        { ...answer, broadcastId, status: status ?? null, reason: reason ?? null, detail: detail ?? null },
+      );
+      if (counted === 0) continue;
+      database.run(
+        `insert into answer_counts (broadcast_id, answer_id, rows, last_at_ms)
+         values (:broadcastId, :id, :counted, :nowMs)
+         on conflict (broadcast_id, answer_id, shard) do update set
+           rows = rows + excluded.rows, last_at_ms = excluded.last_at_ms`,
+        { broadcastId, id: answer.id, counted, nowMs },
+      );
     }
-    for (const { sinceMs = nowMs, ...set } of sets) addSet.run({ ...set, broadcastId, nowMs, sinceMs });
+    for (const { sinceMs = nowMs, ...set } of sets)
+      database.run(
+        `insert into attempt_sets
+           (broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
+         values
+           (:broadcastId, :nowMs, :sinceMs, :outcome, :attempt, :answerId, :firstId, :lastId, :rows, :ids)`,
+        { ...set, broadcastId, nowMs, sinceMs },
+      );
   };
 }
-
-/** Replaces undefined with null, which SQLite's parameters need. */
-type Nullable<Row> = {
-  [Name in keyof Row]-?: undefined extends Row[Name] ? Exclude<Row[Name], undefined> | null : Row[Name];
-};
 
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
   /** Number of responses from the push service itself, including those that mean "later". */
@@ -89,23 +80,6 @@ type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] 
 
 type RaisedAlarm = Omit<Alarm, 'firstAtMs'>;
 
-type RetryValues = {
-  broadcastId: number;
-  position: number;
-  dueAtMs: number;
-  attempts: number;
-  deferrals: number;
-  expiresAtMs: number;
-  newToken: string | null;
-  pushServiceId: number | null;
-  drawOrder: number | null;
-  refusals: number;
-  doubts: number;
-  isOutside: number;
-  refusedBy: number | null;
-  refusedSinceMs: number | null;
-};
-
 /** @returns a function to call inside a transaction */
 function createPageCommit(
   database: SqliteDatabase,
@@ -113,7 +87,6 @@ function createPageCommit(
   pushServices: PushServices,
   caps: FrequencyCaps,
 ): (page: PageCommit) => CommitAnswer {
-  const statements = prepareStatements(database);
   const storeAttempts = createAttemptWriter(database);
   const noteAnswers = createAnswerNotes(database);
   const outcomes = createOutcomeCounts(database);
@@ -124,17 +97,18 @@ function createPageCommit(
     { number, fromCursor, cursor }: PageOfSlice,
     nowMs: number,
   ): boolean => {
-    const untilMs = nowMs + leaseMs;
-    const moved = statements.moveCursor.first({
-      broadcastId,
-      fenceToken,
-      number,
-      fromCursor,
-      cursor,
-      untilMs,
-    });
+    const moved = database.first<{ cursor: number; through_position: number }>(
+      `update slices set cursor = :cursor, lease_until_ms = :untilMs
+       where broadcast_id = :broadcastId and number = :number and token = :fenceToken and cursor = :fromCursor
+       returning cursor, through_position`,
+      { broadcastId, fenceToken, number, fromCursor, cursor, untilMs: nowMs + leaseMs },
+    );
     if (moved === undefined) return false;
-    if (moved.cursor >= moved.through_position) statements.dropSlice.run({ broadcastId, number });
+    if (moved.cursor >= moved.through_position)
+      database.run('delete from slices where broadcast_id = :broadcastId and number = :number', {
+        broadcastId,
+        number,
+      });
     return true;
   };
 
@@ -142,14 +116,18 @@ function createPageCommit(
   const takeRows = (page: PageCommit, nowMs: number): readonly RowResult[] | undefined => {
     const { broadcastId, fenceToken, slice } = page;
     if (slice !== undefined) return moveCursor(page, slice, nowMs) ? page.rows : undefined;
-    const leased = new Set(
-      statements.leasedRows.all({ broadcastId, fenceToken }).map(({ position }) => position),
+    const held = database.all<{ position: number }>(
+      'select position from retries where broadcast_id = :broadcastId and token = :fenceToken',
+      { broadcastId, fenceToken },
     );
+    const leased = new Set(held.map(({ position }) => position));
     const rows = page.rows.filter(({ recipient }) => leased.has(recipient.position));
-    const isLost = rows.length < page.rows.length && leased.size === 0;
-    return isLost && statements.leasedSlice.first({ broadcastId, fenceToken }) === undefined
-      ? undefined
-      : rows;
+    if (rows.length === page.rows.length || leased.size > 0) return rows;
+    const leasedSlice = database.first(
+      'select 1 from slices where broadcast_id = :broadcastId and token = :fenceToken',
+      { broadcastId, fenceToken },
+    );
+    return leasedSlice === undefined ? undefined : rows;
   };
 
   const store = (page: PageCommit, row: RowResult, nowMs: number, isCancelled: boolean): void => {
@@ -158,7 +136,7 @@ function createPageCommit(
     const isFresh = page.slice !== undefined;
     // a cancelled row is not retried, but a response that is still to come is awaited
     if (row.retry === undefined || (isCancelled && row.result !== 'detached')) {
-      if (!isFresh) statements.dropRetry.run({ broadcastId, position });
+      if (!isFresh) database.run(dropRetry, { broadcastId, position });
       return;
     }
     const {
@@ -191,10 +169,10 @@ function createPageCommit(
       newToken: row.result === 'detached' ? fenceToken : null,
     };
     const { language = null, timeZone = null } = reader ?? {};
-    if (isFresh) statements.addRetry.run({ ...values, language, timeZone });
+    if (isFresh) database.run(addRetry, { ...values, language, timeZone });
     else {
-      statements.deferRetry.run(values);
-      statements.wakeRetries.run({ broadcastId, dueAtMs: values.dueAtMs });
+      database.run(deferRetry, values);
+      database.run(wakeRetries, { broadcastId, dueAtMs: values.dueAtMs });
     }
   };
 
@@ -214,7 +192,11 @@ function createPageCommit(
     if (missing !== undefined) return missing;
     // every position of a list belonged to a member
     if (rowsIn === 'list') return cursor - fromCursor - rows.length;
-    const removals = statements.findRemovals.all({ removalsAfter, fromCursor, cursor });
+    const removals = database.all<{ id: number }>(
+      `select subscription_id as id from removals
+       where subscription_id > :fromCursor and subscription_id <= :cursor and id > :removalsAfter`,
+      { removalsAfter, fromCursor, cursor },
+    );
     if (removals.length === 0) return 0;
     const read = new Set(rows.map(({ recipient }) => recipient.position));
     return removals.filter(({ id }) => !read.has(id)).length;
@@ -237,7 +219,10 @@ function createPageCommit(
   return (page) => {
     const nowMs = database.now();
     const { broadcastId } = page;
-    const head = statements.findHead.first({ broadcastId });
+    const head = database.first<BroadcastHead>(
+      'select state, start_at_ms, per_person, rows_in, removals_after from broadcasts where id = :broadcastId',
+      { broadcastId },
+    );
     const rows = head && takeRows(page, nowMs);
     if (head === undefined || rows === undefined) {
       return {
@@ -266,7 +251,7 @@ function createPageCommit(
     const judged: string[] = [];
     const answersOf = judgeAnswers(rows);
     for (const { answers, woken, goneRows: gone, acceptedBy, ...counts } of tallies.values()) {
-      statements.addTally.run({ broadcastId, ...counts, dormant: counts.dormant - woken });
+      database.run(addTally, { broadcastId, ...counts, dormant: counts.dormant - woken });
       outcomes.addToBroadcast({ id: broadcastId, startAtMs: head.start_at_ms }, counts);
       const { origin, accepted } = counts;
       const noted = { origin, answers, accepted, gone, acceptedBy, page: answersOf.get(origin) };
@@ -317,79 +302,34 @@ interface BroadcastHead {
   readonly removals_after: number;
 }
 
-function prepareStatements(database: SqliteDatabase) {
-  return {
-    findHead: database.prepare<{ broadcastId: number }, BroadcastHead>(
-      'select state, start_at_ms, per_person, rows_in, removals_after from broadcasts where id = :broadcastId',
-    ),
-    findRemovals: database.prepare<
-      { removalsAfter: number; fromCursor: number; cursor: number },
-      { id: number }
-    >(`
-        select subscription_id as id from removals
-        where subscription_id > :fromCursor and subscription_id <= :cursor and id > :removalsAfter
-      `),
-    moveCursor: database.prepare<
-      {
-        broadcastId: number;
-        fenceToken: string;
-        number: number;
-        fromCursor: number;
-        cursor: number;
-        untilMs: number;
-      },
-      { cursor: number; through_position: number }
-    >(`
-        update slices set cursor = :cursor, lease_until_ms = :untilMs
-        where broadcast_id = :broadcastId and number = :number and token = :fenceToken and cursor = :fromCursor
-        returning cursor, through_position
-      `),
-    leasedRows: database.prepare<{ broadcastId: number; fenceToken: string }, { position: number }>(
-      'select position from retries where broadcast_id = :broadcastId and token = :fenceToken',
-    ),
-    leasedSlice: database.prepare<{ broadcastId: number; fenceToken: string }, { number: number }>(
-      'select number from slices where broadcast_id = :broadcastId and token = :fenceToken',
-    ),
-    dropSlice: database.prepare<{ broadcastId: number; number: number }>(
-      'delete from slices where broadcast_id = :broadcastId and number = :number',
-    ),
-    addRetry: database.prepare<RetryValues & { language: string | null; timeZone: string | null }>(`
-        insert into retries
-          (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token, push_service_id, draw_order,
-           refusals, refused_by, refused_since_ms, doubts, is_outside, language, time_zone)
-        values
-          (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken, :pushServiceId, :drawOrder,
-           :refusals, :refusedBy, :refusedSinceMs, :doubts, :isOutside, :language, :timeZone)
-      `),
-    deferRetry: database.prepare<RetryValues>(`
-        update retries set
-          due_at_ms = :dueAtMs,
-          attempts = :attempts,
-          deferrals = :deferrals,
-          expires_at_ms = :expiresAtMs,
-          token = :newToken,
-          push_service_id = :pushServiceId,
-          draw_order = :drawOrder,
-          refusals = :refusals,
-          doubts = :doubts,
-          is_outside = :isOutside,
-          refused_by = coalesce(refused_by, :refusedBy),
-          refused_since_ms = coalesce(refused_since_ms, :refusedSinceMs)
-        where broadcast_id = :broadcastId and position = :position
-      `),
-    dropRetry: database.prepare<{ broadcastId: number; position: number }>(
-      'delete from retries where broadcast_id = :broadcastId and position = :position',
-    ),
-    wakeRetries: database.prepare<{ broadcastId: number; dueAtMs: number }>(wakeRetries),
-    addTally: database.prepare<
-      { [Name in keyof OriginCounts]: OriginCounts[Name] } & { broadcastId: number }
-    >(`
-        insert into origin_counts as c (broadcast_id, origin, ${listColumns})
-        values (:broadcastId, :origin, ${listParameters})
-        on conflict (broadcast_id, shard, origin) do update set ${addColumns}
-      `),
-  };
-}
+const addRetry = `
+  insert into retries
+    (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token, push_service_id, draw_order,
+     refusals, refused_by, refused_since_ms, doubts, is_outside, language, time_zone)
+  values
+    (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken, :pushServiceId, :drawOrder,
+     :refusals, :refusedBy, :refusedSinceMs, :doubts, :isOutside, :language, :timeZone)`;
+
+const deferRetry = `
+  update retries set
+    due_at_ms = :dueAtMs,
+    attempts = :attempts,
+    deferrals = :deferrals,
+    expires_at_ms = :expiresAtMs,
+    token = :newToken,
+    push_service_id = :pushServiceId,
+    draw_order = :drawOrder,
+    refusals = :refusals,
+    doubts = :doubts,
+    is_outside = :isOutside,
+    refused_by = coalesce(refused_by, :refusedBy),
+    refused_since_ms = coalesce(refused_since_ms, :refusedSinceMs)
+  where broadcast_id = :broadcastId and position = :position`;
+
+const addTally = `
+  insert into origin_counts as c (broadcast_id, origin, ${listColumns})
+  values (:broadcastId, :origin, ${listParameters})
+  on conflict (broadcast_id, shard, origin) do update set ${addColumns}`;
 
 export function createSqliteLedger(database: SqliteDatabase, portable: PortableDatabase): Ledger {
   const recipients = createPageReader(database);

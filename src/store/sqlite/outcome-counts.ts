@@ -19,30 +19,23 @@ export interface OutcomeCounts {
   addToBroadcast(broadcast: { readonly id: number; readonly startAtMs: number }, counts: OriginCounts): void;
 }
 
-type Values = Omit<OriginCounts, 'origin'> & {
-  broadcastId: number;
-  pushService: string;
-  startMs: number;
-  widthMs: number;
-};
+const addInterval = `
+  insert into outcome_intervals as c (broadcast_id, width_ms, start_ms, push_service, ${listColumns})
+  values (:broadcastId, :widthMs, :startMs, :pushService, ${listParameters})
+  on conflict (broadcast_id, width_ms, start_ms, push_service, shard) do update set ${addColumns}`;
+
+const prune = `
+  delete from outcome_intervals
+  where broadcast_id = ${allBroadcasts} and width_ms = :widthMs and start_ms < :beforeMs`;
 
 export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
-  const addInterval = database.prepare<Values>(`
-    insert into outcome_intervals as c (broadcast_id, width_ms, start_ms, push_service, ${listColumns})
-    values (:broadcastId, :widthMs, :startMs, :pushService, ${listParameters})
-    on conflict (broadcast_id, width_ms, start_ms, push_service, shard) do update set ${addColumns}
-  `);
-  const prune = database.prepare<{ widthMs: number; beforeMs: number }>(
-    `delete from outcome_intervals
-     where broadcast_id = ${allBroadcasts} and width_ms = :widthMs and start_ms < :beforeMs`,
-  );
   let pruneAtMs = 0;
 
   const dropOld = (nowMs: number): void => {
     if (nowMs < pruneAtMs) return;
     pruneAtMs = nowMs + outcomeWidths.coarse.widthMs;
     for (const { widthMs, keptMs: retentionMs } of Object.values(outcomeWidths)) {
-      prune.run({ widthMs, beforeMs: nowMs - retentionMs });
+      database.run(prune, { widthMs, beforeMs: nowMs - retentionMs });
     }
   };
 
@@ -51,7 +44,7 @@ export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
     dropOld(nowMs);
     const pushService = pushServiceName(origin);
     for (const { widthMs } of Object.values(outcomeWidths)) {
-      addInterval.run({
+      database.run(addInterval, {
         ...counts,
         broadcastId: allBroadcasts,
         pushService,
@@ -59,7 +52,7 @@ export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
         startMs: nowMs - (nowMs % widthMs),
       });
     }
-    addInterval.run({
+    database.run(addInterval, {
       ...counts,
       broadcastId: allBroadcasts,
       pushService,
@@ -74,7 +67,12 @@ export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
       add(allCounts);
       const { origin, ...counts } = allCounts;
       const interval = broadcastInterval(startAtMs, database.now());
-      addInterval.run({ broadcastId, ...counts, ...interval, pushService: pushServiceName(origin) });
+      database.run(addInterval, {
+        broadcastId,
+        ...counts,
+        ...interval,
+        pushService: pushServiceName(origin),
+      });
     },
   };
 }

@@ -29,13 +29,12 @@ type RecipientRow = readonly [
 ];
 
 export function createPageReader(database: SqliteDatabase): PageReader {
-  const { rowsIn, ofAll, ofIds, ofList, findVapidKey } = prepareStatements(database);
   const vapidKeys = new Map<number, string>();
 
   const vapidPublicKey = (id: number): string | undefined => {
     let key = vapidKeys.get(id);
     if (key === undefined) {
-      key = findVapidKey.first({ id })?.public_key;
+      key = database.first<{ key: string }>(selectVapidKey, { id })?.key;
       if (key !== undefined) vapidKeys.set(id, key);
     }
     return key;
@@ -57,61 +56,43 @@ export function createPageReader(database: SqliteDatabase): PageReader {
 
   const page: PageReader['page'] = (broadcastId, afterPosition, throughPosition, limit) => {
     const range = { afterPosition, throughPosition, limit };
-    const isOfList = rowsIn.first({ broadcastId })?.rows_in === 'list';
-    const rows = isOfList ? ofList.all({ broadcastId, ...range }) : ofAll.all(range);
+    const isOfList = database.first(findList, { broadcastId }) !== undefined;
+    const rows = isOfList
+      ? database.tuples<RecipientRow>(selectOfList, { broadcastId, ...range })
+      : database.tuples<RecipientRow>(selectOfAll, range);
     return rows.map(toRecipient);
   };
   return {
     page,
-    byIds: (ids, limit) => ofIds.all({ ids: JSON.stringify(ids), limit }).map(toRecipient),
+    byIds: (ids, limit) =>
+      database.tuples<RecipientRow>(selectOfIds, { ids: JSON.stringify(ids), limit }).map(toRecipient),
     at: (broadcastId, position) => page(broadcastId, position - 1, position, 1)[0],
   };
 }
 
-function prepareStatements(database: SqliteDatabase) {
-  return {
-    rowsIn: database.prepare<{ broadcastId: number }, { rows_in: string }>(
-      'select rows_in from broadcasts where id = :broadcastId',
-    ),
-    ofAll: database.prepare<{ afterPosition: number; throughPosition: number; limit: number }, RecipientRow>(
-      `
-        select s.id, s.id, s.endpoint, hex(s.p256dh) || hex(s.auth), s.vapid_key_id, s.updated_at_ms
-        from subscriptions s
-        where s.id > :afterPosition and s.id <= :throughPosition
-        order by s.id
-        limit :limit
-      `,
-      { arrays: true },
-    ),
-    ofIds: database.prepare<{ ids: string; limit: number }, RecipientRow>(
-      `
-        select s.id, s.id, s.endpoint, hex(s.p256dh) || hex(s.auth), s.vapid_key_id, s.updated_at_ms
-        from json_each(:ids) i cross join subscriptions s on s.id = i.value
-        limit :limit
-      `,
-      { arrays: true },
-    ),
-    // a member may also be a stored subscription
-    ofList: database.prepare<
-      { broadcastId: number; afterPosition: number; throughPosition: number; limit: number },
-      RecipientRow
-    >(
-      `
-        select m.position, null, m.endpoint, hex(m.p256dh) || hex(m.auth), s.vapid_key_id, null
-        from broadcasts b
-        join audience_members m on m.audience_id = b.audience_id
-        left join subscriptions s on s.endpoint = m.endpoint
-        where b.id = :broadcastId and m.position > :afterPosition and m.position <= :throughPosition
-        order by m.position
-        limit :limit
-      `,
-      { arrays: true },
-    ),
-    findVapidKey: database.prepare<{ id: number }, { public_key: string }>(
-      'select public_key from vapid_keys where id = :id',
-    ),
-  };
-}
+const selectVapidKey = 'select public_key as key from vapid_keys where id = :id';
+
+const findList = "select 1 from broadcasts where id = :broadcastId and rows_in = 'list'";
+
+const columns = 's.id, s.id, s.endpoint, hex(s.p256dh) || hex(s.auth), s.vapid_key_id, s.updated_at_ms';
+
+const selectOfAll = `
+  select ${columns} from subscriptions s
+  where s.id > :afterPosition and s.id <= :throughPosition
+  order by s.id limit :limit`;
+
+const selectOfIds = `
+  select ${columns} from json_each(:ids) i cross join subscriptions s on s.id = i.value
+  limit :limit`;
+
+// a member may also be a stored subscription
+const selectOfList = `
+  select m.position, null, m.endpoint, hex(m.p256dh) || hex(m.auth), s.vapid_key_id, null
+  from broadcasts b
+  join audience_members m on m.audience_id = b.audience_id
+  left join subscriptions s on s.endpoint = m.endpoint
+  where b.id = :broadcastId and m.position > :afterPosition and m.position <= :throughPosition
+  order by m.position limit :limit`;
 
 // Counts how many times people were contacted by broadcasts with a cap, in SQLite. A contact is reserved when a page is
 // read, and kept once a message is accepted.
@@ -124,37 +105,29 @@ export interface FrequencyCaps {
 }
 
 export function createFrequencyCaps(database: SqliteDatabase): FrequencyCaps {
-  const findPerson = database.prepare<{ endpoint: string }, { person: string }>(`
-    select coalesce('user:' || user_name, 'subscription:' || id) as person from subscriptions where endpoint = :endpoint
-  `);
-  const findContact = database.prepare<{ person: string; broadcastId: number }, { at_ms: number }>(
-    'select at_ms from person_reaches where person = :person and broadcast_id = :broadcastId',
-  );
-  const count = database.prepare<{ person: string; sinceMs: number }, { reaches: number }>(`
-    select count(*) as reaches from person_reaches r
-    where r.person = :person and case r.is_accepted
-      when 1 then r.at_ms > :sinceMs
-      else exists (select 1 from broadcasts b where b.id = r.broadcast_id and b.finished_at_ms is null)
-    end
-  `);
-  const reserveOne = database.prepare<{ person: string; broadcastId: number; nowMs: number }>(`
-    insert into person_reaches (person, broadcast_id, at_ms, is_accepted) values (:person, :broadcastId, :nowMs, 0)
-  `);
-  const acceptOne = database.prepare<{ person: string; broadcastId: number; nowMs: number }>(`
-    insert into person_reaches (person, broadcast_id, at_ms, is_accepted) values (:person, :broadcastId, :nowMs, 1)
-    on conflict (person, broadcast_id) do update set at_ms = excluded.at_ms, is_accepted = 1 where is_accepted = 0
-  `);
+  const findPerson = ({ endpoint }: Recipient): string | undefined =>
+    database.first<{ person: string }>(
+      `select coalesce('user:' || user_name, 'subscription:' || id) as person
+       from subscriptions where endpoint = :endpoint`,
+      { endpoint },
+    )?.person;
 
   const reserve: FrequencyCaps['reserve'] = ({ id: broadcastId, perPerson }, rows) => {
     if (perPerson === undefined) return rows;
     const { maxContacts, windowMs } = parsePerPerson(perPerson);
     const nowMs = database.now();
-    const isCapped = ({ endpoint }: Recipient): boolean => {
-      const person = findPerson.first({ endpoint })?.person;
-      if (person === undefined || findContact.first({ person, broadcastId }) !== undefined) return false;
-      const contacts = count.first({ person, sinceMs: nowMs - windowMs })?.reaches ?? 0;
+    const sinceMs = nowMs - windowMs;
+    const isCapped = (recipient: Recipient): boolean => {
+      const person = findPerson(recipient);
+      if (person === undefined || database.first(findContact, { person, broadcastId }) !== undefined)
+        return false;
+      const { contacts } = database.first<{ contacts: number }>(countContacts, { person, sinceMs })!;
       if (contacts >= maxContacts) return true;
-      reserveOne.run({ person, broadcastId, nowMs });
+      database.run(
+        `insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
+         values (:person, :broadcastId, :nowMs, 0)`,
+        { person, broadcastId, nowMs },
+      );
       return false;
     };
     return rows.map((row) => (isCapped(row) ? { ...row, isCapped: true } : row));
@@ -162,9 +135,24 @@ export function createFrequencyCaps(database: SqliteDatabase): FrequencyCaps {
 
   return {
     reserve,
-    accept: (broadcastId, { endpoint }, nowMs) => {
-      const person = findPerson.first({ endpoint })?.person;
-      if (person !== undefined) acceptOne.run({ person, broadcastId, nowMs });
+    accept: (broadcastId, recipient, nowMs) => {
+      const person = findPerson(recipient);
+      if (person === undefined) return;
+      database.run(
+        `insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
+         values (:person, :broadcastId, :nowMs, 1)
+         on conflict (person, broadcast_id) do update set at_ms = excluded.at_ms, is_accepted = 1 where is_accepted = 0`,
+        { person, broadcastId, nowMs },
+      );
     },
   };
 }
+
+const findContact = 'select 1 from person_reaches where person = :person and broadcast_id = :broadcastId';
+
+const countContacts = `
+  select count(*) as contacts from person_reaches r
+  where r.person = :person and case r.is_accepted
+    when 1 then r.at_ms > :sinceMs
+    else exists (select 1 from broadcasts b where b.id = r.broadcast_id and b.finished_at_ms is null)
+  end`;
