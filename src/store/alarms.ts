@@ -1,6 +1,6 @@
 // The data for alarms: alarms that broadcasts raised, overdue broadcasts and schedules, and acknowledgements.
 // `delivery/alarms/` decides which alarms are active.
-import { run, type PortableDatabase } from './portable-sql.ts';
+import { nullsToUndefined, run, type PortableDatabase } from './portable-sql.ts';
 import { countsDifferReason } from './broadcasts.ts';
 import { isNotPaused } from './sending.ts';
 import { allBroadcasts, outcomeWidths } from './statistics.ts';
@@ -139,7 +139,7 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
         `select origin, suspended_since_ms as "suspendedSinceMs", accepted_at_ms as "acceptedAtMs"
          from deskbell.push_services order by origin`,
       );
-      return rows.map((row) => ({ ...row, suspendedSinceMs: row.suspendedSinceMs ?? undefined }));
+      return rows.map(nullsToUndefined);
     },
 
     dueWork: async () => {
@@ -179,37 +179,33 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
         ]
           .toSorted((one, other) => one.sinceMs - other.sinceMs)
           .slice(0, maxDue),
-        schedules: schedules.map((row) => ({ ...row })),
+        schedules,
         lastSentAtMs: sent?.atMs ?? 0,
       };
     },
 
-    acknowledgements: async () => {
-      const rows = await database.read<Acknowledgement>(
+    acknowledgements: () =>
+      database.read(
         `select alarm, operator, note, at_ms as "atMs", count, broadcasts
          from deskbell.acknowledgements order by alarm`,
-      );
-      return rows.map((row) => ({ ...row }));
-    },
+      ),
 
-    acknowledge: async ({ alarm, operator, note, count, broadcasts }) => {
-      await database.write(
+    acknowledge: ({ alarm, operator, note, count, broadcasts }) =>
+      database.write(
         `insert into deskbell.acknowledgements (alarm, operator, note, at_ms, count, broadcasts)
          values (:alarm, :operator, :note, :nowMs, :count, :broadcasts)
          on conflict (alarm) do update set operator = excluded.operator, note = excluded.note,
            at_ms = excluded.at_ms, count = excluded.count, broadcasts = excluded.broadcasts`,
         { alarm, operator, note, count, broadcasts, nowMs: database.now() },
-      );
-    },
+      ),
 
-    endAcknowledgements: async (ended) => {
-      await database.transaction(function* () {
+    endAcknowledgements: (ended) =>
+      database.transaction(function* () {
         for (const { alarm, atMs } of ended)
           yield* run('delete from deskbell.acknowledgements where alarm = :alarm and at_ms = :atMs', {
             alarm,
             atMs,
           });
-      });
-    },
+      }),
   };
 }

@@ -3,7 +3,15 @@ import { hash, randomBytes } from 'node:crypto';
 import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { bellSecretForm } from '../errors/untrusted-text.ts';
 import type { Urgency } from '../protocol/request.ts';
-import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
+import {
+  changeRows,
+  changesAny,
+  nullsToUndefined,
+  run,
+  type PortableDatabase,
+  type PortableValues,
+  type Work,
+} from './portable-sql.ts';
 import type { ScheduleAudience } from './schedules.ts';
 
 /** Settings that a bell applies to each message posted to it. */
@@ -181,19 +189,11 @@ export function createBells(database: PortableDatabase): BellStore {
     findBySecret: async (secretHash) => (await find('secret_hash = :secretHash', { secretHash }))[0],
 
     rotate: async (name, secretHash) => {
-      const rows = await database.writeOnce(
-        'update deskbell.bells set secret_hash = :secretHash where name = :name returning id',
-        { name, secretHash },
-      );
-      if (rows.length === 0) throw notFound(name);
+      const sql = 'update deskbell.bells set secret_hash = :secretHash where name = :name';
+      if (!(await changesAny(database, sql, { name, secretHash }))) throw notFound(name);
     },
 
-    remove: async (name) => {
-      const rows = await database.writeOnce('delete from deskbell.bells where name = :name returning id', {
-        name,
-      });
-      return rows.length > 0;
-    },
+    remove: (name) => changesAny(database, 'delete from deskbell.bells where name = :name', { name }),
 
     admit: (id, perMinute, encode) =>
       database.transaction(() => admit(id, perMinute, encode, database.now())),
@@ -224,11 +224,12 @@ export function createBells(database: PortableDatabase): BellStore {
       }),
 
     requests: async (id) => {
-      const rows = await database.read<RequestRow>(
-        'select * from deskbell.bell_requests where bell_id = :id order by id desc',
+      const rows = await database.read<BellRequest>(
+        `select at_ms as "atMs", tool, outcome, broadcast_id as "broadcastId", left_out as "leftOut", shape
+         from deskbell.bell_requests where bell_id = :id order by id desc`,
         { id },
       );
-      return rows.map(toRequest);
+      return rows.map(nullsToUndefined);
     },
   };
 }
@@ -278,24 +279,6 @@ function* admit(
   if (broadcastId !== null && (yield* setPayload(broadcastId, encode(fold))) > 0) return broadcastId;
   return { ...fold, startAtMs: (minute + 1) * minuteMs + foldMarginMs };
 }
-
-interface RequestRow {
-  readonly at_ms: number;
-  readonly tool: string;
-  readonly outcome: BellOutcome;
-  readonly broadcast_id: number | null;
-  readonly left_out: string | null;
-  readonly shape: string | null;
-}
-
-const toRequest = (row: RequestRow): BellRequest => ({
-  atMs: row.at_ms,
-  tool: row.tool,
-  outcome: row.outcome,
-  broadcastId: row.broadcast_id ?? undefined,
-  leftOut: row.left_out ?? undefined,
-  shape: row.shape ?? undefined,
-});
 
 const toBell = (row: BellRow): Bell => ({
   id: row.id,

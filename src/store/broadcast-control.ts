@@ -11,7 +11,7 @@ import {
 } from './broadcasts.ts';
 import { toOptionRow } from './delivery-options.ts';
 import { judgeBroadcast } from './finish-broadcast.ts';
-import { run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
+import { changesAny, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 import { createPreparations, type MemberFinder } from './preparations.ts';
 import { receiptWindowMs } from './receipts.ts';
 import { cutSlices, maxSlices, type Slice } from './slices.ts';
@@ -84,15 +84,15 @@ export function createBroadcasts(
     to: BroadcastState,
     from: readonly BroadcastState[],
   ): Promise<Broadcast> => {
-    const changed = await database.writeOnce(
+    const isChanged = await changesAny(
+      database,
       `update deskbell.broadcasts set state = :to,
          finished_at_ms = case when :to = 'cancelled' then :nowMs else finished_at_ms end
-       where id = :id and finished_at_ms is null and state in (${from.map((state) => `'${state}'`).join(', ')})
-       returning id`,
+       where id = :id and finished_at_ms is null and state in (${from.map((state) => `'${state}'`).join(', ')})`,
       { id, to, nowMs: database.now() },
     );
     const broadcast = await reader.get(id);
-    if (changed.length > 0 || broadcast.state === to) return broadcast;
+    if (isChanged || broadcast.state === to) return broadcast;
     throw new DeskbellError(
       'ERR_BROADCAST_STATE',
       `Broadcast ${id} is ${broadcast.state}; only one that is ${from.join(' or ')} can become ${to}.`,
@@ -100,15 +100,13 @@ export function createBroadcasts(
   };
 
   /** @returns false if the broadcast's audience is complete */
-  const pausePreparation = async (id: number, isPaused: number): Promise<boolean> => {
-    const changed = await database.writeOnce(
+  const pausePreparation = (id: number, isPaused: number): Promise<boolean> =>
+    changesAny(
+      database,
       `update deskbell.preparations set is_paused = :isPaused where broadcast_id = :id
-         and exists (select 1 from deskbell.broadcasts b where b.id = :id and b.state = 'paused')
-       returning broadcast_id`,
+         and exists (select 1 from deskbell.broadcasts b where b.id = :id and b.state = 'paused')`,
       { id, isPaused },
     );
-    return changed.length > 0;
-  };
 
   return {
     openAudience: async () => {
@@ -116,8 +114,7 @@ export function createBroadcasts(
         'insert into deskbell.audiences (created_at_ms) values (:nowMs) returning id',
         { nowMs: database.now() },
       );
-      if (row === undefined) throw new Error('The list of recipients was not stored.');
-      return row.id;
+      return row!.id;
     },
     addToAudience,
     ...createPreparations(database, finder),

@@ -1,7 +1,7 @@
 // Held deletions: subscriptions that their push service calls gone, but that the deletion guard did not delete.
 // Operators decide.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { type PortableDatabase, type PortableValues, run } from './portable-sql.ts';
+import { nullsToUndefined, type PortableDatabase, type PortableValues, run } from './portable-sql.ts';
 
 /** The alarm that a broadcast raises if subscriptions are held. */
 export const heldDeletionsReason = 'deletions-held';
@@ -33,15 +33,13 @@ const held = `select subscription_id from deskbell.gone_marks
 
 export function createHeldDeletions(database: PortableDatabase): HeldDeletions {
   return {
-    list: async () => {
-      const rows = await database.read<HeldOrigin>(
+    list: () =>
+      database.read(
         `select origin, sum(subscriptions) as subscriptions,
            (select min(m.marked_at_ms) from deskbell.gone_marks m
             where m.origin = h.origin and m.is_held = true) as "sinceMs"
          from deskbell.held_marks h group by origin having sum(subscriptions) > 0 order by origin`,
-      );
-      return rows.map((row) => ({ ...row }));
-    },
+      ),
     confirm: (origin) =>
       database.writeInBatches(`delete from deskbell.subscriptions where id in (${held})`, { origin }),
     discard: (origin) =>
@@ -93,7 +91,7 @@ export function createEndedSubscriptions(database: PortableDatabase): EndedSubsc
        from deskbell.ended_subscriptions ${rest}`,
       values,
     );
-    return rows.map((row) => ({ ...row, user: row.user ?? undefined }));
+    return rows.map(nullsToUndefined);
   };
 
   return {

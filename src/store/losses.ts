@@ -1,7 +1,12 @@
 // Subscriptions that have left the store: when, at which push service, why, and who removed them. Triggers record
 // them. A deletion for another reason than `gone` sets the reason in the same transaction.
 import { setImmediate } from 'node:timers/promises';
-import type { PortableDatabase, PortableStatement, PortableValues } from './portable-sql.ts';
+import {
+  nullsToUndefined,
+  type PortableDatabase,
+  type PortableStatement,
+  type PortableValues,
+} from './portable-sql.ts';
 
 /**
  * `gone`: its push service said so. `unsubscribed`: by its browser. `removed`: by an operator or a command, alone or
@@ -63,16 +68,6 @@ export const nameLoss = (
   values: { id, reason, removedBy },
 });
 
-interface LossRow {
-  readonly id: number;
-  readonly subscription_id: number | null;
-  readonly at_ms: number;
-  readonly origin: string;
-  readonly reason: LossReason;
-  readonly removed_by: string | null;
-  readonly user_name: string | null;
-}
-
 const dayMs = 24 * 60 * 60 * 1000;
 
 const startOfDay = (atMs: number): number => atMs - (atMs % dayMs);
@@ -121,21 +116,14 @@ export function createLosses(database: PortableDatabase): Losses {
       const filter = { ...others, origins: origins && JSON.stringify(origins) };
       const given = Object.entries(filter).filter(([, value]) => value !== undefined);
       const where = ['true', ...given.map(([name]) => conditions[name as keyof typeof conditions])];
-      const rows = await database.read<LossRow>(
-        `select l.id, l.subscription_id, l.at_ms, l.origin, l.reason, l.removed_by, e.user_name
+      const rows = await database.read<Loss>(
+        `select l.id, l.subscription_id as "subscriptionId", l.at_ms as "atMs", l.origin, l.reason,
+           l.removed_by as "removedBy", e.user_name as "user"
          from deskbell.losses l left join deskbell.ended_subscriptions e on e.id = l.subscription_id
          where ${where.join(' and ')} order by l.id desc limit :limit`,
         { ...(Object.fromEntries(given) as PortableValues), limit },
       );
-      return rows.map((row) => ({
-        id: row.id,
-        subscriptionId: row.subscription_id ?? undefined,
-        atMs: row.at_ms,
-        origin: row.origin,
-        reason: row.reason,
-        removedBy: row.removed_by ?? undefined,
-        user: row.user_name ?? undefined,
-      }));
+      return rows.map(nullsToUndefined);
     },
   };
 }

@@ -49,21 +49,18 @@ export function createMessageRequests(database: PortableDatabase): MessageReques
            returning content_hash, claim, answer`,
           { key, contentHash, claim, nowMs },
         );
-        if (row === undefined) throw new Error('The request was not stored.');
-        return row.claim === claim ? undefined : repeatRequest(row, contentHash);
+        return row!.claim === claim ? undefined : repeatRequest(row!, contentHash);
       }),
-    finish: async ({ key, claim }, answer) => {
-      await database.write(
+    finish: ({ key, claim }, answer) =>
+      database.write(
         'update deskbell.message_requests set answer = :answer where key = :key and claim = :claim',
         { key, claim, answer },
-      );
-    },
-    release: async ({ key, claim }) => {
-      await database.write('delete from deskbell.message_requests where key = :key and claim = :claim', {
+      ),
+    release: ({ key, claim }) =>
+      database.write('delete from deskbell.message_requests where key = :key and claim = :claim', {
         key,
         claim,
-      });
-    },
+      }),
   };
 }
 

@@ -1,7 +1,13 @@
 // Operators, who may use the operator's listener, and their sessions in the console. Each has a token, of which only
 // the hash is stored.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { type PortableDatabase, type PortableValues, run } from './portable-sql.ts';
+import {
+  changesAny,
+  nullsToUndefined,
+  type PortableDatabase,
+  type PortableValues,
+  run,
+} from './portable-sql.ts';
 
 // The audit: one record for each request of an operator that changes something. It is stored before the change and
 // completed with the response's status afterwards, so no change is without a record.
@@ -79,21 +85,15 @@ export function createAudit(database: PortableDatabase): AuditStore {
          returning id`,
         { nowMs: database.now(), operator, action, target },
       );
-      if (row === undefined) throw new Error('The audit record was not stored.');
-      return row.id;
+      return row!.id;
     },
-    finish: async (id, { status, target = null }) => {
-      await database
+    finish: (id, { status, target = null }) =>
+      database
         .write(
           'update deskbell.audit set status = :status, target = coalesce(:target, target) where id = :id',
-          {
-            id,
-            status,
-            target,
-          },
+          { id, status, target },
         )
-        .catch(() => {});
-    },
+        .catch(() => {}),
     list: async ({ limit, ...filter }) => {
       const given = Object.entries(filter).filter(
         (entry): entry is [keyof typeof conditions, string | number] => entry[1] !== undefined,
@@ -104,11 +104,7 @@ export function createAudit(database: PortableDatabase): AuditStore {
          where ${where} order by at_ms desc, id desc limit :limit`,
         { ...Object.fromEntries(given), limit },
       );
-      return rows.map((row) => ({
-        ...row,
-        target: row.target ?? undefined,
-        status: row.status ?? undefined,
-      }));
+      return rows.map(nullsToUndefined);
     },
   };
 }
@@ -171,7 +167,7 @@ export function createOperators(database: PortableDatabase): OperatorStore {
       `select ${columns} from deskbell.operators where ${condition}`,
       values,
     );
-    return row && { ...row };
+    return row;
   };
 
   const ownsBroadcast: OperatorStore['ownsBroadcast'] = async (broadcastId, operatorId) => {
@@ -193,22 +189,16 @@ export function createOperators(database: PortableDatabase): OperatorStore {
          returning ${columns}`,
         { name, role, tokenHash, nowMs: database.now() },
       );
-      if (row !== undefined) return { ...row };
+      if (row !== undefined) return row;
       throw new DeskbellError('ERR_OPERATOR_EXISTS', `There is an operator ${name} already.`);
     },
     findById: (id) => find('id = :id', { id }),
     findByToken: (tokenHash) => find('token_hash = :tokenHash', { tokenHash }),
     list: async () => {
       const rows = await database.read<Operator>(`select ${columns} from deskbell.operators`);
-      return rows.map((row) => ({ ...row })).sort((one, other) => (one.name < other.name ? -1 : 1));
+      return rows.toSorted((one, other) => (one.name < other.name ? -1 : 1));
     },
-    remove: async (name) => {
-      const removed = await database.writeOnce(
-        'delete from deskbell.operators where name = :name returning id',
-        { name },
-      );
-      return removed.length > 0;
-    },
+    remove: (name) => changesAny(database, 'delete from deskbell.operators where name = :name', { name }),
     claimBroadcast: async (broadcastId, operatorId) => {
       await database.write(
         `insert into deskbell.operator_broadcasts (broadcast_id, operator_id)
@@ -239,8 +229,7 @@ export function createOperators(database: PortableDatabase): OperatorStore {
                where name_hash = :nameHash and ends_at_ms > :nowMs)`,
         { nameHash, nowMs: database.now() },
       ),
-    endSession: async (nameHash) => {
-      await database.write('delete from deskbell.console_sessions where name_hash = :nameHash', { nameHash });
-    },
+    endSession: (nameHash) =>
+      database.write('delete from deskbell.console_sessions where name_hash = :nameHash', { nameHash }),
   };
 }

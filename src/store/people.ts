@@ -180,12 +180,10 @@ export function createPeople(database: PortableDatabase, readWindows: ReadWindow
         return true;
       });
     },
-    countTags: async () => {
-      const rows = await database.read<{ readonly tag: string; readonly subscriptions: number }>(
+    countTags: () =>
+      database.read(
         `select tag, count(*) as subscriptions from ${table} group by tag order by tag collate ${database.byBytes}`,
-      );
-      return rows.map((row) => ({ ...row }));
-    },
+      ),
     sample: createSampler(database, readWindows),
     remove: (user, by) => removePerson(database, user, by),
   };

@@ -112,6 +112,17 @@ export function* changeRows(sql: string, values: PortableValues): Work<number> {
   return (yield* run(`${sql} returning 1`, values)).length;
 }
 
+/** Runs one durable statement that changes rows. @param sql without "returning" @returns whether it changed any */
+export const changesAny = async (
+  database: PortableDatabase,
+  sql: string,
+  values: PortableValues,
+): Promise<boolean> => (await database.writeOnce(`${sql} returning 1`, values)).length > 0;
+
+/** Replaces each null of a row by `undefined`, which stands for absent values outside the store. */
+export const nullsToUndefined = <Row extends object>(row: Row): Row =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined])) as Row;
+
 /**
  * Refuses text that contains NUL in both databases, because PostgreSQL cannot store it.
  *

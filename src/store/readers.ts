@@ -13,7 +13,7 @@ import { checkDataSize, type PersonData } from '../audience/reader-facts.ts';
 import { checkNewUser } from '../audience/user-and-tags.ts';
 import { type DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { lookUp } from '../errors/check-options.ts';
-import { type PortableDatabase, run, type Work } from './portable-sql.ts';
+import { changesAny, type PortableDatabase, run, type Work } from './portable-sql.ts';
 import { isInactive } from './receipts.ts';
 import { readChoices, type StoredSubscription } from './subscriptions.ts';
 
@@ -70,11 +70,10 @@ export function createChannels(database: PortableDatabase): ChannelStore {
       return channel;
     },
 
-    remove: async (name) => {
-      const sql = 'delete from deskbell.channels where name = :name returning name';
-      const removed = await database.writeOnce(sql, { name: name.normalize('NFC') });
-      return removed.length > 0;
-    },
+    remove: (name) =>
+      changesAny(database, 'delete from deskbell.channels where name = :name', {
+        name: name.normalize('NFC'),
+      }),
   };
 }
 

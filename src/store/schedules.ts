@@ -4,7 +4,7 @@ import type { Message } from '../protocol/message/message.ts';
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import { type BroadcastCreator, readCreator } from './broadcasts.ts';
 import { optionColumns, readOptionRow, toOptionRow, type StoredOptions } from './delivery-options.ts';
-import { run, type PortableDatabase } from './portable-sql.ts';
+import { changesAny, run, type PortableDatabase } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
 /** The audience of each occurrence, looked up at its time. */
@@ -149,8 +149,7 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
           nowMs: database.now(),
         },
       );
-      if (row === undefined) throw new Error('The schedule was not stored.');
-      return toSchedule(row);
+      return toSchedule(row!);
     },
 
     list: async ({ afterId = 0, limit = Number.MAX_SAFE_INTEGER } = {}) => {
@@ -181,12 +180,7 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
         return requireOne(yield* run<ScheduleRow>(selectOne, { id }), id);
       }),
 
-    remove: async (id) => {
-      const removed = await database.writeOnce('delete from deskbell.schedules where id = :id returning id', {
-        id,
-      });
-      return removed.length > 0;
-    },
+    remove: (id) => changesAny(database, 'delete from deskbell.schedules where id = :id', { id }),
 
     takeDue: async (leaseMs) => {
       const nowMs = database.now();

@@ -64,8 +64,7 @@ export function createSending(database: PortableDatabase): Sending {
            returning ${pauseColumns}`,
           { nowMs: database.now(), reason, ids: JSON.stringify(ids) },
         );
-        if (row === undefined) throw new Error('The pause was not stored.');
-        return toSendingPause(row);
+        return toSendingPause(row!);
       }),
 
     resume: ({ withBroadcasts }) =>
@@ -172,9 +171,7 @@ export function createSenders(database: PortableDatabase): SenderReports {
           beforeMs: nowMs - reportLifetimeMs,
         });
       }),
-    remove: async (id) => {
-      await database.write('delete from deskbell.senders where id = :id', { id });
-    },
+    remove: (id) => database.write('delete from deskbell.senders where id = :id', { id }),
     list: async () => {
       const rows = await database.read<{ readonly seenAtMs: number; readonly report: unknown }>(
         `select seen_at_ms as "seenAtMs", report from deskbell.senders

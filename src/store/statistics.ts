@@ -113,17 +113,12 @@ export const totalWidthMs = 0;
 export function createStatistics(database: PortableDatabase): Statistics {
   const byService = `push_service collate ${database.byBytes}`;
 
-  const intervals = async (
-    condition: string,
-    values: PortableValues,
-  ): Promise<readonly OutcomeInterval[]> => {
-    const rows = await database.read<OutcomeInterval>(
+  const intervals = (condition: string, values: PortableValues): Promise<readonly OutcomeInterval[]> =>
+    database.read(
       `select start_ms as "startMs", width_ms as "widthMs", push_service as "pushService", ${sumColumns}
        from deskbell.outcome_intervals where ${condition} group by start_ms, width_ms, push_service order by start_ms, ${byService}`,
       values,
     );
-    return rows.map((row) => ({ ...row }));
-  };
 
   return {
     subscriptionDays: async (sinceMs) => {
@@ -140,13 +135,11 @@ export function createStatistics(database: PortableDatabase): Statistics {
         widthMs: outcomeWidths[width].widthMs,
         sinceMs: Math.trunc(sinceMs),
       }),
-    outcomeTotals: async () => {
-      const rows = await database.read<OutcomeTotal>(
+    outcomeTotals: () =>
+      database.read(
         `select push_service as "pushService", ${sumColumns} from deskbell.outcome_intervals
          where broadcast_id = ${allBroadcasts} and width_ms = ${totalWidthMs} group by push_service order by sum(attempts) desc, ${byService}`,
-      );
-      return rows.map((row) => ({ ...row }));
-    },
+      ),
     backlog: async () => {
       const [rows] = await database.read<
         Omit<Backlog, 'alarms' | 'sendableRows'> & { readonly laterRows: number }
@@ -178,7 +171,7 @@ export function createStatistics(database: PortableDatabase): Statistics {
       return {
         ...found,
         sendableRows: pendingRows - laterRows - retryRows - deferredRows - suspendedRows,
-        alarms: alarms.map((alarm) => ({ ...alarm })),
+        alarms,
       };
     },
     outcomesOf: (broadcastId) => intervals('broadcast_id = :broadcastId', { broadcastId }),

@@ -88,9 +88,8 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
     setDormant: async (names) => {
       for (const origin of names) await database.write(makeDormant, { origin, nowMs: database.now() });
     },
-    remove: async (origin) => {
-      await database.write('delete from deskbell.unlisted_push_services where origin = :origin', { origin });
-    },
+    remove: (origin) =>
+      database.write('delete from deskbell.unlisted_push_services where origin = :origin', { origin }),
     wake: async (ids) => {
       const open = await database.read<{ readonly id: number }>(
         `select b.id from deskbell.broadcasts b where b.state = 'running' and exists (

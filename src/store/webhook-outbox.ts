@@ -104,16 +104,13 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
       return rows.toSorted((one, other) => one.atMs - other.atMs).map(withoutNulls);
     },
 
-    postpone: async (id, delayMs) => {
-      await database.write('update deskbell.webhook_events set due_at_ms = :dueAtMs where id = :id', {
+    postpone: (id, delayMs) =>
+      database.write('update deskbell.webhook_events set due_at_ms = :dueAtMs where id = :id', {
         id,
         dueAtMs: database.now() + delayMs,
-      });
-    },
+      }),
 
-    remove: async (id) => {
-      await database.write('delete from deskbell.webhook_events where id = :id', { id });
-    },
+    remove: (id) => database.write('delete from deskbell.webhook_events where id = :id', { id }),
 
     drop: (id) => database.transaction(() => drop('id = :id', { id })),
 

@@ -91,10 +91,14 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
 export const runPortable = (
   database: SqliteDatabase,
   { sql, values }: PortableStatement,
-): readonly unknown[] => prepare(database, sql).all(toSqlite(values));
+): readonly unknown[] =>
+  // copies, because node:sqlite returns objects without a prototype
+  prepare(database, sql)
+    .all(toSqlite(values))
+    .map((row) => ({ ...row }));
 
 const prepare = (database: SqliteDatabase, sql: string) =>
-  database.prepare<Record<string, SQLInputValue>, unknown>(sql.replaceAll('deskbell.', ''));
+  database.prepare<Record<string, SQLInputValue>, object>(sql.replaceAll('deskbell.', ''));
 
 /** Runs portable work within a transaction. */
 export function runWork<Result>(database: SqliteDatabase, work: Work<Result>): Result {
