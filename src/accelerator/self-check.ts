@@ -24,7 +24,7 @@ const maxBatch = 64;
 /** Two groups of eight messages and three more, to reach every branch of the addon. */
 const mixedBatch = 19;
 
-/** A fault that begins with this rules out only running eight key agreements at a time. */
+/** Begins a fault that rules out `multi-buffer`, which runs eight key agreements at a time, but not `openssl`. */
 export const eightAtATime = 'eight at a time, ';
 /** The smallest private keys. For 2 and the order minus 2, the addon falls back to OpenSSL. */
 const edgeKeys = [1n, 2n, 3n];

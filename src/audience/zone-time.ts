@@ -134,7 +134,7 @@ export function endOfQuietHours(
   const isQuiet = isOverMidnight ? timeMs >= fromMs || timeMs < toMs : timeMs >= fromMs && timeMs < toMs;
   if (!isQuiet) return undefined;
   const endMs = midnightMs + toMs + (timeMs >= toMs ? dayMs : 0);
-  // if clocks show the end twice, the first of the two instants may already have passed
+  // if the quiet hours end in an hour that occurs twice, the first of the two ends may already have passed
   return toInstant(endMs, timeZone, atMs);
 }
 

@@ -8,7 +8,7 @@ import { listPairFiles, pairAdvice, pairFile, vapidFileName } from './vapid-key-
 
 const secretBytes = 32;
 
-/** The files that hold one secret of `secretBytes` in base64url, each with what happens if the file is lost. */
+/** The files that hold one secret of `secretBytes` in base64url, and what happens if one is lost. */
 const secretLosses = {
   /** Encrypts session cookies of the demonstration API, and hashes people's names in the audit. */
   'session-key': 'all sessions end, except those of the console, and the audit names people by other hashes',
@@ -109,7 +109,7 @@ export async function checkSecrets(directory: string): Promise<void> {
 /** Shows people, and scanners for leaked secrets, that this is a token. */
 const prefix = 'deskbell_op_';
 
-/** @returns the token, shown once, and the hash to store */
+/** @returns the token, which is shown only once, and the hash to store */
 export function generateOperatorToken(): { readonly token: string; readonly tokenHash: Uint8Array } {
   const token = `${prefix}${randomBytes(32).toString('base64url')}`;
   return { token, tokenHash: hashOperatorToken(token) };

@@ -144,7 +144,7 @@ export async function listPairFiles(directory: string): Promise<readonly string[
 
 interface KnownKey {
   readonly publicKey: string;
-  /** `undefined`: never ours. `retired`: its private key was removed on purpose. */
+  /** `retired`: its private key was removed on purpose. `undefined`: the key was never ours. */
   readonly state: 'next' | 'current' | 'previous' | 'retired' | undefined;
 }
 
@@ -153,7 +153,7 @@ export interface MissingKey extends KnownKey {
 }
 
 /**
- * @param counts subscriptions by public key
+ * @param counts number of subscriptions by public key
  * @param ring the pairs in the key files
  */
 export function findMissingKeys(

@@ -22,7 +22,7 @@ export interface RecordParameters {
   readonly inputKeyingMaterial: Uint8Array;
   /** 16 bytes. Never use the same salt twice with the same keying material. */
   readonly salt: Uint8Array;
-  /** At least 17 more than the bytes of plaintext and padding. */
+  /** At least 17 bytes more than plaintext and padding together. */
   readonly recordSizeBytes: number;
   /** At most 255 bytes. */
   readonly keyId: Uint8Array;

@@ -29,7 +29,7 @@ export interface PushResponse {
 export type RetryReason =
   /** 429, or the equivalent response from Windows' push service. */
   | 'throttled'
-  /** 5xx. Several in a row should open the origin's circuit breaker. */
+  /** 5xx. Several of these in a row should open the origin's circuit breaker. */
   | 'server-error'
   /** 408, 421, 425: a temporary condition that affected only this request. */
   | 'not-handled'
@@ -64,7 +64,7 @@ export type Outcome =
       readonly detail?: string;
     }
   | {
-      /** Keep the subscription and retry, never past the TTL. */
+      /** Keep the subscription and retry, but never after the TTL. */
       readonly kind: 'retry';
       readonly reason: RetryReason;
       /** From `Retry-After`: the minimum delay, at most four weeks. */

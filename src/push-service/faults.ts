@@ -36,7 +36,7 @@ export type FaultKind =
 export interface FaultScope {
   /** Only the next n matching requests. */
   readonly times?: number;
-  /** Every n-th matching request: 0.25 means the 4th, 8th, 12th … */
+  /** A share of the matching requests: 0.25 means the 4th, 8th, 12th … */
   readonly share?: number;
   /** Only requests to this endpoint. */
   readonly endpoint?: string;

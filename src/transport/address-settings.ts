@@ -91,6 +91,6 @@ function readRange(text: string): AddressRange | undefined {
   const family = version === 4 ? 'ipv4' : 'ipv6';
   const list = new BlockList();
   list.addSubnet(start, bits, family);
-  // BlockList treats an IPv4-mapped address as IPv4
+  // BlockList treats an IPv4-mapped address as IPv4, so compare the versions too
   return { start, bits, contains: (address) => isIP(address) === version && list.check(address, family) };
 }

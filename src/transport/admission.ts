@@ -227,7 +227,7 @@ export class Admission {
 
   /** Records that there was no response. @returns true if sending must stop now */
   recordFailure(exchange: object, error: DeskbellError): boolean {
-    // a lost connection ends up to a hundred requests with the same error
+    // one lost connection can end a hundred requests with the same error
     if (error === this.#lastError) return false;
     this.#lastError = error;
     this.#recordNoAnswer();

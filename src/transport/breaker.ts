@@ -114,7 +114,7 @@ export class Breaker {
     this.open(reason, nowMs);
   }
 
-  /** Opens because the push service asked all senders to wait. @returns true if the breaker has just opened */
+  /** Opens because the push service asked to wait. @returns true if the breaker has just opened */
   obey(reason: string, nowMs: number, retryAfterMs: number): boolean {
     this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
     return this.open(reason, nowMs);

@@ -22,7 +22,7 @@ export const defaultTimeouts = {
   idleTimeoutMs: 60_000,
 } as const;
 
-/** How long `close` waits for requests in flight. */
+/** How long `close` waits for requests in flight by default. */
 export const defaultCloseGraceMs = 10_000;
 
 /** The maximum delay of `setTimeout`; beyond it, the timer fires at once. */

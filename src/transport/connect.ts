@@ -239,7 +239,7 @@ async function finishTcp(socket: Socket, { host, proxy, addressPort, check }: Ro
 
 async function finishTls(socket: Socket, host: string, signal: AbortSignal): Promise<void> {
   try {
-    // the error may have occurred before anything waited for it
+    // the error may have occurred before this function was called
     if (socket.errored) throw socket.errored;
     await once(socket, 'secureConnect', { signal });
   } catch (cause) {

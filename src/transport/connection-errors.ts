@@ -6,12 +6,12 @@ export function connectionError(host: string, what: string, cause?: Error): Desk
   return new DeskbellError('ERR_CONNECTION', `${host} ${what}${codeOf(cause)}.`, { cause });
 }
 
-/** Returns the error's code as ` (ECONNRESET)`, or an empty text. */
+/** Returns the error's code in the form ` (ECONNRESET)`; empty if it has none. */
 export function codeOf(cause: unknown): string {
   return Error.isError(cause) && 'code' in cause ? ` (${String(cause.code)})` : '';
 }
 
-/** Returns the error's code as ` (ECONNRESET)`, or else its message, or an empty text. */
+/** Returns the error's code or else its message, in the form ` (ECONNRESET)`; empty if it has neither. */
 export function reasonOf(cause: unknown): string {
   return codeOf(cause) || (Error.isError(cause) ? ` (${cause.message})` : '');
 }
@@ -22,7 +22,7 @@ export function reasonOf(cause: unknown): string {
  */
 export function toFault(host: string, thrown: unknown): DeskbellError {
   if (thrown instanceof DeskbellError) return thrown;
-  // do not convert it to text: that may throw too
+  // do not convert the thrown value to text: that may throw too
   const words = Error.isError(thrown) ? reasonOf(thrown) : ` (${typeof thrown} was thrown, not an error)`;
   if (codeOf(thrown) !== '')
     return new DeskbellError('ERR_CONNECTION', `${host} cannot be reached${words}.`, { cause: thrown });

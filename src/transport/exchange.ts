@@ -20,7 +20,7 @@ export interface Exchange {
 
 /** An open connection. Nothing is written before `flush`. */
 export interface Session {
-  /** How many requests can be in flight; undefined until the push service has said so. */
+  /** How many requests can be in flight; undefined until the push service has announced it. */
   readonly capacity: number | undefined;
   readonly freeCapacity: number;
   /** True if the session accepts requests now, or will when it has capacity again. */

@@ -42,7 +42,7 @@ export class Http1Session implements Session {
   #request: ClientRequest | undefined;
   #response: IncomingMessage | undefined;
   #body = new ResponseBody();
-  /** When the exchange in flight began, or when the last one ended. */
+  /** When the current exchange began, or when the last one ended. */
   #sinceMs: number;
   #wasUsed = false;
   #isRetired = false;
@@ -132,7 +132,7 @@ export class Http1Session implements Session {
   #read(chunk: Buffer): void {
     // copy it: the buffer is reused, and node:http may keep the chunk until the next turn
     if (this.#exchange !== undefined) this.#stream.push(Buffer.from(chunk));
-    // data without a request would be taken for the response to the next one
+    // data without a request would be taken for the response to the next request
     else this.destroy(connectionError(this.#host, 'sent data without a request'));
   }
 
@@ -259,7 +259,7 @@ class ConnectionStream extends Duplex {
     socket.on('close', () => this.destroy());
   }
 
-  /** Does nothing: the socket's reader pushes data when it arrives. */
+  /** Does nothing, because the socket's reader pushes data when it arrives. */
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {

@@ -34,7 +34,7 @@ export const maxQueued = 4096;
  * few push services without HTTP/2 have fewer requests in flight.
  */
 const maxHttp2Connections = maxLimit / maxStreams;
-/** Maximum until the SETTINGS of the first connection arrive: the push service may allow no streams at all. */
+/** At most this many connections until SETTINGS arrive on the first: the push service may allow no streams at all. */
 const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
 /** A request that was refused this many times fails. Being handed back without a refusal does not count. */
@@ -107,7 +107,7 @@ export class Origin implements SessionEvents {
     return this.#sessions.size > 0;
   }
 
-  /** True if the last connection attempt failed for a reason that no push service can cause. */
+  /** True if the last connection attempt failed because of this machine. */
   get isCutOff(): boolean {
     const fault = this.#admission.connectFault;
     return fault !== undefined && isFaultOfMachine(fault);
@@ -165,7 +165,7 @@ export class Origin implements SessionEvents {
     this.#deferQueued();
   }
 
-  /** Hands back queued requests, which were not sent. */
+  /** Hands back all queued requests as deferred. */
   withdraw(): void {
     const deferral = { waitMs: 0, reason: 'Sending was stopped.', obstacle: undefined };
     this.#endQueued((exchange) => this.#defer(exchange, deferral));
@@ -318,7 +318,7 @@ export class Origin implements SessionEvents {
     }
   }
 
-  /** If only the pace delays the queue, no response restarts it. A timer does. */
+  /** Sets a timer if only the pace delays the queue, because no response will restart it. */
   #pumpInPace(): void {
     const { paceMs } = this.#admission;
     if (paceMs === undefined) return;
@@ -359,7 +359,7 @@ export class Origin implements SessionEvents {
     const wanted = Math.min(this.#inFlight + this.#queued, this.#admission.maxInFlightAhead);
     const [session] = this.#sessions;
     const capacity = session?.capacity ?? (this.#protocol === 'http/1.1' ? 1 : maxStreams);
-    // do not open more connections to a push service that allows no streams
+    // do not open more connections if the push service allows no streams
     const sessions = capacity === 0 ? 0 : Math.min(Math.ceil(wanted / capacity), this.#maxConnections);
     for (let open = this.#openSessions + this.#connecting; open < sessions; open += 1)
       void this.#openConnection();

@@ -47,7 +47,7 @@ const shorterBy = 0.85;
 const fartherBy = 2;
 /** The share of refusals that is normal without an overload. Chance may add to it. */
 const toleratedShare = 0.06;
-/** Standard deviations to add for chance. Ending the initial doubling by mistake costs more than a small decrease. */
+/** Standard deviations to allow for chance. Ending the initial doubling by mistake costs more than a small decrease. */
 const chanceAtFirst = 3;
 const chanceLater = 1;
 /** A round needs responses to this share of the window, and at least `roundAnswers` of them. */
@@ -66,7 +66,7 @@ const outageFactor = 1 / 4;
 const outageFloor = 1 / 64;
 /** The first decrease keeps at least this share of the window: refusals of a burst say little about spread writes. */
 const firstFactor = 1 / 2;
-/** Goes slightly below the accepted rate, so that the next rounds are not refused again. */
+/** Keeps the window slightly below the accepted rate, so that the next rounds are not refused again. */
 const marginFactor = 0.85;
 /** When writes are spread, requests in flight may exceed the window by this factor, because latency varies. */
 const spreadRatio = 1.5;
@@ -80,12 +80,12 @@ export class Pacing {
   #baseMs = Number.POSITIVE_INFINITY;
   /** Mean latency in the last round that had accepted requests. */
   #latencyMs = 0;
-  /** The window before the first decrease because of a queue, and the round trip at the second decrease. */
+  /** While a queue is suspected: the window before the first decrease, and the round trip at the second. */
   #trial: { readonly window: number; readonly latencyMs: number | undefined } | undefined;
   #isSpread = false;
-  /** All responses of the last round were refusals. */
+  /** True if all responses of the last round were refusals. */
   #isOutage = false;
-  /** How many requests may be written now, if writes are spread. */
+  /** If writes are spread: how many requests may be written now. */
   #permits = 0;
   #permitsAtMs = 0;
   #startedAtMs = Number.NEGATIVE_INFINITY;

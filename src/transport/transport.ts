@@ -42,7 +42,7 @@ export type TransportResult =
       readonly kind: 'deferred';
       readonly retryAfterMs: number;
       readonly reason: string;
-      /** Set if waiting alone may not help. Names the problem that stops all sending to this origin. */
+      /** Set if waiting alone may not help: the reason why nothing at all can be sent to this origin. */
       readonly obstacle: FailureReason | undefined;
     };
 
@@ -80,7 +80,7 @@ export interface Sending {
   readonly writtenAtMs: number;
 }
 
-/** What a push service accepts at present. */
+/** How many requests a push service accepts at present, and how fast. */
 export interface Pace {
   /** How many more requests can be handed over without a long wait in the transport. */
   readonly room: number;
@@ -130,7 +130,7 @@ export interface TransportOptions extends AddressSettings {
   readonly ca?: readonly string[];
   /** Proxy URL for https and http origins; `undefined` for none. The transport does not read the environment. */
   readonly proxy?: string | undefined;
-  /** Hosts, and domains with all their hosts, to reach without the proxy; `*` for all. Loopback never uses it. */
+  /** Hosts to reach without the proxy. A domain includes its hosts; `*` means all. Loopback never uses the proxy. */
   readonly noProxy?: readonly string[] | undefined;
   readonly connectTimeoutMs?: number;
   readonly responseTimeoutMs?: number;

@@ -197,7 +197,7 @@ function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
 // gives an agent or a proxy, or if the transport cannot send the request.
 
 /**
- * @param isGuarded connect only to public addresses; a proxy resolves names itself
+ * @param isGuarded connect only to public addresses, except through a proxy, which resolves names itself
  * @throws {WebPushError} if the status is outside 200 to 299
  * @throws {Error} from Node, for the connection, TLS or a time-out
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED

@@ -76,7 +76,7 @@ function checkEncryptionArguments(userPublicKey: unknown, userAuth: unknown, pay
 }
 
 // Builds the request for one push message. The body is left out if a batch is to encrypt it. Options are read, refused
-// and ignored as `web-push` does, with the same error texts, because applications compare them.
+// and ignored as in `web-push`, with the same error texts, because applications compare them.
 
 interface Defaults {
   readonly gcmAPIKey: string | null | undefined;

@@ -152,7 +152,7 @@ export const supportedUrgency = { VERY_LOW: 'very-low', LOW: 'low', NORMAL: 'nor
 
 export type VapidHeaders = ReturnType<typeof getVapidHeaders>;
 
-/** An hour less than a token is valid, in case the push service's clock is ahead. */
+/** One hour less than the lifetime of a token, in case the push service's clock is ahead. */
 const cacheMs = 11 * 60 * 60 * 1000;
 const maxCached = 1024;
 

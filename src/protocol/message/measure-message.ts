@@ -16,7 +16,7 @@ export interface PayloadOptions {
   readonly channel?: string | undefined;
 }
 
-/** Clicking this action turns off the message's channel instead of opening a page. */
+/** The action that turns off the message's channel instead of opening a page. */
 const turnOffChannelAction = 'turn-off-channel';
 
 /** A message in one of its languages. It may be too large to send. */

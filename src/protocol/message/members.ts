@@ -14,7 +14,7 @@ export interface MemberDescription {
   readonly expected?: string;
   /** Command-line flag. Default: the name in kebab case. */
   readonly flag?: string;
-  /** The flag's own description, if the flag accepts less than the member. */
+  /** A description for the flag, if the flag accepts less than the member. */
   readonly flagDescription?: string;
   /** The field in the console's form. */
   readonly field: FieldDescription;

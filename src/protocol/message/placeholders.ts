@@ -103,7 +103,7 @@ function checkLink(before: string, fallback: string | undefined, name: string, m
 export interface Template {
   /** In the order in which they occur in the payload. */
   readonly placeholders: readonly Placeholder[];
-  /** The payload's size if every placeholder has its default value, or is empty if it has none. */
+  /** The payload's size with all defaults filled in. A placeholder without a default is empty. */
   readonly minBytes: number;
   /**
    * Returns the payload for one reader. If the reader's values do not fit, the defaults are used.

@@ -94,7 +94,7 @@ export class AutopushClient {
     this.#socket?.resume();
   }
 
-  /** Connects. Calls during the attempt wait for the same attempt. */
+  /** Connects. Concurrent calls share one attempt. */
   async #open(): Promise<void> {
     if (this.#opening === undefined && this.#socket?.readyState === WebSocket.OPEN) return;
     this.#opening ??= this.#openSocket().finally(() => {

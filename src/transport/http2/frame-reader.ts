@@ -276,7 +276,7 @@ export class FrameValidator {
         this.#events.windowUpdate(streamId, readUint31(bytes, start));
         break;
       default:
-      // PRIORITY, and frames that must be ignored (RFC 9113 §5.5)
+      // ignore PRIORITY and unknown types (RFC 9113 §5.5)
     }
   }
 

@@ -53,7 +53,7 @@ export class HpackDecoder {
   #lastFields: Field[] = [];
   #lastBlock: HeaderBlock | undefined;
 
-  /** @param maxTableBytes the size at first, and the maximum that the peer may ever use */
+  /** @param maxTableBytes the initial size, and the maximum that the peer may ever use */
   constructor(maxTableBytes = defaultHeaderTableBytes) {
     this.#maxTableBytes = maxTableBytes;
     this.#table = new DynamicTable(maxTableBytes);
@@ -81,7 +81,7 @@ export class HpackDecoder {
         isSame = false;
       }
       listBytes += field.name.length + field.value.length + entryOverheadBytes;
-      // a block of a few bytes can refer to much larger fields
+      // a short block can refer to much longer fields in the table
       if (listBytes > maxHeaderListBytes) {
         const message = `a header list of more than ${maxHeaderListBytes} bytes`;
         throw new Http2Fault(ErrorCode.enhanceYourCalm, message);
@@ -211,7 +211,7 @@ function compressionFault(what: string): Http2Fault {
 // Decodes HPACK's Huffman code (RFC 7541 appendix B). The code is canonical, so code lengths alone define it. There
 // is no encoder: most of what we write is random text, which the code does not shorten.
 
-/** Code length in bits of each symbol 0…255 and of EOS (256), one base-36 digit each. */
+/** The code length in bits of each symbol, 0…255 and EOS (256), as one base-36 digit. */
 const codeLengths =
   'dnsssssssoussussssssssusssssssss6aacd68baa8b8666555666666678f6ca' +
   'd67777777777777777777777878djde6f56565666577666567655677777fbeds' +
@@ -313,7 +313,7 @@ function buildTables(): void {
 
 // HPACK's dynamic table on the decoder's side (RFC 7541 §2.3.2, §4): the newest fields that fit into its size.
 
-/** RFC 7541 §4.1: what an entry adds to the bytes of name and value. */
+/** RFC 7541 §4.1: the size of an entry in addition to its name and value. */
 const entryOverheadBytes = 32;
 
 interface Entry {
@@ -331,7 +331,7 @@ class DynamicTable<Kept extends Entry> {
   #bytes = 0;
   #maxBytes: number;
 
-  /** @param maxBytes the initial size, and the maximum for `resize` */
+  /** @param maxBytes the size at first, and the maximum for `resize` */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
     this.#capacity = Math.ceil(maxBytes / entryOverheadBytes) + 1;
@@ -344,7 +344,7 @@ class DynamicTable<Kept extends Entry> {
     return this.#ring[(this.#next - 1 - age + this.#capacity) % this.#capacity];
   }
 
-  /** RFC 7541 §4.4: evicts the oldest fields. A field larger than the table empties it and is not stored. */
+  /** RFC 7541 §4.4: evicts the oldest fields. A field larger than the table empties the table and is not stored. */
   insert(field: Kept): void {
     const bytes = sizeOf(field);
     this.#evict(this.#maxBytes - bytes);

@@ -143,7 +143,7 @@ export class Http2Session implements Session {
 
   #frameEvents(): FrameEvents {
     return {
-      // RFC 9113 §5.1.1: our stream ids are odd and below the next one
+      // RFC 9113 §5.1.1: our stream ids are odd, and lower than the next one that we will use
       isOurs: (streamId) => streamId % 2 === 1 && streamId < this.#nextStreamId,
       data: (streamId, endsStream, flowBytes, bytes, start, end) => {
         this.#flow.receive(flowBytes);
@@ -151,7 +151,7 @@ export class Http2Session implements Session {
         if (stream !== undefined) this.#takeBody(stream, endsStream, bytes, start, end);
       },
       headers: ({ streamId, endsStream, bytes, start, end }) => {
-        // even if the stream is closed, because the block may change the header table
+        // decode it even if the stream is closed, because the block may change the header table
         const header = this.#decoder.decode(bytes, start, end);
         const stream = this.#streams.get(streamId);
         if (stream !== undefined) this.#takeHeader(stream, header, endsStream);
@@ -215,7 +215,7 @@ export class Http2Session implements Session {
   /** RFC 9113 §6.8: streams above `lastStreamId` were not processed and will not be. */
   #takeGoaway(lastStreamId: number): void {
     this.#retire();
-    // if the push service processed earlier streams, the next connection will probably process these
+    // if the push service processed earlier streams, a new connection will probably process the rest
     const refusal = lastStreamId === 0 ? 'HTTP/2 GOAWAY before the first one' : undefined;
     for (const stream of this.#streams.values()) {
       if (stream.id > lastStreamId) this.#handBack(stream, refusal);
@@ -229,7 +229,7 @@ export class Http2Session implements Session {
   }
 
   #answer(stream: Stream, header: NonNullable<Stream['answer']>): void {
-    // the response is complete before the request, so the rest of the request is not needed
+    // the response came before the whole request was sent, so the rest of the request is not needed
     if (!stream.isWhollySent) this.#sent.reset(stream.id, ErrorCode.cancel);
     this.#forget(stream);
     this.#events.answered(stream.exchange, stream.response(header), this.#readAtMs - stream.sentAtMs);
@@ -335,7 +335,7 @@ export class Http2Session implements Session {
   }
 
   #timeOut(stream: Stream): void {
-    // if nothing was received since then, or the body could not even be written, other requests would fail too
+    // retire a silent connection: nothing was received since then, or the body could not even be written
     if (this.#readAtMs < stream.sentAtMs || !stream.isWhollySent) this.#retire();
     this.#sent.reset(stream.id, ErrorCode.cancel);
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);
