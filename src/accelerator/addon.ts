@@ -20,8 +20,8 @@ export interface Addon {
    * @param keys p256dh(65) ‖ auth(16) for each message
    * @param usesMultiBuffer run eight key agreements at a time; needs `hasMultiBuffer`
    * @param fixed for test vectors only: salt(16) ‖ private key(32) for each message, used instead of fresh ones
-   * @returns the indices of the messages whose `p256dh` is not a point on P-256 (their bodies are zeros); `undefined` if there
-   *   are none
+   * @returns indices of the messages whose `p256dh` is not a point on P-256 (their bodies are zeros); `undefined` if
+   *   there are none
    * @throws {TypeError | RangeError} if a type, length or private key is wrong, or `bodies` shares memory with an input
    */
   encryptBatch(

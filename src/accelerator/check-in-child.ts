@@ -1,4 +1,4 @@
-// Loads and checks an addon in a child process first, so that a crash does no harm. The result is cached by the file's hash.
+// Loads and checks an addon in a child process first, so that a crash does no harm. Caches results by the file's hash.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';

@@ -1,9 +1,10 @@
 // A cap on how often one person is contacted, as senders write it: `3/day`. It is stored with the broadcast.
 //
-// A person is the user of a subscription, or the subscription itself if it has no user. A row without a stored subscription belongs to
-// no known person and is not capped. When a worker reads a page of a broadcast with a cap, it reserves one contact for each person on
-// the page, however many devices the person has. The contact counts while the broadcast runs, and, once a message has been accepted, for
-// as long as caps look back. If a person has already had enough contacts from other broadcasts, the row is not sent.
+// A person is the user of a subscription, or the subscription itself if it has no user. A row without a stored
+// subscription belongs to no known person and is not capped. When a worker reads a page of a broadcast with a cap, it
+// reserves one contact for each person on the page, however many devices the person has. The contact counts while the
+// broadcast runs; once a message has been accepted, it counts for as long as caps look back. If a person already has
+// enough contacts from other broadcasts, the row is not sent.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { lookUp } from '../errors/check-options.ts';
 

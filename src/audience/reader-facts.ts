@@ -1,4 +1,4 @@
-// Checks facts about a reader, which come from applications and browsers: language, time zone, and the data for placeholders.
+// Checks facts about a reader that come from applications and browsers: language, time zone, data for placeholders.
 import { fieldError } from '../errors/deskbell-error.ts';
 import { isJsonObject } from '../protocol/json-object.ts';
 import { valueName } from '../protocol/message/placeholders.ts';

@@ -1,7 +1,6 @@
-// Converts between instants and wall times, which are what the clocks of a time zone show. A wall time is represented as the
-// milliseconds of the instant at which UTC clocks show it.
-//
-// When clocks go forward, an hour is skipped; when they go back, an hour occurs twice.
+// Converts between instants and wall times (what the clocks of a time zone show). A wall time is represented by the
+// milliseconds of the instant at which UTC clocks show it. When clocks go forward, an hour is skipped; when they go
+// back, an hour occurs twice.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 const minuteMs = 60 * 1000;
@@ -73,7 +72,7 @@ function endOfGap(wallMs: number, timeZone: string): number {
 const fullTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
 const timeOfDay = /^([01]\d|2[0-3]):[0-5]\d$/;
 
-/** Parses `2026-12-01T09:00`; returns undefined for any other text, and for a day that does not exist, such as 31 February. */
+/** Parses `2026-12-01T09:00`. Returns undefined for other text, and for days that do not exist, such as 31 February. */
 export function parseWallTime(text: string): number | undefined {
   const wallMs = fullTime.test(text) ? Date.parse(`${text}Z`) : NaN;
   if (Number.isNaN(wallMs) || formatWallTime(wallMs) !== text) return undefined;

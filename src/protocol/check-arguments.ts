@@ -17,7 +17,7 @@ export function assertInteger(code: ErrorCode, value: unknown, { name, min, max 
   throw new DeskbellError(code, `${name} is ${what}; give a whole number from ${min} to ${max}.`);
 }
 
-/** @throws {DeskbellError} `code` if the value is not a Uint8Array of that length. The message does not show its bytes. */
+/** @throws {DeskbellError} `code` if the value is not a Uint8Array of that length. The message shows no bytes. */
 export function assertBytes(code: ErrorCode, value: unknown, name: string, length: number): void {
   if (value instanceof Uint8Array && value.length === length) return;
   const what = value instanceof Uint8Array ? `has ${value.length} bytes` : `is of type ${typeOf(value)}`;

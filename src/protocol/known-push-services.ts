@@ -4,7 +4,7 @@
 export interface KnownPaths {
   /** Current paths of endpoints. */
   readonly endpoints: RegExp;
-  /** Paths of other APIs on the same host. They refuse push messages, usually with 401, as if our token were invalid. */
+  /** Paths of the host's other APIs. These refuse push messages, usually with 401, as if our token were invalid. */
   readonly otherApis: RegExp;
 }
 

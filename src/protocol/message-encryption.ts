@@ -16,7 +16,6 @@ const headerBytes = 86;
 export const maxPlaintextBytes = maxBodyBytes - headerBytes - 1 - 16;
 const paddingBounds = { name: 'paddingBytes', min: 0, max: maxPlaintextBytes };
 
-/** The keys of a subscription. */
 type SubscriptionKeys = Pick<Subscription, 'p256dh' | 'auth'>;
 
 /** Encrypts one push message for one subscription; see `encryptPushMessage`. */
@@ -184,7 +183,7 @@ export interface MessageToEncrypt {
 }
 
 /**
- * Encrypts messages, each with its own key pair and salt. A message that cannot be encrypted does not affect the others.
+ * Encrypts messages, each with its own key pair and salt. If one cannot be encrypted, the others are not affected.
  *
  * @returns for each message, in order, either its body (see `encryptPushMessage`) or the error: ERR_PAYLOAD_TOO_LARGE,
  *   ERR_SUBSCRIPTION_KEY_INVALID

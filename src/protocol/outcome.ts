@@ -8,8 +8,8 @@
 //   it could not be written           the fault is on this side, so the message waits, and no attempt is counted
 //
 // The TTL ends every message, the frequency cap holds some back, and a person may cancel; delivery/worker/ handles
-// these cases. Hosts that strangers name are an exception to the last case. If such a host has no address, has an internal
-// one, or refuses connections, that counts as a refusal, unless the cause is clearly on this machine.
+// these cases. Hosts that strangers name are an exception to the last case: if such a host has no address, has an
+// internal one, or refuses connections, that counts as a refusal, unless the cause is clearly on this machine.
 //
 // refusal-reason.ts reads the reason that a push service gives for a refusal.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
@@ -44,7 +44,7 @@ export type RetryReason =
   | 'sender-fault'
   /** The response violated HTTP. Set by the sender, never by `readResponse`. */
   | 'protocol-error'
-  /** Nothing was sent, because the push service must get no messages for a while. Set by the sender, never by `readResponse`. */
+  /** Not sent, because the push service must get no messages now. Set by the sender, never by `readResponse`. */
   | 'deferred';
 
 /** The result of one attempt. */
@@ -52,7 +52,7 @@ export type Outcome =
   | {
       /** The push service accepted the message. Whether the user agent shows it is unknown. */
       readonly kind: 'accepted';
-      /** Absolute URL of the message at the push service (RFC 8030 §5). Anyone who knows it can use it, like an endpoint. */
+      /** Absolute URL of the message at the push service (RFC 8030 §5). Anyone who knows this URL can use it. */
       readonly messageUrl?: string;
       /** The push service's ID of the message (`apns-id`, `x-wns-msg-id`). */
       readonly messageId?: string;
@@ -83,7 +83,7 @@ export type Outcome =
       /** Keep the subscription and do not repeat this message. */
       readonly kind: 'rejected';
       readonly reason: RejectionReason;
-      /** `message`: only this message to this subscription. `origin`: also every further message to this push service. */
+      /** `message`: only this message to this subscription. `origin`: all further messages to this push service too. */
       readonly scope: 'message' | 'origin';
       /** An operator must be told, once per origin and reason. */
       readonly isAlarm: boolean;
@@ -133,7 +133,7 @@ export function failureReason({ code }: DeskbellError): FailureReason {
   }
 }
 
-/** Error codes of a machine that has no network, no name server or not enough resources. No remote host can cause them. */
+/** Error codes of a machine without a network, name server or enough resources. No remote host can cause them. */
 const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
   'EACCES',
   'EADDRNOTAVAIL',

@@ -23,9 +23,9 @@ export type RejectionReason =
   /** WNS accepted the request but dropped the message. */
   | 'dropped'
   | 'redirected'
-  /** A host named by a stranger has an address that must not be connected to. Set by the sender, never by `readResponse`. */
+  /** A stranger named a host whose address is not allowed. Set by the sender, never by `readResponse`. */
   | 'address-blocked'
-  /** A placeholder has no default, and the reader no longer has a value for it. Set by the sender, never by `readResponse`. */
+  /** A placeholder without a default no longer has a value. Set by the sender, never by `readResponse`. */
   | 'no-value'
   | 'unexpected-status';
 

@@ -17,7 +17,7 @@ export const defaultTtlSeconds = 28 * 24 * 60 * 60;
 
 /** How to deliver a push message. */
 export interface PushOptions {
-  /** How long the push service keeps the message while the user agent is offline: 0 to 2^31 - 1. Default: four weeks. */
+  /** How long the push service keeps the message for an offline user agent: 0 to 2^31 - 1. Default: four weeks. */
   readonly ttlSeconds?: number | undefined;
   /** Default: `normal`. */
   readonly urgency?: Urgency | undefined;

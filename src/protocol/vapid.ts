@@ -74,7 +74,7 @@ export function importSigningKey({ publicKey, privateKey }: VapidKeys): KeyObjec
   return createPrivateKey({ format: 'jwk', key: jwk });
 }
 
-/** The claims of a token (RFC 8292 §2): the push service's origin, the expiry in seconds since 1970, and the subject. */
+/** The claims of a token (RFC 8292 §2): the push service's origin, the expiry in seconds since 1970, the subject. */
 export interface TokenClaims {
   readonly aud: string;
   readonly exp: number;
@@ -126,7 +126,7 @@ export function checkVapidSubject(subject: string): void {
   if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) throw badSubject('names this machine itself');
 }
 
-/** Top-level domains that are never delegated: RFC 6761, 6762, 7686, 8375, and those that ICANN reserves for private use. */
+/** Top-level domains that are never delegated: RFC 6761, 6762, 7686, 8375, and ICANN's names for private use. */
 const unreachable: ReadonlySet<string> = new Set([
   'arpa',
   'corp',

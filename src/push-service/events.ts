@@ -7,7 +7,7 @@ export type PushServiceEvent =
   | { readonly type: 'disconnected'; readonly uaid: string }
   | { readonly type: 'registered'; readonly subscription: string }
   | { readonly type: 'unregistered'; readonly subscription: string }
-  /** A request for a push or message resource was processed. If a fault applies, the sender may not get this response. */
+  /** A request for a push or message resource was processed. A fault may keep the response from the sender. */
   | {
       readonly type: 'answered';
       readonly method: string;
@@ -15,7 +15,7 @@ export type PushServiceEvent =
       readonly subscription?: string;
     }
   | { readonly type: 'fault'; readonly kind: string; readonly subscription?: string }
-  /** The message was written to the user agent's connection. This repeats after each reconnect until it is acknowledged. */
+  /** The message was written to the user agent's connection, again after each reconnect until it is acknowledged. */
   | { readonly type: 'delivered'; readonly subscription: string; readonly version: string }
   /** 100: delivered. 101: could not be decrypted. 102: not delivered. */
   | {

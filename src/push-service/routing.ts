@@ -90,8 +90,8 @@ async function servePush(exchange: Exchange, token: string, routes: Routes): Pro
   applyFault(ending, exchange, push);
 }
 
-// The control resource offers the library's functions as JSON over HTTP to other processes. It accepts requests from loopback only,
-// and never from a web page: browsers send `Origin` with every request that could do harm.
+// The control resource offers the library's functions as JSON over HTTP to other processes. It accepts requests from
+// loopback only, and never from a web page: browsers send `Origin` with every request that could do harm.
 
 const maxControlBytes = 64 * 1024;
 

@@ -1,4 +1,3 @@
-// Starts the local push service.
 import { WebSocketServer } from 'ws';
 import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts';
 import { createVapidVerifier, parseApplicationServerKey } from './sender-side/vapid-verification.ts';

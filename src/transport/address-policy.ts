@@ -3,8 +3,8 @@
 // service:
 //
 //   unlisted  a stranger named it, and any public host is allowed: only public addresses
-//   listed    Deskbell knows it, or the operator lists its domain: public addresses, and ranges that the operator allows
-//             (some proxies answer with addresses of their own), but never loopback or link-local addresses
+//   listed    Deskbell knows it, or the operator lists its domain: public addresses, and ranges that the operator
+//             allows (some proxies answer with their own addresses), but never loopback or link-local addresses
 //   named     the operator names exactly this origin: any address; this policy is not asked
 //
 // A NAT64 address (RFC 6052) is always judged by the IPv4 address inside it.

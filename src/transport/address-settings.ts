@@ -1,4 +1,4 @@
-// The operator's settings for addresses of push services: allowed ranges that are not public, and the network's NAT64 prefix.
+// The operator's settings for addresses of push services: ranges to allow, and the network's NAT64 prefix.
 import { BlockList, isIP } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';

@@ -235,7 +235,7 @@ export class Admission {
     return this.recordHttpFault(error) || isStopped;
   }
 
-  /** Records the error that ended a connection. @returns true if sending must stop now, because of too many HTTP faults */
+  /** Records the error that ended a connection. @returns true if sending must stop because of too many HTTP faults */
   recordHttpFault(error: DeskbellError): boolean {
     const nowMs = this.#settings.monotonicNow();
     const pauseMs = this.#httpFaults.record(error, nowMs);

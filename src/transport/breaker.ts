@@ -1,7 +1,7 @@
 // A circuit breaker per origin: a push service that is down or overloaded gets no requests for a while.
 //
-//   CLOSED     admits every request. Opens after ten failures in a row (responses count only if the run lasts half a second), after
-//              a failed connection attempt, or when a response asks to wait
+//   CLOSED     admits every request. Opens after ten failures in a row (over half a second if they are responses),
+//              after a failed connection attempt, or when a response asks to wait
 //   OPEN       admits nothing until its time is over. Then → HALF_OPEN
 //   HALF_OPEN  admits one request, the probe. If it succeeds → CLOSED; if it fails → OPEN, for twice as long. If the
 //              probe ends unsent, the next request becomes the probe. Results of earlier requests change nothing

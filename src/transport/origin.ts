@@ -2,7 +2,7 @@
 //
 // A request is
 //   QUEUED     while it waits for a connection with capacity and for pacing
-//   IN FLIGHT  once it was given to a session. Then it gets a response or fails, or the push service hands it back unprocessed
+//   IN FLIGHT  once it was given to a session. Then it gets a response, fails, or is handed back unprocessed
 //              → QUEUED again (after a pause if it was refused), or deferred
 //
 // and ends with exactly one result:
@@ -11,8 +11,8 @@
 //   deferred  the breaker was open or opened in the meantime, or the queue was full: nothing was processed
 //
 // Only one connection is opened until ALPN has selected the protocol. After that, there are as many as needed for the
-// requests that should be in flight, up to a limit. An HTTP/2 connection carries a hundred requests, or fewer if the push service
-// says so; an HTTP/1.1 connection carries one.
+// requests that should be in flight, up to a limit. An HTTP/2 connection carries at most a hundred
+// requests; an HTTP/1.1 connection carries one.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isFaultOfMachine, type PushResponse, readResponse } from '../protocol/outcome.ts';
 import { Admission, type AdmissionSettings } from './admission.ts';

@@ -2,25 +2,25 @@
 // flight ≈ rate × round trip. Neither is known, so the window is adjusted in rounds. The clock is a parameter, and
 // nothing here waits.
 //
-// Inputs    each response (accepted; refused: 503, 429 without a time, a stream's first refusal; or other) with the time since its
-//           request was written; and whether requests waited because of the window
-// Round     responses to a part of the window that was written since the last decision; or, if few are in flight, three
-//           round trips without a refusal
-// State     window; growth: the share by which a round may widen it; threshold: the last window that worked, up to which it
-//           doubles again; base: the round trip without a queue; whether writes are spread over the round trip, which they
-//           are after the first overload, because a push service with a rate limit refuses bursts
+// Inputs    for each response: whether it was accepted, refused (503, 429 without a time, a stream's first refusal) or
+//           other, and the time since its request was written; also whether requests waited because of the window
+// Round     responses to a part of the window that was written since the last decision; if few requests are in flight,
+//           also three round trips without a refusal
+// State     window; growth: the share by which a round may widen it; threshold: the last window that worked, up to
+//           which it doubles again; base: the round trip without a queue; whether writes are spread over the round
+//           trip, as they are after the first overload, because a push service with a rate limit refuses bursts
 //
 // At the end of a round
 //   OVERLOADED  more requests were refused than a healthy push service refuses by chance:
-//               window ← window × accepted share × 17/20 (the first time, after a burst: × accepted share, at least 1/2);
-//               threshold ← window; growth ← 1/32. If nothing was accepted, this is an outage and does not measure capacity:
-//               window ← window / 4, at least threshold / 64, and the threshold stays
-//   QUEUEING    most accepted requests took longer than three round trips of the base: window ← what two base round trips
-//               carry, at least half of it and at least `latencyFloor`; threshold ← window; growth ← 1/32. If that does not
-//               shorten the round trip, there is no queue, and the push service is farther away than before: base ← the
-//               round trip, window ← its previous value. If the window is too small to be lowered: base ← 2 × base
-//   WIDENING    neither, and requests waited because of the window: window ← twice as much up to the threshold or 1, and
-//               window × (1 + growth) beyond it; growth ← 1.5 × growth, at most 1
+//               window ← window × accepted share × 17/20 (the first time, after a burst: × accepted share, at least
+//               1/2); threshold ← window; growth ← 1/32. If nothing was accepted, this is an outage, which does not
+//               measure capacity: window ← window / 4, at least threshold / 64, and the threshold stays
+//   QUEUEING    most accepted requests took longer than three base round trips: window ← what two base round trips
+//               carry, at least half of it and at least `latencyFloor`; threshold ← window; growth ← 1/32. If that
+//               does not shorten the round trip, there is no queue, and the push service is farther away than before:
+//               base ← the round trip, window ← its previous value. If the window is too small: base ← 2 × base
+//   WIDENING    neither, and requests waited because of the window: window ← twice as much up to the threshold or 1,
+//               and window × (1 + growth) beyond it; growth ← 1.5 × growth, at most 1
 //
 // The decision depends on the share of refusals, never on a single one: one in a hundred changes nothing; half of
 // them halve the window in one round trip. After a decrease, growth of 3, 5, 7, 11, 16, 24 % … keeps refusals at a

@@ -56,11 +56,9 @@ export interface Deferral {
 /** The state of a push service in a transport. */
 export interface OriginSnapshot {
   readonly origin: string;
-  /** Open connections. */
   readonly connections: number;
   readonly inFlight: number;
   readonly queued: number;
-  /** How many requests may be in flight now. */
   readonly maxInFlight: number;
   /** Moving average; absent before the first response. */
   readonly latencyMs: number | undefined;
@@ -90,16 +88,16 @@ export interface Pace {
 
 export interface Transport {
   /**
-   * Sends one request. `done` is called exactly once, never before `send` returns. Requests of one tick are written together.
+   * Sends one request. `done` is called exactly once, never before `send` returns. A tick's requests are written at once.
    *
-   * @param timeoutMs total time for waiting, connecting and the response. Default: only the individual steps are limited.
+   * @param timeoutMs for waiting, connecting and the response together. Default: only the individual steps are limited
    */
   send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): Sending;
   /** @param origin as `URL.origin` returns it */
   pace(origin: string): Pace;
   /** @returns why nothing may be sent to the push service now; `undefined` if a request may be sent */
   deferral(origin: string): Deferral | undefined;
-  /** Returns the push services that have asked to wait (`Retry-After`) since the last call, and for how long from now. */
+  /** Returns the push services that have asked to wait (`Retry-After`) since the last call, and the times from now. */
   takeWaits(): ReadonlyMap<string, number>;
   /** Sends nothing to a push service for this long, because it has asked another sender to wait. */
   pause(origin: string, waitMs: number): void;

@@ -29,7 +29,6 @@ export interface VapidDetails {
 
 /** How the body is encrypted. Today's browsers use `aes128gcm` (RFC 8291). */
 export type ContentEncoding = 'aesgcm' | 'aes128gcm';
-/** Header fields by name. */
 export type Headers = Record<string, string>;
 
 /** A proxy, as in the package `https-proxy-agent`. `host` is required, `port` only if it is not the default. */

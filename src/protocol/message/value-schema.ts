@@ -144,7 +144,7 @@ function fits(value: unknown, schema: ValueSchema): boolean {
   return value === null || format === undefined || lookUp(messageFormats, format)!.fits(value as never);
 }
 
-/** True if the URL has one of the schemes. A relative URL counts as https, because the scheme of its page is unknown here. */
+/** True if the URL has one of the schemes. A relative URL counts as https, because its page is unknown here. */
 function hasScheme(value: string, schemes: readonly string[]): boolean {
   const url = URL.parse(value, 'https://scope.invalid/');
   return url !== null && schemes.includes(url.protocol);

@@ -1,6 +1,6 @@
 // The user agent's side of the autopush protocol: one WebSocket, which reconnects when it is lost.
 //
-// States: CONNECTED (hello was answered) ⇄ DISCONNECTED (reconnects by itself; after `disconnect()` it waits for `connect()`).
+// States: CONNECTED (hello was answered) ⇄ DISCONNECTED (reconnects; after `disconnect()` only with `connect()`).
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { getCACertificates } from 'node:tls';
 import { WebSocket } from 'ws';

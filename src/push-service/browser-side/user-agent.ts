@@ -241,7 +241,7 @@ class MessageQueue<Item> implements AsyncIterable<Item> {
   }
 }
 
-// Decrypts with the independent package `http_ece`: the same bug on both sides would not be noticed.
+// Decrypts with the independent package `http_ece`, because the same bug in both directions would not be noticed.
 
 interface HttpEce {
   decrypt(body: Buffer, parameters: Readonly<Record<string, unknown>>): Buffer;

@@ -44,7 +44,6 @@ export class FrameWriter {
     });
   }
 
-  /** Adds a whole frame. */
   frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
     this.begin(type, flags, streamId, payload.length);
     this.bytes(payload);

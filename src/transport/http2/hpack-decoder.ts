@@ -254,7 +254,7 @@ export function decodeHuffman(bytes: Uint8Array, start: number, end: number): st
     const symbol = entry & 0x1ff;
     const nextBit = bit + (entry >> 9);
     if (nextBit > endBit) {
-      // RFC 7541 §5.2: the last byte is padded with the first bits of EOS, which are ones; `readBits` continues with ones
+      // RFC 7541 §5.2: the last byte is padded with the first bits of EOS, all ones; `readBits` continues with ones
       if (endBit - bit >= 8 || window !== 2 ** maxCodeBits - 1) return undefined;
       break;
     }

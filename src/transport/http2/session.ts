@@ -9,8 +9,8 @@
 //   CLOSED    every request has been reported
 //
 // If the response to a request does not arrive:
-//   its stream is above GOAWAY's last-stream-id, or reset with REFUSED_STREAM → handed back: it was not processed. Reported as
-//                                                                              refused if no request can be sent at once
+//   its stream is above GOAWAY's last-stream-id, or reset with REFUSED_STREAM → handed back, because unprocessed;
+//                                                                              as refused if none can be sent at once
 //   its status is known, and only the rest of the response is lost           → answered
 //   everything else                                                          → failed, in doubt
 import type { Socket } from 'node:net';
@@ -41,7 +41,6 @@ export class Http2Session implements Session {
   readonly #sent: ClientFrames;
   readonly #frames = new FrameValidator(this.#frameEvents());
   readonly #decoder = new HpackDecoder();
-  /** Streams in flight, by stream id. */
   readonly #streams = new StreamTable(maxStreams);
   #state: 'GREETING' | 'OPEN' | 'RETIRED' | 'CLOSED' = 'GREETING';
   #nextStreamId = 1;

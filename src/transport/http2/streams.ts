@@ -47,8 +47,8 @@ export class Stream {
   }
 }
 
-// The streams in flight, by id. A `Map` with ever-growing keys is rehashed again and again, and its old tables keep streams
-// alive until they are collected. This table is allocated once, which saved 15 % of the CPU and 45 MB in a broadcast.
+// The streams in flight, by id. A `Map` with ever-growing keys is rehashed again and again, and its old tables keep
+// streams alive. This table is allocated once, which saved 15 % of the CPU and 45 MB in a broadcast.
 
 /** Open addressing with linear probing. The size is a power of two, and at most half of the slots are full. */
 export class StreamTable {
