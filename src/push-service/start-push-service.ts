@@ -1,3 +1,4 @@
+// Starts the local push service: creates its parts and connects them to one listener.
 import { WebSocketServer } from 'ws';
 import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts';
 import { createVapidVerifier, parseApplicationServerKey } from './sender-side/vapid-verification.ts';

@@ -88,7 +88,7 @@ export interface Pace {
 
 export interface Transport {
   /**
-   * Sends one request. `done` is called exactly once, never before `send` returns. A tick's requests are written at once.
+   * Sends one request. `done` is called exactly once, never before `send` returns. Requests of a tick are batched.
    *
    * @param timeoutMs for waiting, connecting and the response together. Default: only the individual steps are limited
    */
