@@ -6,7 +6,7 @@ import { html, type Html } from '../../http/description/html.ts';
 import { type Broadcast, type Settlement, settlements } from '../../store/broadcasts.ts';
 import type { OutcomeInterval, SubscriptionDay } from '../../store/statistics.ts';
 import { formatSpan, time } from './components.ts';
-import { counted, figure, type FigureName, figuresOf } from './figures.ts';
+import { counted, figure, figuresOf } from './figures.ts';
 
 /** An axis of bars with equal width, and the labels below its beginning, middle and end. */
 interface TimeAxis {
@@ -170,7 +170,7 @@ const renderRow = ({ index, name, values }: FigureRow): Html =>
 const timeOfBar = ({ sinceMs, stepMs }: TimeAxis, index: number): number => sinceMs + index * stepMs;
 
 /** Leaves out 0, since most bars in a table are empty. */
-const barFigure = (name: FigureName, value: number, of: string): string =>
+const barFigure = (name: string, value: number, of: string): string =>
   value > 0 ? figure(name, value, of) : '';
 
 /** The outcomes at one push service, in bars of equal width. */

@@ -173,7 +173,7 @@ async function compareSubscriptions(moment: string, world: World, print: Print):
       assert.deepEqual(
         numbers.map(Number),
         names.map((name) =>
-          figureOracle[`visits.${name}`](world, [new URL(origin).host], undefined as never),
+          figureOracle[`visits.${name}`]!(world, [new URL(origin).host], undefined as never),
         ),
       ),
     );

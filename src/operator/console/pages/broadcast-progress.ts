@@ -101,7 +101,7 @@ export function renderProgress(
           count > 0 &&
           tile(
             leftOutLabels[reason as keyof typeof leftOutMeanings],
-            linkToGroup(broadcast.id, reason, count, shown(`leftOut.${reason as LeftOut}`, count)),
+            linkToGroup(broadcast.id, reason, count, shown(`leftOut.${reason}`, count)),
             meaning,
           )
         );

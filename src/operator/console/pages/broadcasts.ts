@@ -86,7 +86,7 @@ const renderCounts = (counts: OpenBroadcasts): Html =>
     ${Object.entries(openStates).map(([state, meaning]) =>
       tile(
         html`<a href="${urlWith(pages.Broadcasts, { state })}">${capitalize(state)}</a>`,
-        figure(`open.${state as keyof OpenBroadcasts}`, counts[state as keyof OpenBroadcasts]),
+        figure(`open.${state}`, counts[state as keyof OpenBroadcasts]),
         meaning,
       ),
     )}

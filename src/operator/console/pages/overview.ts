@@ -150,7 +150,7 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
 const describeOthers = ({ running: _shown, ...others }: OpenBroadcasts): string =>
   Object.entries(others)
     .filter(([, count]) => count > 0)
-    .map(([state, count]) => `${figure(`open.${state as keyof typeof others}`, count)} ${state}`)
+    .map(([state, count]) => `${figure(`open.${state}`, count)} ${state}`)
     .join(', ') || 'none preparing, scheduled or paused';
 
 /** Says how many open broadcasts are not shown. */

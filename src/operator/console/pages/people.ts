@@ -101,7 +101,7 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
           'What was deleted',
           html`${facts(
               Object.entries(removed).map(
-                ([name, count]) => [name, figure(`removed.${name as keyof typeof removed}`, count)] as const,
+                ([name, count]) => [name, figure(`removed.${name}`, count)] as const,
               ),
             )}
             <p>
