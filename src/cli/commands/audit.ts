@@ -1,7 +1,7 @@
 // `deskbell audit`: what operators have changed, newest first.
 import type { Command } from 'commander';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import type { AuditFilter, AuditRecord, AuditStore } from '../../store/operators.ts';
+import type { AuditRecord } from '../../store/operators.ts';
 import { auditView } from '../../operations/audit.ts';
 import { parseOperatorName, parsePositiveInteger, parseTime } from '../flags/arguments.ts';
 import { createDataCommand } from '../data/data-command.ts';
@@ -17,7 +17,6 @@ interface AuditFlags extends JsonFlag {
 }
 
 const defaultLimit = 50;
-const pageRows = 500;
 
 export function auditCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
@@ -38,30 +37,13 @@ export function auditCommand({ environment, output }: Context): Command {
     .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)
     .onData(async ({ store }, flags: AuditFlags) => {
       const { operator, action, target, since, limit } = flags;
-      const filter = { operator, action, target, sinceMs: since?.getTime() };
       await output.table(flags, {
-        rows: recordsOf(store.audit, filter, limit),
+        rows: await store.audit.list({ operator, action, target, sinceMs: since?.getTime(), limit }),
         toJson: auditView.toJson,
         ...columns,
         ifEmpty: 'No such changes.',
       });
     });
-}
-
-/** Reads the requested number of records, page by page. */
-async function* recordsOf(
-  audit: AuditStore,
-  filter: AuditFilter,
-  count: number,
-): AsyncGenerator<AuditRecord> {
-  let beforeId: number | undefined;
-  for (let left = count; left > 0; left -= pageRows) {
-    const limit = Math.min(left, pageRows);
-    const records = await audit.list({ ...filter, beforeId, limit });
-    yield* records;
-    if (records.length < limit) return;
-    beforeId = records.at(-1)?.id;
-  }
 }
 
 const columns = inColumns<AuditRecord>([
