@@ -3,11 +3,11 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
-import { type Progress, watchProgress } from '../delivery/broadcast/progress.ts';
+import type { Progress } from '../delivery/broadcast/progress.ts';
 import { escapeControls } from '../errors/untrusted-text.ts';
 import { alarmToJson } from '../operations/alarms.ts';
 import { broadcastToJson, progressToJson } from '../operations/broadcasts.ts';
-import { type BroadcastStore, isOver } from '../store/broadcasts.ts';
+import { isOver } from '../store/broadcasts.ts';
 
 export interface ServerEvent {
   readonly event: string;
@@ -85,7 +85,7 @@ function format({ event, id, data }: ServerEvent): string {
 
 // Shared feeds read a changing state once for all followers. A slow follower skips to the newest, so no queue grows.
 
-interface SharedFeeds<Key, State> {
+export interface SharedFeeds<Key, State> {
   /**
    * Yields the current state, then newer states, until `read` ends or `close` is called.
    *
@@ -194,27 +194,6 @@ export function createSharedFeeds<Key, State>(onFault: (error: unknown) => void)
         advance(feed);
       }
     },
-  };
-}
-
-export interface ProgressFeeds extends Pick<SharedFeeds<number, Progress>, 'size' | 'close'> {
-  /** Yields the current state, then newer states, until the broadcast ends, `gone` is aborted or `close` is called. */
-  follow(broadcastId: number, gone: AbortSignal): AsyncGenerator<Progress>;
-}
-
-/** @param onFault called if a broadcast cannot be read; its feed then ends */
-export function createProgressFeeds(
-  store: BroadcastStore,
-  onFault: (error: unknown) => void,
-  everyMs = 500,
-): ProgressFeeds {
-  const feeds = createSharedFeeds<number, Progress>(onFault);
-  return {
-    follow: (id, gone) => feeds.follow(id, gone, (stopped) => watchProgress(store, id, stopped, everyMs)),
-    get size() {
-      return feeds.size;
-    },
-    close: () => feeds.close(),
   };
 }
 

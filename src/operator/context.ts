@@ -1,16 +1,17 @@
 // Types that the API, the console and metrics share.
+import type { Progress } from '../delivery/broadcast/progress.ts';
 import type { Sender } from '../delivery/sender.ts';
 import type { Log } from '../http/log.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { OperationContext } from '../operations/operation.ts';
-import type { ProgressFeeds } from './broadcast-events.ts';
+import type { SharedFeeds } from './broadcast-events.ts';
 
 export interface OperatorContext extends OperationContext {
   /** Sends messages and creates broadcasts. */
   readonly sender: Sender;
   readonly log: Log;
   /** Progress of broadcasts, read once for all followers. */
-  readonly progress: ProgressFeeds;
+  readonly progress: SharedFeeds<number, Progress>;
   /** Browsers use https, so cookies are `Secure`. */
   readonly isSecure: boolean;
   readonly metrics: Metrics;

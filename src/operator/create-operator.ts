@@ -17,7 +17,7 @@ import { defaultBellsPerMinute } from '../store/bells.ts';
 import { addApi } from './api/add-api.ts';
 import { auditChanges } from './audit-changes.ts';
 import { nameOperators, requireToken } from './authorize.ts';
-import { createProgressFeeds } from './broadcast-events.ts';
+import { createSharedFeeds } from './broadcast-events.ts';
 import { addConsole } from './console/add-console.ts';
 import type { OperatorContext } from './context.ts';
 import { addMetricsRoute } from './metrics/metrics.ts';
@@ -108,8 +108,6 @@ export interface OperatorOptions
   readonly defaultTitle?: string | undefined;
   /** The maximum number of broadcasts that a bell creates in a minute. Default: 30. */
   readonly bellsPerMinute?: BellParts['perMinute'] | undefined;
-  /** Milliseconds between reads of a followed broadcast. Default: 500. */
-  readonly progressEveryMs?: number | undefined;
 }
 
 export interface ListenerOptions
@@ -151,7 +149,7 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
   const { readWarnings = createWarningReader(store), bellsPerMinute = defaultBellsPerMinute } = options;
   const { app, isSecure } = createListener(options);
   const onFault = (error: unknown): void => log.error({ event: 'fault', error });
-  const progress = createProgressFeeds(store.broadcasts, onFault, options.progressEveryMs);
+  const progress: OperatorContext['progress'] = createSharedFeeds(onFault);
   // Otherwise event streams would last as long as their broadcasts.
   app.addHook('preClose', async () => progress.close());
   const context: OperatorContext = {

@@ -5,9 +5,9 @@ import { connect, type Socket } from 'node:net';
 import { suite, test, type TestContext } from 'node:test';
 import Fastify from 'fastify';
 import { createWarningReader } from '../../src/delivery/alarms/installation-warnings.ts';
+import { type Progress, watchProgress } from '../../src/delivery/broadcast/progress.ts';
 import {
   broadcastEvents,
-  createProgressFeeds,
   createSharedFeeds,
   readLastEventId,
   sendEvents,
@@ -421,9 +421,11 @@ test('a broadcast is read once for all who follow it, and no more once they have
       return store.broadcasts.find(id);
     },
   };
-  const feeds = createProgressFeeds(counted, (error) => assert.fail(String(error)), 60_000);
+  const feeds = createSharedFeeds<number, Progress>((error) => assert.fail(String(error)));
   const staying = new AbortController().signal;
-  const followers = Array.from({ length: 200 }, () => feeds.follow(broadcast.id, staying));
+  const followers = Array.from({ length: 200 }, () =>
+    feeds.follow(broadcast.id, staying, (stopped) => watchProgress(counted, broadcast.id, stopped, 60_000)),
+  );
   await Promise.all(followers.map((follower) => follower.next()));
   assert.deepEqual([reads, feeds.size], [1, 1]);
   await Promise.all(followers.map((follower) => follower.return(undefined)));
@@ -434,7 +436,8 @@ test('a client that goes before its stream begins, or while it waits, leaves not
   const { store, sender } = await startStage(t, [{}]);
   const { broadcast } = await sender.createBroadcast('all', message, later);
   // a last reading may be under way when the store is closed
-  const feeds = createProgressFeeds(store.broadcasts, () => {}, 5);
+  const feeds = createSharedFeeds<number, Progress>(() => {});
+  const read = (stopped: Promise<void>) => watchProgress(store.broadcasts, broadcast.id, stopped, 5);
   const app = Fastify({ forceCloseConnections: true });
   const begun = Promise.withResolvers<void>();
   const ready = Promise.withResolvers<void>();
@@ -443,7 +446,7 @@ test('a client that goes before its stream begins, or while it waits, leaves not
     await ready.promise;
     return sendEvents(
       reply,
-      (gone) => broadcastEvents(feeds.follow(broadcast.id, gone), readLastEventId('')),
+      (gone) => broadcastEvents(feeds.follow(broadcast.id, gone, read), readLastEventId('')),
       async () => true,
       5,
     );

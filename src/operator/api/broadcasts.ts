@@ -18,6 +18,7 @@ import {
 import { idParams, senders, watchers } from '../../operations/operation.ts';
 import { attemptView } from '../../operations/outcomes.ts';
 import { isOfBroadcast } from '../../delivery/broadcast/audience.ts';
+import { watchProgress } from '../../delivery/broadcast/progress.ts';
 import { assertNotBlank } from '../../protocol/message/check-message.ts';
 import { type AttemptOutcome, attemptOutcomes } from '../../store/attempts.ts';
 import {
@@ -106,7 +107,7 @@ const eventsOperation: Operation = {
 
 export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): void {
   const operations = operationsOf(app, 'Sending');
-  const { sender, store } = parts;
+  const { progress, sender, store } = parts;
   const { attempts, broadcasts, operators, statistics } = store;
 
   operations.add('POST /v1/broadcasts', {
@@ -222,7 +223,11 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       if (seen.isDone) return reply.code(204).send();
       return sendEvents(
         reply,
-        (gone) => broadcastEvents(parts.progress.follow(id, gone), seen),
+        (gone) =>
+          broadcastEvents(
+            progress.follow(id, gone, (stopped) => watchProgress(broadcasts, id, stopped)),
+            seen,
+          ),
         async () => (await operators.findById(operator?.id ?? 0)) !== undefined,
       );
     },
