@@ -143,10 +143,17 @@ export function defineMetrics(
   const registry = new client.Registry(contentType);
   client.collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  const counter = (name: string, help: string, labelNames: readonly string[] = []) =>
-    new client.Counter({ name: `deskbell_${name}`, help, labelNames, registers });
-  const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
-    new client.Gauge({ name: `deskbell_${name}`, help, labelNames, registers });
+  const own: { reset(): void }[] = [];
+  const counter = (name: string, help: string, labelNames: readonly string[] = []) => {
+    const metric = new client.Counter({ name: `deskbell_${name}`, help, labelNames, registers });
+    own.push(metric);
+    return metric;
+  };
+  const gauge = (name: string, help: string, labelNames: readonly string[] = []) => {
+    const metric = new client.Gauge({ name: `deskbell_${name}`, help, labelNames, registers });
+    own.push(metric);
+    return metric;
+  };
   // a metric with a label has no value until it is set
   const onMachine = ['machine'];
   const machine = hostname();
@@ -218,17 +225,6 @@ export function defineMetrics(
   }
 
   const setTotals = ({ outcomes, backlog, webhook, ...totals }: Totals): void => {
-    for (const metric of [
-      messages,
-      attempts,
-      alarms,
-      standing,
-      webhookDropped,
-      suspended,
-      deletions,
-      breaker,
-    ])
-      metric.reset();
     for (const kind of alarmKinds)
       for (const acknowledged of ['true', 'false'])
         standing.set({ kind, rank: rankOf(kind), acknowledged }, 0);
@@ -267,7 +263,6 @@ export function defineMetrics(
   };
 
   const setProcessMetrics = (measured: ProcessMetrics): void => {
-    for (const metric of [registrations, leasesLost]) metric.reset();
     for (const [result, count] of measured.registrations) registrations.inc({ result }, count);
     leasesLost.inc(measured.leasesLost);
     answers.durations = [...measured.answers].map(([pushService, durations]) => ({
@@ -290,12 +285,12 @@ export function defineMetrics(
       [certificate, certificateEndsAtMs && certificateEndsAtMs / 1000],
       [backup, lastBackupAtMs && lastBackupAtMs / 1000],
     ] as const) {
-      metric.reset();
       if (value !== undefined) metric.set({ machine }, value);
     }
   };
 
   return async ({ totals, measured, machine: figures }) => {
+    for (const metric of own) metric.reset();
     setTotals(totals);
     setProcessMetrics(measured);
     setMachine(figures);
