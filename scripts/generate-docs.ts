@@ -92,11 +92,11 @@ function renderConfiguration(): string {
   return page(
     'Configuration',
     'src/cli/configuration/configuration.ts',
-    `Each entry has a name in the configuration file, a flag and an environment variable. A flag overrides the
+    `Each entry has a name in the configuration file, a flag and an environment variable. A flag takes precedence over the
 variable, the variable over the file, the file over what the data directory keeps (\`settings.json\`, which \`serve\` writes), and that over the default. The file is one JSON object, named by \`--config FILE\`
 or \`DESKBELL_CONFIG\`; paths in it are relative to the file's directory. Lists are arrays in the file and are
 joined by commas elsewhere. Unknown entries, unknown \`DESKBELL_\` variables and values that are not valid are errors that list
-what is valid. A command has flags for the entries that it uses (\`deskbell serve --help\`).
+what is valid. A command has a flag for each entry that it uses (\`deskbell serve --help\`).
 
 Deskbell reads three more variables. \`DESKBELL_DEBUG\`, when set, prints stack traces as \`--debug\` does.
 \`DESKBELL_WEB_PUSH_TRANSPORT\` is for [\`deskbell/web-push\`](migrating-from-web-push.md#tests-that-replace-httpsrequest). \`HTTPS_PROXY\` or

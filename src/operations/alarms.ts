@@ -120,7 +120,7 @@ export const acknowledge = operation({
   operationId: 'acknowledgeAlarm',
   summary: 'Acknowledges an alarm',
   description:
-    'It stays on the list, with your name and note, until its condition ends. The note ends before that if the condition gets worse: if it concerns twice as many, or begins again.',
+    'It stays on the list, with your name and note, until its condition ends. If the condition gets worse (it affects twice as many, or begins again), the acknowledgement ends.',
   params: {
     id: Type.String({ description: 'Percent-encoded: deletions-held%3Afcm.googleapis.com' }),
   },

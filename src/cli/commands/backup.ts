@@ -32,8 +32,7 @@ export function backupCommand({ environment, output }: Context): Command {
     name: 'backup',
     description:
       'Writes the data directory into one file, while services and workers continue. The file contains the state at the start of the ' +
-      'command. Only its owner can read it, since it contains everything that is needed to send to your subscribers ' +
-      'except the keys; with --with-keys, it contains these too.',
+      'command. Only its owner can read it, since it contains everything that is needed to send to your subscribers, apart from the keys. With --with-keys, it contains the keys too.',
     settings: dataSettings,
     json: 'Prints JSON.',
     examples: [

@@ -42,7 +42,7 @@ function listCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'list',
     description:
-      'Prints ID, state, recipients, counts and title of each broadcast, newest first. The number of alarms includes those that are over.',
+      'Prints ID, state, recipients, counts and title of each broadcast, newest first. The number of alarms includes those that have ended.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
   })

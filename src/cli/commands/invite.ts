@@ -38,8 +38,7 @@ export function inviteCommand({ environment, output }: Context): Command {
     name: 'invite',
     description:
       'Prints a link and, on a terminal, its QR code. A browser that opens the link within ten minutes and subscribes gets the messages ' +
-      'to this person. The link works once; opening it without subscribing, as link previews do, does not use it up. It opens the page of the service, which ' +
-      'serve --push-only has only with --registrations invited.',
+      'to this person. The link works once; opening it without subscribing, as link previews do, does not use it up. It opens the service’s page. With serve --push-only, that page exists only if --registrations is invited.',
     settings: [...dataSettings, 'publicUrl', 'host', 'port', 'prefix'],
     json: 'Prints JSON.',
     examples: ['deskbell invite me', 'deskbell invite me --public-url https://bell.example.org'],

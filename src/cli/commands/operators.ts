@@ -49,10 +49,13 @@ function addCommand({ environment, output }: Context): Command {
   })
     .addArgument(nameArgument())
     .addOption(
-      new Option('--read-only', 'The token changes and sends nothing.').conflicts(['send', 'metrics']),
+      new Option('--read-only', 'With the token, nothing can be changed or sent.').conflicts([
+        'send',
+        'metrics',
+      ]),
     )
     .addOption(
-      new Option('--send', 'The token sends, sees its own broadcasts, and does nothing else.').conflicts(
+      new Option('--send', 'With the token, one can only send, and see one’s own broadcasts.').conflicts(
         'metrics',
       ),
     )
@@ -102,7 +105,7 @@ function removeCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'remove',
     description:
-      'Removes an operator. Its token and its sessions are not valid from then on. Its broadcasts and schedules go on, and are named.',
+      'Removes an operator. Its token and its sessions stop working. Its broadcasts and schedules go on; the command lists them.',
     json: 'Prints JSON.',
     examples: ['deskbell operators remove shop', 'deskbell operators remove shop --pause'],
   })

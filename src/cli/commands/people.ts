@@ -42,7 +42,7 @@ function removalCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'removal',
     description:
-      'Says when a person was removed, by the receipt that "subscriptions remove --user" printed, as long as the audit is kept. ' +
+      'Checks the receipt that "subscriptions remove --user" printed, and says when the person was removed. That is known as long as the audit is kept. ' +
       'The exit code is 1 if the receipt is not of this person.',
     json: 'Prints JSON.',
     examples: ['deskbell people removal 42 --receipt q6vJ0yqN3l0sG1X2e5m7bA'],

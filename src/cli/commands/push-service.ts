@@ -20,7 +20,7 @@ export function pushServiceCommand({ output, stop, stopPrinting, onHangup }: Con
   return createCommand({
     name: 'push-service',
     description:
-      'Runs a local push service for development and tests. Its subscriptions are in memory and are lost when it ends. ' +
+      'Runs a local push service for development and tests. Its subscriptions are only in memory. ' +
       'Give its address to other commands as --push-services, and to Firefox as dom.push.serverURL.',
     json: 'Prints the line with the addresses as JSON.',
     examples: [

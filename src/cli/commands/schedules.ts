@@ -59,7 +59,8 @@ export function schedulesCommand(context: Context): Command {
 
 const listCommand = (context: Context): Command =>
   createListCommand(context, {
-    description: 'Prints each schedule with its times, the next one, its last broadcast, audience and title.',
+    description:
+      'Prints each schedule with its times, its next time, its last broadcast, its audience and title.',
     examples: ['deskbell schedules list', 'deskbell schedules list --json'],
     rowsOf: ({ store }) => store.schedules.list(),
     toJson: scheduleView.toJson,
@@ -72,7 +73,7 @@ const argument = 'Schedule, as "schedules list" prints it.';
 const showCommand = ({ environment, output }: Context): Command =>
   createDataCommand(environment, {
     name: 'show',
-    description: 'Prints a schedule with its next three times, and what came of its last broadcast.',
+    description: 'Prints a schedule with its next three times, and the result of its last broadcast.',
     json: 'Prints JSON.',
     examples: ['deskbell schedules show 3'],
   })

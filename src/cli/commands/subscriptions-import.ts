@@ -147,8 +147,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     description:
       'Imports subscriptions from JSON in any arrangement (arrays, JSON Lines, objects in objects) or CSV with a header. Each row is {"endpoint", "keys": ' +
       '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, or has one in it; with ' +
-      '"vapidPublicKey" if it was made with another VAPID key pair, "user", "tags", "language", "time_zone", "channels" (choices: {"news": false}) and "created_at". Columns of CSV have ' +
-      'the same names; further ones are known, and others are ignored. Each row is imported, updated, refused or left out, and the counts say so. The exit code is 1 if a row is refused.',
+      '"vapidPublicKey" if it was made with another VAPID key pair, "user", "tags", "language", "time_zone", "channels" (choices: {"news": false}) and "created_at". CSV columns have the same names. Some other names are known too, and the rest are ignored. Each row is imported, updated, refused or left out, and the counts say so. The exit code is 1 if a row is refused.',
     settings: [...dataSettings, 'pushServices', 'maxPushServices'],
     json: 'Prints JSON Lines: one for each row that is not valid, then the counts.',
     examples: [
@@ -175,7 +174,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       'Column or member that is not read, since it means something else here. May be given several times.',
       (name: string, former: readonly string[] = []) => [...former, name],
     )
-    .option('--skip-expired', 'Leaves out subscriptions whose "expirationTime" is over.')
+    .option('--skip-expired', 'Leaves out subscriptions whose "expirationTime" has passed.')
     .option(
       '--encoding <name>',
       'Encoding of the file, such as windows-1252 or shift_jis. Default: UTF-8, or UTF-16 if the file says so.',

@@ -38,9 +38,8 @@ export function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
     description:
-      'Prints a subscription, or all of a person, and what came of broadcasts to them: in the audience or not, what the push ' +
-      'service said, and what it waits for. Messages to single subscriptions are not kept.',
-    json: 'Prints JSON Lines: the subscriptions, then what came of each in each broadcast.',
+      'Prints a subscription, or all of a person, and the outcome of each broadcast to them: whether it was in the audience, what the push service responded, and what it is waiting for. Messages to single subscriptions are not kept.',
+    json: 'Prints JSON Lines: the subscriptions, then their outcomes in each broadcast.',
     examples: [
       'deskbell subscriptions show 4711',
       'deskbell subscriptions show 4711 --broadcast 7',
@@ -49,7 +48,7 @@ export function showCommand({ environment, output }: Context): Command {
   })
     .argument('[id]', 'Subscription ID.', parsePositiveInteger)
     .option('--user <id>', 'Shows the devices of this person, at most 20, and those that have ended.')
-    .option('--broadcast <id>', 'Shows only what came of this broadcast.', parsePositiveInteger)
+    .option('--broadcast <id>', 'Shows only the outcome of this broadcast.', parsePositiveInteger)
     .option('--limit <count>', 'Maximum broadcasts.', parsePositiveInteger, defaultLimit)
     .onData(async ({ store }, id: number | undefined, flags: ShowFlags) => {
       const { stored, ids } = await find(store, id, flags);

@@ -221,7 +221,7 @@ function exportCommand({ environment, output, stopPrinting }: Context): Command 
     name: 'export',
     description:
       'Prints every subscription as JSON Lines, in the form that browsers and other web push tools use. ' +
-      'Language, time zone and choices are those that hold for its reader. The lines are secrets: with the private key, they are enough to send to these browsers.',
+      'Language, time zone and choices are those that apply to its reader. The lines are secrets: with the private key, they are enough to send to these browsers.',
     examples: ['(umask 077; deskbell subscriptions export > subscriptions.jsonl)'],
   }).onData(async ({ store }) => {
     for await (const page of subscriptionPages(store.subscriptions, stopPrinting)) {
@@ -276,7 +276,7 @@ function removeCommand({ environment, output }: Context): Command {
     name: 'remove',
     description:
       'Removes subscriptions. A browser registers again when its page is next opened. With --user, removes all data of a ' +
-      'person from the database, including what came of broadcasts to them, and prints what was removed. Backups and logs remain. ' +
+      'person from the database, including outcomes of broadcasts to them, and prints what was removed. Backups and logs remain. ' +
       'With --push-service, removes all subscriptions of a host, such as one that a stranger has named, and its place among ' +
       'unlisted push services.',
     settings: dataSettings,

@@ -35,8 +35,7 @@ export function sessionCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'session',
     description:
-      'Prints the headers of a new session. Its entry SESSION has the given value. Cookie goes with every request, ' +
-      'Csrf-Token with requests that have an unsafe method. The session is valid for one day.',
+      'Prints the headers of a new session. Its entry SESSION has the given value. Send Cookie with every request, and Csrf-Token with requests that have an unsafe method. The session is valid for one day.',
     json: 'Prints {"cookie", "csrfToken"}.',
     examples: [
       'deskbell session alice',

@@ -41,13 +41,12 @@ type Entries = Record<string, Setting<unknown>>;
 const data = {
   data: path({
     description:
-      'Directory of the database and the key files, readable by its owner only. Created by serve, keys generate and operators add.',
+      'Directory of the database and the key files, which only its owner can read. Created by serve, keys generate and operators add.',
     default: 'deskbell-data',
   }),
   database: text({
     description:
-      'PostgreSQL database to use instead of SQLite, as a URL. Put one with a password into the environment or a ' +
-      'configuration file that others cannot read. Key files stay in the data directory.',
+      'URL of a PostgreSQL database to use instead of SQLite. If it has a password, set it in the environment or in a configuration file that others cannot read. Key files stay in the data directory.',
     valid: 'a URL such as postgres://user:password@host:5432/database?sslmode=verify-full',
     isSecret: true,
     check: checkDatabaseUrl,
@@ -99,8 +98,7 @@ const listener = {
   }),
   publicUrl: text({
     description:
-      'URL at which browsers reach the service, with its path if it has one: that of a proxy in front of it, for instance. Links of ' +
-      '"deskbell invite" begin with it. serve keeps it in the data directory.',
+      'URL at which browsers reach the service, with its path if it has one, such as the URL of a proxy in front of it. Links of "deskbell invite" begin with it. serve stores it in the data directory.',
     valid: 'an https URL, or an http URL of this machine',
     check: parsePublicUrl,
   }),
@@ -133,26 +131,25 @@ const service = {
   ),
   trustProxy: list({
     description:
-      'Proxies in front of the service and the operator’s listener whose X-Forwarded-For or Forwarded header is trusted.',
+      'Proxies in front of the service and the operator’s listener. Their X-Forwarded-For or Forwarded header is trusted.',
     valid: 'addresses or ranges such as 127.0.0.1 or 10.0.0.0/8',
     check: checkAddressRanges,
   }),
   registrations: oneOf({
     description:
-      'Whose subscriptions are stored. open: everybody’s. invited: those of browsers that opened a link of "deskbell invite", ' +
+      'Whose subscriptions are stored. open: everybody’s. invited: only those of browsers that opened a link of "deskbell invite", ' +
       'have a subscriber token, or are registered already.',
     default: 'open',
     names: ['open', 'invited'],
   }),
   registrationsPerMinute: requestsPerMinute({
     description:
-      'POST /webPush requests allowed for each client address, by all services on one PostgreSQL database together; as many ' +
-      'for its channels.',
+      'How many POST /webPush requests a client address may send to all services of one PostgreSQL database. As many may change its channels.',
     default: defaultRegistrationsPerMinute,
   }),
   maxPushServices: integer({
     description:
-      'How many push services that are neither known nor listed may have subscriptions, if pushServices has "public". Further ' +
+      'Maximum number of push services that are neither known nor listed, if pushServices has "public". Further ' +
       'registrations get 503.',
     default: defaultMaxPushServices,
     unit: 'push services',
@@ -163,7 +160,7 @@ const service = {
     description: 'Lets readers choose their channels: /webPush/channels, and the page /preferences.',
   }),
   receiptsPerMinute: requestsPerMinute({
-    description: 'POST /webPush/receipts requests allowed for each client address.',
+    description: 'How many POST /webPush/receipts requests a client address may send.',
     default: defaultReceiptsPerMinute,
   }),
 } satisfies Entries;
@@ -176,7 +173,7 @@ const subscriberTokens = {
       path({
         description:
           'How subscriber tokens are checked. HS256: with the key in the data directory. A path: with your public key in ' +
-          'that file (Ed25519, PEM), as EdDSA. With "off" the header Authorization is ignored.',
+          'that file (Ed25519, PEM), as EdDSA. With "off", the Authorization header is ignored.',
         default: 'off',
       }),
     ),
@@ -201,8 +198,7 @@ const log = {
   }),
   logMessages: oneOf({
     description:
-      'Logs a line for each message: those that are not accepted, or all; each has the ids of broadcast and subscription, the push ' +
-      'service, outcome, status and reason, but nothing of what was sent.',
+      'Logs a line for each message that was not accepted, or for every message. A line has the IDs of broadcast and subscription, the push service, outcome, status and reason, but no part of the message.',
     default: 'off',
     names: ['off', ...loggedMessages],
   }),
@@ -214,8 +210,7 @@ const log = {
 const pushServices = {
   subject: text({
     description:
-      'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required for sending: serve, or the first send, keeps it in the ' +
-      'data directory.',
+      'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required to send. The first serve or send stores it in the data directory.',
     defaultLabel: 'the origin of publicUrl, if that is an https URL and not of this machine',
     valid: 'a mailto: or https: URI',
     check: checkVapidSubject,
@@ -223,32 +218,31 @@ const pushServices = {
   pushServices: list({
     description:
       'Other push services to accept, which may be local and use http. "public" accepts any public https host, with limits. ' +
-      'The data directory keeps them; serve with an empty list forgets them.',
+      'They are stored in the data directory; serve with an empty list removes them.',
     valid:
       'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090; or "public"',
     check: createEndpointPolicy,
   }),
   pushServiceAddresses: list({
     description:
-      'Ranges of private addresses at which known push services, and those that pushServices lists by domain, may be ' +
-      'reached: for example through a proxy or VPN. Cannot be combined with "public".',
+      'Private addresses at which known push services, and those that pushServices lists by domain, may be reached, such as those of a proxy or VPN. Cannot be combined with "public".',
     valid: 'ranges such as 198.18.0.0/15; not of loopback or link-local addresses',
     check: (ranges) => readAddressSettings({ pushServiceAddresses: ranges }),
   }),
   nat64Prefix: text({
     description:
-      'Prefix of the network’s NAT64, besides 64:ff9b::/96. Its addresses are judged by the IPv4 address inside.',
+      'Prefix of the network’s NAT64, besides 64:ff9b::/96. Addresses with it are checked by the IPv4 address that they contain.',
     valid: 'an IPv6 prefix such as 2001:db8:64::/96',
     check: (prefix) => readAddressSettings({ nat64Prefix: prefix }),
   }),
   ca: list({
-    description: 'Files with certificates (PEM) of authorities to trust besides those that Node trusts.',
+    description: 'Certificates (PEM files) of authorities to trust, besides those that Node trusts.',
     valid: 'paths',
     isPath: true,
   }),
   maxRate: list({
     description:
-      'Maximum rate at which a push service gets the messages of broadcasts, from all threads and processes together. Give ' +
+      'Maximum rate of broadcast messages to a push service, from all threads and processes together. Give ' +
       'each process that delivers the same value.',
     defaultLabel: 'no limit',
     valid: 'limits such as fcm.googleapis.com=500/s (or /min, /h)',
@@ -259,7 +253,7 @@ const pushServices = {
     default: defaultTimeouts.connectTimeoutMs,
   }),
   responseTimeoutMs: timeout({
-    description: 'Time limit for the answer to one message.',
+    description: 'Time limit for the response to one message.',
     default: defaultTimeouts.responseTimeoutMs,
   }),
 } satisfies Entries;
@@ -286,8 +280,7 @@ const delivery = {
   ...workers,
   receipts: boolean({
     description:
-      'Asks browsers to report whether the notifications of broadcasts were shown, clicked or dismissed: broadcasts sent ' +
-      'with it ask, a service run with it takes the reports.',
+      'Asks browsers to report whether a broadcast’s notification was shown, clicked or dismissed. Set it both where you send and for the service, which receives the reports.',
   }),
 } satisfies Entries;
 
@@ -308,7 +301,7 @@ const access = {
 const operator = {
   operator: text({
     description:
-      'Address of the operator’s listener: the console and the API to send and to manage with, for operators added with ' +
+      'Address of the operator’s listener, with the console and the API. Its users are operators added with ' +
       '"deskbell operators add". Beyond loopback it needs TLS.',
     valid: 'HOST:PORT, such as 127.0.0.1:8081',
     check: parseListenAddress,
@@ -316,8 +309,7 @@ const operator = {
   ...access,
   bells: text({
     description:
-      'Address of a listener of its own for bells, which are at its root and at /ring. On the operator’s listener they are at /ring. Beyond ' +
-      'loopback it needs TLS, as that one does.',
+      'Address of a separate listener for bells, with their paths at the root and under /ring; the operator’s listener has them under /ring. Beyond loopback it needs TLS.',
     valid: 'HOST:PORT, such as 127.0.0.1:8082',
     check: parseListenAddress,
   }),
@@ -325,7 +317,7 @@ const operator = {
     'off',
     integer({
       description:
-        'Maximum number of notifications from one bell in a minute; further requests are counted in one more. "off": no limit.',
+        'Maximum number of notifications from one bell in a minute. One more notification counts the other requests. "off": no limit.',
       default: defaultBellsPerMinute,
       unit: 'notifications per minute',
       min: 1,
@@ -334,16 +326,15 @@ const operator = {
   ),
   bellsUrl: text({
     description:
-      'URL at which bells are reached, with its path: that of a proxy in front of the listener, for instance. Addresses of "deskbell bells ' +
-      'add" begin with it. serve keeps it in the data directory.',
+      'URL at which tools reach bells, with its path, such as the URL of a proxy in front of the listener. Addresses of "deskbell bells ' +
+      'add" begin with it. serve stores it in the data directory.',
     defaultLabel: 'the operator’s listener, with the path /ring',
     valid: 'an https URL, or an http URL of this machine',
     check: parseBellsUrl,
   }),
   webhook: text({
     description:
-      'URL that events are posted to: a subscription gone, a broadcast done, an alarm. They are posted by the process with ' +
-      'the operator’s listener, and signed with the secret of "deskbell webhook-secret".',
+      'URL that events are posted to, such as the end of a subscription or a broadcast, and alarms. The process with the operator’s listener posts them, signed with the secret of "deskbell webhook-secret".',
     valid: 'an https URL, or an http URL of an IP address or localhost',
     isSecret: true,
     check: parseWebhookUrl,

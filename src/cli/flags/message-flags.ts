@@ -160,11 +160,18 @@ function createOption([name, member]: readonly [string, MemberDescription]): Opt
     flagDescription: description = ofMember,
     flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
   } = member;
-  if (schema.type === 'boolean') return new Option(`--${flag}`, description);
+  if (schema.type === 'boolean') return new Option(`--${flag}`, describeFlag(flag, description));
   const option = new Option(`--${flag} ${placeholderOf(schema)}`, description);
   if (schema.enum !== undefined) return option.choices(schema.enum);
   const parse = parserOf(schema);
   return parse === undefined ? option : option.argParser(parse);
+}
+
+/** Says what happens with the flag instead of *whether* it does. */
+function describeFlag(flag: string, description: string): string {
+  const effect = description.replace(/^Whether /, '');
+  if (flag.startsWith('no-')) return `Without it, ${effect}`;
+  return effect.charAt(0).toUpperCase() + effect.slice(1);
 }
 
 function placeholderOf({ type, format, enum: choices }: ValueSchema): string {
