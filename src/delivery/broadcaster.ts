@@ -95,10 +95,11 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
       const onFault = guardCallback('onFault', given);
       const { ended } = jobs.start(async (stopSignal) => {
         const stopped = AbortSignal.any([signal, stopSignal]);
+        const restart = { stopped, onFault };
         await Promise.all([
-          restartAfterFaults(() => runWorkers({}, stopped), { stopped, onFault }),
-          restartAfterFaults(() => runSchedules({ store, policy, onWarning }, stopped), { stopped, onFault }),
-          restartAfterFaults(() => runPreparations(store, stopped), { stopped, onFault }),
+          restartAfterFaults(() => runWorkers({}, stopped), restart),
+          restartAfterFaults(() => runSchedules({ store, policy, onWarning, onFault }, stopped), restart),
+          restartAfterFaults(() => runPreparations(store, stopped, onFault), restart),
         ]);
       });
       await ended;

@@ -241,7 +241,7 @@ export interface BroadcastStore {
    *   another process prepares it
    */
   prepare(id: number, holder: string): Promise<boolean>;
-  /** Finds an unprepared broadcast that no process is preparing. */
+  /** Finds an unprepared broadcast that no process is preparing: the one that was tried the longest time ago. */
   findUnprepared(): Promise<number | undefined>;
   /**
    * Writes the broadcast and its slices in one transaction, without work per row. A broadcast to an expression must

@@ -152,7 +152,7 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
     findUnprepared: async () => {
       const [row] = await database.read<{ readonly id: number }>(
         `select broadcast_id as id from deskbell.preparations where is_paused = 0 and lease_until_ms <= :nowMs
-         order by broadcast_id limit 1`,
+         order by lease_until_ms, broadcast_id limit 1`,
         { nowMs: database.now() },
       );
       return row?.id;

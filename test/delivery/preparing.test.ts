@@ -7,9 +7,10 @@ import { readConfiguration } from '../../src/cli/configuration/read-configuratio
 import type { Context } from '../../src/cli/command.ts';
 import type { DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { sendBroadcast } from '../../src/cli/send/send-broadcast.ts';
-import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';
+import { createBroadcast, runPreparations } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { until } from '../../tools/until.ts';
+import { openTestStore } from '../store/test-database.ts';
 import {
   assertDone,
   message,
@@ -166,4 +167,19 @@ describe('a broadcast that is preparing', () => {
     await working;
     assert.deepEqual(timesReceived(pushService), { 0: 2, 1: 3 });
   });
+});
+
+test('a broadcast that cannot be prepared does not keep others waiting', async (t) => {
+  const { store, run, remove } = await openTestStore();
+  t.after(remove);
+  const create = () => createBroadcast(store, createEndpointPolicy(), audience, message, {});
+  const [broken, other] = [await create(), await create()].map(({ broadcast }) => broadcast.id);
+  await run(`update preparations set expression = '{' where broadcast_id = ${broken}`);
+  const stop = new AbortController();
+  const faults: unknown[] = [];
+  const preparing = runPreparations(store, stop.signal, (fault) => faults.push(fault));
+  await until(async () => (await store.broadcasts.get(other!)).state === 'done', 'the other one');
+  stop.abort();
+  await preparing;
+  assert.match(faults.join(), /^SyntaxError/);
 });

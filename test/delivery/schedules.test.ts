@@ -25,7 +25,7 @@ async function setUp(
   audience: RecurringAudience = 'all',
 ) {
   let nowMs = Date.parse('2027-03-25T12:00:00Z');
-  const { store, remove } = await openTestStore(() => nowMs);
+  const { store, run, remove } = await openTestStore(() => nowMs);
   t.after(remove);
   await addSubscriptions(store, 3);
   const times = { cron: '0 9 * * *', timezone: 'Europe/Berlin', ...options };
@@ -33,12 +33,13 @@ async function setUp(
   const warnings: string[] = [];
   return {
     store,
+    run,
     schedule,
     warnings,
     /** Looks for occurrences at this time. */
-    lookAt: async (time: string | number) => {
+    lookAt: async (time: string | number, onFault?: (fault: unknown) => void) => {
       nowMs = typeof time === 'string' ? Date.parse(time) : time;
-      await startDueBroadcasts({ store, policy, onWarning: (warning) => warnings.push(warning) });
+      await startDueBroadcasts({ store, policy, onWarning: (warning) => warnings.push(warning), onFault });
     },
     /** By their keys, oldest first. */
     made: async () => {
@@ -127,6 +128,16 @@ test('an occurrence that is later than an hour is left out, with a warning', asy
   await lookAt(Date.parse('2027-04-27T07:00:00Z') + hourMs);
   assert.equal((await made())[1], '1/2027-04-27T07:00:00.000Z', 'an hour is not too late');
   assert.equal(warnings.length, 2);
+});
+
+test('a schedule that fails is reported, and does not keep others waiting', async (t) => {
+  const faults: unknown[] = [];
+  const { store, run, lookAt, made } = await setUp(t);
+  await createSchedule(store, 'all', message, { cron: '0 9 * * *', timezone: 'Europe/Berlin' });
+  await run("update schedules set cron = 'never' where id = 1");
+  await lookAt('2027-03-26T08:00:00Z', (fault) => faults.push(fault));
+  assert.deepEqual(await made(), ['2/2027-03-26T08:00:00.000Z']);
+  assert.match(faults.join(), /never/);
 });
 
 test('times that pass while a schedule is paused are not made up for', async (t) => {

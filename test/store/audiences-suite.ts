@@ -120,6 +120,9 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       assert.equal(await store.broadcasts.prepare(id, 'two'), false);
       nowMs += 10_000;
       assert.equal(await store.broadcasts.findUnprepared(), id);
+      const untried = await create();
+      assert.equal(await store.broadcasts.findUnprepared(), untried.id, 'before one that may fail again');
+      await store.broadcasts.cancel(untried.id);
       assert.equal(await store.broadcasts.prepare(id, 'two'), true);
       assert.equal(await store.broadcasts.prepare(id, 'one'), false, 'it has lost the broadcast');
       while (await store.broadcasts.prepare(id, 'two'));

@@ -251,19 +251,25 @@ export async function prepareBroadcast(
   }
 }
 
-/** Prepares broadcasts that other processes have left unprepared, until `signal` is aborted. */
+/**
+ * Prepares broadcasts that other processes have left unprepared, until `signal` is aborted.
+ *
+ * @param onFault called if one cannot be prepared; the others go on, and it is tried again when its lease has ended
+ */
 export async function runPreparations(
   { broadcasts }: Pick<Store, 'broadcasts'>,
   signal: AbortSignal,
+  onFault: (fault: unknown) => void,
 ): Promise<void> {
   while (!signal.aborted) {
     const id = await broadcasts.findUnprepared();
-    if (id !== undefined) await prepareUnheld(broadcasts, id, signal);
-    else await sleep(lookForWorkEveryMs, undefined, { signal }).catch(() => {});
+    const isPrepared = id !== undefined && (await prepareUnheld(broadcasts, id, signal).catch(onFault));
+    if (!isPrepared) await sleep(lookForWorkEveryMs, undefined, { signal }).catch(() => {});
   }
 }
 
-async function prepareUnheld(broadcasts: BroadcastStore, id: number, signal: AbortSignal): Promise<void> {
+async function prepareUnheld(broadcasts: BroadcastStore, id: number, signal: AbortSignal): Promise<true> {
   const holder = randomUUID();
   while (!signal.aborted && (await broadcasts.prepare(id, holder)));
+  return true;
 }

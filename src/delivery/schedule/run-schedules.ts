@@ -16,6 +16,8 @@ export interface RunSchedulesOptions {
   readonly policy: EndpointPolicy;
   /** Called for occurrences that are skipped. */
   readonly onWarning?: ((warning: string) => void) | undefined;
+  /** Called if an occurrence fails; another process or this one tries again in a minute. Default: the call fails. */
+  readonly onFault?: ((fault: unknown) => void) | undefined;
 }
 
 const lookEveryMs = 1000;
@@ -36,7 +38,8 @@ export async function startDueBroadcasts(options: RunSchedulesOptions): Promise<
   for (;;) {
     const schedule = await options.store.schedules.takeDue(leaseMs);
     if (schedule === undefined) return;
-    await startDue(schedule, options);
+    // the others must not wait for one that fails
+    await startDue(schedule, options).catch(options.onFault);
   }
 }
 
