@@ -24,11 +24,6 @@ declare module 'fastify' {
   }
 }
 
-/** Call it once for the listener. */
-export function nameOperators(app: FastifyInstance): void {
-  app.decorateRequest('operator', null);
-}
-
 /** Refuses every request of the scope whose token is missing or does not permit it. */
 export function requireToken(app: FastifyInstance, operators: OperatorStore): void {
   app.addHook('onRequest', async (request, reply) => {

@@ -16,7 +16,7 @@ import type { BellParts } from '../bells/ring.ts';
 import { defaultBellsPerMinute } from '../store/bells.ts';
 import { addApi } from './api/add-api.ts';
 import { auditChanges } from './audit-changes.ts';
-import { nameOperators, requireToken } from './authorize.ts';
+import { requireToken } from './authorize.ts';
 import { createSharedFeeds } from './broadcast-events.ts';
 import { addConsole } from './console/add-console.ts';
 import type { OperatorContext } from './context.ts';
@@ -227,7 +227,7 @@ function createListener(options: ListenerOptions): {
   assertHost(app);
   checkHost(app, { host, hosts, isSecure });
   handleUnknownPaths(app);
-  nameOperators(app);
+  app.decorateRequest('operator', null);
   auditChanges(app, store.audit);
   return { app, isSecure };
 }

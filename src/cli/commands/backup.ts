@@ -22,11 +22,6 @@ function requireSqlite(database: string | undefined, tool: 'pg_dump' | 'pg_resto
   );
 }
 
-interface BackupFlags {
-  readonly withKeys?: true;
-  readonly json?: true;
-}
-
 export function backupCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'backup',
@@ -42,7 +37,7 @@ export function backupCommand({ environment, output }: Context): Command {
   })
     .argument('<file>', 'File to write; it must not exist.')
     .option('--with-keys', 'Includes the private keys. Without them, keep the key files elsewhere.')
-    .action(async (file: string, flags: BackupFlags) => {
+    .action(async (file: string, flags: JsonFlag & { readonly withKeys?: true }) => {
       const { data, database } = await readConfiguration({ flags, environment });
       requireSqlite(database, 'pg_dump');
       await requireData(data);

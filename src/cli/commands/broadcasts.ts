@@ -34,10 +34,6 @@ import { runBroadcast, summarize } from '../send/run-broadcast.ts';
 const defaultLimit = 20;
 const maxTitle = 60;
 
-interface ListFlags extends JsonFlag {
-  readonly limit: number;
-}
-
 function listCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'list',
@@ -47,7 +43,7 @@ function listCommand({ environment, output }: Context): Command {
     examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
   })
     .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)
-    .onData(async ({ store }, flags: ListFlags) => {
+    .onData(async ({ store }, flags: JsonFlag & { readonly limit: number }) => {
       const rows = await store.broadcasts.list({ limit: flags.limit });
       const shown = countNames.filter(
         (name) => isAlwaysShown(name) || rows.some(({ counts }) => counts[name] !== 0),

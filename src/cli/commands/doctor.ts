@@ -21,9 +21,8 @@ export function doctorCommand({ environment, output }: Context): Command {
   }).action(async (flags: JsonFlag) => {
     const configuration = await readConfiguration({ flags, environment });
     const { data, database, encryption } = configuration;
-    const { checkData, checkSubject } = await import('../doctor/checks.ts');
-    const { checkEncryption, checkNode, checkOpenFiles } = await import('../doctor/checks.ts');
-    const { checkNetwork } = await import('../doctor/checks.ts');
+    const { checkData, checkEncryption, checkNetwork, checkNode, checkOpenFiles, checkSubject } =
+      await import('../doctor/checks.ts');
     const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
     const ca = await readCertificates(configuration.ca);
     const network = {

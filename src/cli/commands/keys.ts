@@ -100,7 +100,7 @@ function retireCommand({ environment, output }: Context): Command {
   })
     .argument('<key>', `The public key, or its first ${minPrefixLength} characters or more.`)
     .option('--force', 'Retires the pair even if subscriptions were made with it.')
-    .onData(async ({ store, vapidKeys }, key: string, flags: RetireFlags) => {
+    .onData(async ({ store, vapidKeys }, key: string, flags: JsonFlag & { readonly force?: true }) => {
       const { retireKey } = await import('../data/key-rotation.ts');
       const publicKey = await findKey(store.vapidKeys, key);
       const force = flags.force ?? false;
@@ -108,10 +108,6 @@ function retireCommand({ environment, output }: Context): Command {
       const note = subscriptions > 0 ? ` ${countOf(subscriptions, 'subscription')} cannot be sent to.` : '';
       await output.result(flags, { publicKey, subscriptions }, `Retired ${publicKey}.${note}`);
     });
-}
-
-interface RetireFlags extends JsonFlag {
-  readonly force?: true;
 }
 
 /** @throws {DeskbellError} ERR_KEY_NOT_FOUND */

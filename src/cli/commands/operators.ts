@@ -111,7 +111,7 @@ function removeCommand({ environment, output }: Context): Command {
   })
     .addArgument(nameArgument())
     .option('--pause', 'Also pauses its broadcasts and schedules that go on.')
-    .onData(async ({ store }, name: string, flags: RemoveFlags) => {
+    .onData(async ({ store }, name: string, flags: JsonFlag & { readonly pause?: true }) => {
       const going = await findWorkOf(store, name);
       if (!(await store.operators.remove(name))) {
         throw new DeskbellError('ERR_OPERATOR_NOT_FOUND', `There is no operator ${name}`);
@@ -124,10 +124,6 @@ function removeCommand({ environment, output }: Context): Command {
       const text = [`Removed ${name}`, ...describeWork(going, isPaused)].join('\n');
       await output.result(flags, { name, removed: true, ...going, paused: isPaused }, text);
     });
-}
-
-interface RemoveFlags extends JsonFlag {
-  readonly pause?: true;
 }
 
 /** Ids of unfinished broadcasts and schedules. */

@@ -178,8 +178,6 @@ interface ChangeCommand<Input, Result> extends Pick<CommandDescription, 'name' |
   readonly argument: string | readonly [description: string, parse: (text: string) => unknown];
   /** Flags for members of the body. */
   readonly flags?: { readonly [Member in keyof Input]?: MemberFlags[string] };
-  /** What `--json` prints. Default: the API's response, or the item that was removed. */
-  toJson?(result: Result): object;
   toText(result: Result, input: Input, store: Store): string | Promise<string>;
   /** The operator who makes the change. Default: the user of this process. */
   operatorOf?(flags: Readonly<Record<string, unknown>>): string;
@@ -212,8 +210,9 @@ export function createChangeCommand<Input, Result>(
           );
         },
       );
-      const { toJson = answer?.toJson ?? (() => ({ [key]: given, removed: true })) } = change;
-      await output.result(options, toJson(result), await toText(result, input, data.store));
+      // an operation without an answer removes something
+      const json = answer?.toJson(result) ?? { [key]: given, removed: true };
+      await output.result(options, json, await toText(result, input, data.store));
     },
   );
 }
