@@ -35,9 +35,9 @@ import { operatorFormats } from '../validator.ts';
 import { addBroadcastRoutes } from './broadcasts.ts';
 import { addInstallationRoutes } from './installation.ts';
 import { addMessageRoutes } from './messages.ts';
-import { addOperations, operationsOf } from './operations.ts';
+import { addOperations, addRoute } from './operations.ts';
 import { addOutcomeRoutes } from './outcomes.ts';
-import { addPushServiceRoutes } from './push-services.ts';
+import { listPushServices, listSenders } from './push-services.ts';
 import { addScheduleRoutes } from './schedules.ts';
 import { addSubscriptionRoutes } from './subscriptions.ts';
 
@@ -101,7 +101,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   addOutcomeRoutes(app, parts);
   addScheduleRoutes(app, parts);
   addOperations(app, parts, [listBells, addBell, rotateBell, removeBell]);
-  operationsOf(app, 'Sending').add('GET /v1/bells/:name', {
+  addRoute(app, 'Sending', 'GET /v1/bells/:name', {
     operationId: 'getBell',
     summary: 'A bell, and its last ten requests',
     params: bellParams,
@@ -111,7 +111,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   });
   addSubscriptionRoutes(app, parts);
   addOperations(app, parts, [listChannels, updateChannel, removeChannel]);
-  operationsOf(app, 'Subscriptions').add('GET /v1/people/:user', {
+  addRoute(app, 'Subscriptions', 'GET /v1/people/:user', {
     operationId: 'getPerson',
     summary: 'A person’s data, language, time zone and choices',
     description: 'Data and choices are absent if nothing has been set.',
@@ -120,7 +120,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
     errors: ['ERR_FIELD_VALUE'],
     handle: async ({ params: { user } }) => personView.toJson(await parts.store.readers.person(user)),
   });
-  operationsOf(app, 'Subscriptions').add('GET /v1/people/:user/removal', {
+  addRoute(app, 'Subscriptions', 'GET /v1/people/:user/removal', {
     operationId: 'checkRemoval',
     summary: 'When a person was removed, according to a removal receipt',
     params: userParams,
@@ -135,9 +135,10 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
     handle: async ({ params: { user }, query: { receipt } }) =>
       checkedRemovalView.toJson(await checkRemoval(parts.store, user, receipt)),
   });
-  addOperations(app, parts, [updatePerson]);
-  addPushServiceRoutes(app, parts);
   addOperations(app, parts, [
+    updatePerson,
+    listPushServices,
+    listSenders,
     listHeldDeletions,
     decisions.confirm,
     decisions.discard,

@@ -32,7 +32,7 @@ import { broadcastEvents, readLastEventId, sendEvents } from '../broadcast-event
 import type { OperatorContext } from '../context.ts';
 import { readPage, searchBroadcasts } from '../searches.ts';
 import { exampleOf } from './examples.ts';
-import { addOperations, idempotencyKeyOf, operationsOf } from './operations.ts';
+import { addList, addOperations, addRoute, idempotencyKeyOf } from './operations.ts';
 
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
 
@@ -106,11 +106,10 @@ const eventsOperation: Operation = {
 };
 
 export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): void {
-  const operations = operationsOf(app, 'Sending');
   const { progress, sender, store } = parts;
   const { attempts, broadcasts, operators, statistics } = store;
 
-  operations.add('POST /v1/broadcasts', {
+  addRoute(app, 'Sending', 'POST /v1/broadcasts', {
     operationId: 'createBroadcast',
     summary: 'Creates a broadcast',
     description:
@@ -155,7 +154,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     },
   });
 
-  operations.addList('/v1/broadcasts', {
+  addList(app, 'Sending', '/v1/broadcasts', {
     operationId: 'listBroadcasts',
     summary: 'Broadcasts, newest first',
     description: 'A page of a search may have fewer items than `limit` and still have a next page.',
@@ -175,7 +174,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     },
   });
 
-  operations.add('GET /v1/broadcasts/:id', {
+  addRoute(app, 'Sending', 'GET /v1/broadcasts/:id', {
     operationId: 'getBroadcast',
     summary: 'One broadcast with its counts',
     params: idParams,
@@ -191,7 +190,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       ),
   });
 
-  operations.addList('/v1/broadcasts/:id/attempts', {
+  addList(app, 'Sending', '/v1/broadcasts/:id/attempts', {
     operationId: 'listBroadcastAttempts',
     summary: 'The attempts of a broadcast, newest first',
     description:

@@ -1,11 +1,11 @@
 // Lists the VAPID public keys and the changes by operators.
 import { type ServiceApp, Type } from '../../http/schema.ts';
 import { auditView } from '../../operations/audit.ts';
-import type { View } from '../../operations/operation.ts';
+import type { NamedList, View } from '../../operations/operation.ts';
 import type { StoredVapidKey } from '../../store/vapid-keys.ts';
 import type { OperatorContext } from '../context.ts';
 import { readPage } from '../searches.ts';
-import { operationsOf } from './operations.ts';
+import { addList, addOperations } from './operations.ts';
 
 const moment = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
 
@@ -37,18 +37,19 @@ const keyView: View<StoredVapidKey> = {
   toJson: (key) => key,
 };
 
-export function addInstallationRoutes(app: ServiceApp, { store }: OperatorContext): void {
-  const operations = operationsOf(app, 'Installation');
+const listKeys: NamedList<StoredVapidKey> = {
+  path: '/v1/keys',
+  tag: 'Installation',
+  operationId: 'listKeys',
+  summary: 'The public VAPID keys',
+  view: keyView,
+  nameOf: ({ publicKey }) => publicKey,
+  read: async ({ store }) => (await store.vapidKeys.list()).filter(({ state }) => state !== undefined),
+};
 
-  operations.addNamedList('/v1/keys', {
-    operationId: 'listKeys',
-    summary: 'The public VAPID keys',
-    view: keyView,
-    nameOf: ({ publicKey }) => publicKey,
-    read: async () => (await store.vapidKeys.list()).filter(({ state }) => state !== undefined),
-  });
-
-  operations.addList('/v1/audit', {
+export function addInstallationRoutes(app: ServiceApp, parts: OperatorContext): void {
+  addOperations(app, parts, [listKeys]);
+  addList(app, 'Installation', '/v1/audit', {
     operationId: 'listAuditRecords',
     summary: 'What operators have changed, newest first',
     query: filters,
@@ -62,7 +63,7 @@ export function addInstallationRoutes(app: ServiceApp, { store }: OperatorContex
         untilMs: until === undefined ? undefined : Date.parse(until),
         beforeId: cursor,
       };
-      return readPage(limit, (count) => store.audit.list({ ...filter, limit: count }));
+      return readPage(limit, (count) => parts.store.audit.list({ ...filter, limit: count }));
     },
   });
 }

@@ -14,7 +14,7 @@ import type { OperatorContext } from '../context.ts';
 import { senders } from '../../operations/operation.ts';
 import { assertNoRetry, sendMessage, sendOnce, UndeliveredError } from '../send-message.ts';
 import { assertSameForAll, tellsSubscriptions } from '../authorize.ts';
-import { idempotencyKeyOf, operationsOf } from './operations.ts';
+import { addRoute, idempotencyKeyOf } from './operations.ts';
 
 const body = Type.Model(
   'MessageRequest',
@@ -61,9 +61,7 @@ const answerSchema = Type.Model(
 );
 
 export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void {
-  const operations = operationsOf(app, 'Sending');
-
-  operations.add('POST /v1/messages', {
+  addRoute(app, 'Sending', 'POST /v1/messages', {
     operationId: 'sendMessage',
     summary: 'Sends one message and returns the push service’s answer',
     description:

@@ -116,23 +116,6 @@ interface List<Item, Params extends Properties, Query extends Properties> extend
   ): Promise<ListPage<Item>>;
 }
 
-export interface Operations {
-  /** `add('GET /v1/things/:id', …)` */
-  add<Params extends Properties, Query extends Properties, Body>(
-    route: Route,
-    operation: ApiOperation<Params, Query, Body>,
-  ): void;
-  /** Adds a GET route that returns a list in pages. */
-  addList<Item, Params extends Properties, Query extends Properties>(
-    path: `/${string}`,
-    list: List<Item, Params, Query>,
-  ): void;
-  addNamedList<Item>(
-    path: `/${string}`,
-    list: Omit<NamedList<Item>, 'tag' | 'path' | 'read'> & { read(): Promise<readonly Item[]> },
-  ): void;
-}
-
 /** The header that makes a request safe to repeat. */
 export const idempotencyKeyOf = (description: string) => ({
   'Idempotency-Key': { description, schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters } },
@@ -150,76 +133,80 @@ const byType = (json: Schema, text: Schema) => ({
   content: { 'application/json': { schema: json }, 'text/plain': { schema: text } },
 });
 
-/** @param tag group of the operations in the description */
-export function operationsOf(app: ServiceApp, tag: string): Operations {
-  const add: Operations['add'] = (route, operation) => {
-    const {
-      params,
-      query,
+/**
+ * Adds a route to the API: `addRoute(app, 'Sending', 'GET /v1/things/:id', …)`
+ *
+ * @param tag group of the operation in the description
+ */
+export function addRoute<Params extends Properties, Query extends Properties, Body>(
+  app: ServiceApp,
+  tag: string,
+  route: Route,
+  operation: ApiOperation<Params, Query, Body>,
+): void {
+  const {
+    params,
+    query,
+    roles,
+    body,
+    textBody,
+    bodyLimit,
+    answer,
+    statuses = [200],
+    audit,
+    handle,
+    ...described
+  } = operation;
+  const [method, url] = route.split(' ') as [string, string];
+  const success =
+    answer && contentResponse('application/json', `${described.summary}.`, answer, exampleOf(answer));
+  app.route({
+    method,
+    url,
+    ...(bodyLimit !== undefined && { bodyLimit }),
+    ...(textBody && { preValidation: requireBody }),
+    schema: {
+      ...(params && { params: Type.Object(params) }),
+      ...(query && { querystring: Type.Object(query, { additionalProperties: false }) }),
+      ...(body && { body: textBody ? byType(body, textBody) : body }),
+    },
+    config: {
+      operation: {
+        tag,
+        ...described,
+        responses: success
+          ? Object.fromEntries(statuses.map((status) => [status, success]))
+          : { 204: emptyResponse('Done.') },
+        security: [{ token: [] }],
+      },
       roles,
-      body,
-      textBody,
-      bodyLimit,
-      answer,
-      statuses = [200],
-      audit,
-      handle,
-      ...described
-    } = operation;
-    const [method, url] = route.split(' ') as [string, string];
-    const success =
-      answer && contentResponse('application/json', `${described.summary}.`, answer, exampleOf(answer));
-    app.route({
-      method,
-      url,
-      ...(bodyLimit !== undefined && { bodyLimit }),
-      ...(textBody && { preValidation: requireBody }),
-      schema: {
-        ...(params && { params: Type.Object(params) }),
-        ...(query && { querystring: Type.Object(query, { additionalProperties: false }) }),
-        ...(body && { body: textBody ? byType(body, textBody) : body }),
-      },
-      config: {
-        operation: {
-          tag,
-          ...described,
-          responses: success
-            ? Object.fromEntries(statuses.map((status) => [status, success]))
-            : { 204: emptyResponse('Done.') },
-          security: [{ token: [] }],
-        },
-        roles,
-        audit: audit as AuditedAction | undefined,
-      },
-      handler: async (request, reply) => {
-        reply.code(success ? statuses[0]! : 204);
-        const value = await handle(request as Parameters<typeof handle>[0], reply);
-        return success ? sendJson(reply, value) : reply.send();
-      },
-    });
-  };
+      audit: audit as AuditedAction | undefined,
+    },
+    handler: async (request, reply) => {
+      reply.code(success ? statuses[0]! : 204);
+      const value = await handle(request as Parameters<typeof handle>[0], reply);
+      return success ? sendJson(reply, value) : reply.send();
+    },
+  });
+}
 
-  return {
-    add,
-    addList: (path, { view, query, read, ...list }) =>
-      add(`GET ${path}`, {
-        ...list,
-        query: { ...pageQuery, ...query },
-        answer: pageOf(view.schema),
-        handle: async (request) => {
-          const { limit = defaultLimit, cursor } = request.query;
-          const page = await read(request as unknown as Parameters<typeof read>[0], { limit, cursor });
-          return toAnswer(page, view);
-        },
-      }),
-    addNamedList: (path, { view, nameOf, read, ...list }) =>
-      add(`GET ${path}`, {
-        ...list,
-        query: namedPageQuery,
-        answer: pageOf(view.schema, 'string'),
-        handle: async ({ query }) => toAnswer(cutPage(await read(), nameOf, query), view),
-      }),
-  };
+/** Adds a GET route that returns a list in pages. */
+export function addList<Item, Params extends Properties, Query extends Properties>(
+  app: ServiceApp,
+  tag: string,
+  path: `/${string}`,
+  { view, query, read, ...list }: List<Item, Params, Query>,
+): void {
+  addRoute(app, tag, `GET ${path}`, {
+    ...list,
+    query: { ...pageQuery, ...query },
+    answer: pageOf(view.schema),
+    handle: async (request) => {
+      const { limit = defaultLimit, cursor } = request.query;
+      const page = await read(request as unknown as Parameters<typeof read>[0], { limit, cursor });
+      return toAnswer(page, view);
+    },
+  });
 }
 
 /** An operation of any type; its input is checked at run time against the operation's own schemas. */
@@ -232,15 +219,18 @@ export function addOperations(
   described: readonly (AnyOperation | NamedList<unknown>)[],
 ): void {
   for (const each of described) {
-    const { tag } = each;
-    const operations = operationsOf(app, tag);
     if ('path' in each) {
-      const { path, read, ...list } = each;
-      operations.addNamedList(path, { ...list, read: () => read(parts) });
+      const { tag, path, view, nameOf, read, ...list } = each;
+      addRoute(app, tag, `GET ${path}`, {
+        ...list,
+        query: namedPageQuery,
+        answer: pageOf(view.schema, 'string'),
+        handle: async ({ query }) => toAnswer(cutPage(await read(parts), nameOf, query), view),
+      });
       continue;
     }
-    const { route, action, target, run, answer, ...operation } = each;
-    operations.add(route, {
+    const { tag, route, action, target, run, answer, ...operation } = each;
+    addRoute(app, tag, route, {
       ...operation,
       ...(answer && { answer: answer.schema }),
       audit: { action, target: (request) => target(inputOf(request), parts) },

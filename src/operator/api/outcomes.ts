@@ -13,7 +13,7 @@ import { assertShowsRows } from '../authorize.ts';
 import { sendOutcomes } from '../send-message.ts';
 import { idParams } from '../../operations/operation.ts';
 import { userParams } from '../../operations/people.ts';
-import { operationsOf } from './operations.ts';
+import { addList } from './operations.ts';
 
 /** The number of ids to read for one page. */
 const idsAtOnce = 1000;
@@ -46,10 +46,7 @@ const ofBroadcasts =
 
 export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): void {
   const { attempts } = store;
-  const sending = operationsOf(app, 'Sending');
-  const subscriptions = operationsOf(app, 'Subscriptions');
-
-  sending.addList('/v1/broadcasts/:id/outcomes', {
+  addList(app, 'Sending', '/v1/broadcasts/:id/outcomes', {
     operationId: 'listBroadcastOutcomes',
     summary: 'The outcomes of subscriptions in a broadcast',
     description:
@@ -89,7 +86,7 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
     },
   );
 
-  subscriptions.addList('/v1/subscriptions/:id/outcomes', {
+  addList(app, 'Subscriptions', '/v1/subscriptions/:id/outcomes', {
     operationId: 'listSubscriptionOutcomes',
     summary: 'The outcomes of the newest broadcasts to a subscription',
     description: ofBroadcasts,
@@ -99,7 +96,7 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
       toPage(await attempts.outcomesTo([id], { beforeId: cursor, limit })),
   });
 
-  subscriptions.addList('/v1/people/:user/outcomes', {
+  addList(app, 'Subscriptions', '/v1/people/:user/outcomes', {
     operationId: 'listPersonOutcomes',
     summary: 'The outcomes of the newest broadcasts to a person',
     description: `${ofBroadcasts} Includes at most 20 stored devices, and 20 that have ended and are still remembered.`,

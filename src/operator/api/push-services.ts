@@ -1,11 +1,9 @@
 // GET /v1/push-services: the current state of sending to each push service. GET /v1/senders: the active senders.
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import { type ServiceApp, Type } from '../../http/schema.ts';
+import { Type } from '../../http/schema.ts';
 import type { StoredSenderReport } from '../../store/sending.ts';
-import type { View } from '../../operations/operation.ts';
-import type { OperatorContext } from '../context.ts';
+import type { NamedList, View } from '../../operations/operation.ts';
 import { readPushServices, type PushServiceView } from '../push-services.ts';
-import { operationsOf } from './operations.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -73,25 +71,25 @@ const senderView: View<StoredSenderReport> = {
   }),
 };
 
-export function addPushServiceRoutes(app: ServiceApp, { store }: OperatorContext): void {
-  const operations = operationsOf(app, 'Push services');
+export const listPushServices: NamedList<PushServiceView> = {
+  path: '/v1/push-services',
+  tag: 'Push services',
+  operationId: 'listPushServices',
+  summary: 'The current state of sending to each push service',
+  description:
+    'The figures cover all senders on this store, in all processes, as they reported in the last few seconds. Push services that nobody sends to ' +
+    'are left out, unless they refuse a key or have held deletions.',
+  view: pushServiceView,
+  nameOf: ({ origin }) => origin,
+  read: ({ store }) => readPushServices(store),
+};
 
-  operations.addNamedList('/v1/push-services', {
-    operationId: 'listPushServices',
-    summary: 'The current state of sending to each push service',
-    description:
-      'The figures cover all senders on this store, in all processes, as they reported in the last few seconds. Push services that nobody sends to ' +
-      'are left out, unless they refuse a key or have held deletions.',
-    view: pushServiceView,
-    nameOf: ({ origin }) => origin,
-    read: () => readPushServices(store),
-  });
-
-  operations.addNamedList('/v1/senders', {
-    operationId: 'listSenders',
-    summary: 'The active senders',
-    view: senderView,
-    nameOf: ({ id }) => id,
-    read: () => store.senders.list(),
-  });
-}
+export const listSenders: NamedList<StoredSenderReport> = {
+  path: '/v1/senders',
+  tag: 'Push services',
+  operationId: 'listSenders',
+  summary: 'The active senders',
+  view: senderView,
+  nameOf: ({ id }) => id,
+  read: ({ store }) => store.senders.list(),
+};

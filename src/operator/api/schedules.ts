@@ -15,7 +15,7 @@ import {
 import type { OperatorContext } from '../context.ts';
 import { readPage } from '../searches.ts';
 import { idParams } from '../../operations/operation.ts';
-import { addOperations, operationsOf } from './operations.ts';
+import { addList, addOperations, addRoute } from './operations.ts';
 
 const body = Type.Model(
   'ScheduleRequest',
@@ -42,9 +42,7 @@ const body = Type.Model(
 export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void {
   const { store, sender } = parts;
   const { schedules } = store;
-  const operations = operationsOf(app, 'Sending');
-
-  operations.add('POST /v1/schedules', {
+  addRoute(app, 'Sending', 'POST /v1/schedules', {
     operationId: 'createSchedule',
     summary: 'Creates a schedule, which repeats a broadcast',
     body,
@@ -71,7 +69,7 @@ export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void
     },
   });
 
-  operations.addList('/v1/schedules', {
+  addList(app, 'Sending', '/v1/schedules', {
     operationId: 'listSchedules',
     summary: 'Schedules, oldest first',
     view: scheduleView,
@@ -79,7 +77,7 @@ export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void
       readPage(limit, (count) => schedules.list({ afterId: cursor, limit: count })),
   });
 
-  operations.add('GET /v1/schedules/:id', {
+  addRoute(app, 'Sending', 'GET /v1/schedules/:id', {
     operationId: 'getSchedule',
     summary: 'One schedule with its next three times',
     params: idParams,

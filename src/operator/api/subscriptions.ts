@@ -11,7 +11,7 @@ import { removeSubscription, subscriptionView, updateSubscription } from '../../
 import type { OperatorContext } from '../context.ts';
 import { findSubscriptions, readPage } from '../searches.ts';
 import { splitTags } from '../validator.ts';
-import { addOperations, operationsOf } from './operations.ts';
+import { addList, addOperations, addRoute } from './operations.ts';
 
 const tagList = (description: string) =>
   Type.Optional(
@@ -32,12 +32,10 @@ const listQuery = {
 };
 
 export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): void {
-  const operations = operationsOf(app, 'Subscriptions');
-
   const { store } = parts;
   const { attempts, losses, subscriptions } = store;
 
-  operations.addList('/v1/subscriptions', {
+  addList(app, 'Subscriptions', '/v1/subscriptions', {
     operationId: 'listSubscriptions',
     summary: 'Subscriptions, oldest first',
     description:
@@ -52,7 +50,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
     },
   });
 
-  operations.add('GET /v1/subscriptions/:id', {
+  addRoute(app, 'Subscriptions', 'GET /v1/subscriptions/:id', {
     operationId: 'getSubscription',
     summary: 'One subscription',
     params: idParams,
@@ -62,7 +60,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
       subscriptionView.toJson(requireSubscription(await subscriptions.findById(id), id)),
   });
 
-  operations.addList('/v1/subscriptions/:id/attempts', {
+  addList(app, 'Subscriptions', '/v1/subscriptions/:id/attempts', {
     operationId: 'listSubscriptionAttempts',
     summary: 'The attempts of broadcasts to a subscription, newest first',
     description: 'Searches up to a hundred broadcasts. For earlier ones, ask for each broadcast.',
@@ -72,7 +70,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
       readPage(limit, (count) => attempts.list({ subscriptionId: id, beforeId: cursor, limit: count })),
   });
 
-  operations.addList('/v1/losses', {
+  addList(app, 'Subscriptions', '/v1/losses', {
     operationId: 'listLosses',
     summary: 'Subscriptions that were lost, newest first',
     description: 'The subscriptions lost in the last 90 days, with the reason and who removed them.',
