@@ -50,6 +50,10 @@ export const Type = {
   Integer: (keywords: Keywords = {}): Schema<number> => ({ type: 'integer', ...keywords }),
   Boolean: (keywords: Keywords = {}): Schema<boolean> => ({ type: 'boolean', ...keywords }),
 
+  /** A time in ISO 8601, with a zone. */
+  Time: (description?: string): Schema<string> =>
+    Type.String({ format: 'date-time', ...(description !== undefined && { description }) }),
+
   /** An `enum`, since client generators mistake `const` for a default. */
   Literal: <const Value extends string>(literal: Value): Schema<Value> => ({
     type: 'string',

@@ -7,7 +7,7 @@ import {
   maxNoteLength,
   type StandingAlarm,
 } from '../delivery/alarms/standing-alarm.ts';
-import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { isoTime, isoTimeOf } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import type { Alarm } from '../store/broadcasts.ts';
 import { type NamedList, operation, type View } from './operation.ts';
@@ -19,7 +19,7 @@ const schema = Type.Model(
     reason: Type.String(),
     detail: Type.String({ description: 'The push service’s own words.' }),
     rows: Type.Integer({ description: 'The number of messages that it concerns.' }),
-    firstAt: Type.String({ format: 'date-time' }),
+    firstAt: Type.Time(),
   }),
 );
 
@@ -28,8 +28,6 @@ export const alarmView: View<Alarm> = { schema, toJson: alarmToJson };
 export function alarmToJson({ firstAtMs, ...alarm }: Alarm): object {
   return { ...alarm, firstAt: isoTime(firstAtMs) };
 }
-
-const moment = Type.String({ format: 'date-time' });
 
 const example = {
   id: 'deletions-held:fcm.googleapis.com',
@@ -70,7 +68,7 @@ const standingAlarmView: View<StandingAlarm> = {
         what: Type.String(),
         remedy: Type.String(),
         detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
-        since: Type.Optional(moment),
+        since: Type.Optional(Type.Time()),
         count: Type.Integer({
           description:
             'An approximate number. If several broadcasts have the same alarm, the largest number.',
@@ -82,7 +80,7 @@ const standingAlarmView: View<StandingAlarm> = {
         acknowledgement: Type.Optional(
           Type.Model(
             'AcknowledgedBy',
-            Type.Object({ operator: Type.String(), note: Type.String(), at: moment }),
+            Type.Object({ operator: Type.String(), note: Type.String(), at: Type.Time() }),
           ),
         ),
       },
@@ -93,7 +91,7 @@ const standingAlarmView: View<StandingAlarm> = {
     ...alarm,
     pushService: pushService || undefined,
     detail: detail || undefined,
-    since: sinceMs === undefined ? undefined : isoTime(sinceMs),
+    since: isoTimeOf(sinceMs),
     broadcasts: broadcastIds,
     acknowledgement: acknowledgement && {
       operator: acknowledgement.operator,

@@ -118,8 +118,14 @@ const pushSubscriptionSchema = Type.Model(
 );
 
 /** The schema of an object whose only member is `name`. */
-const one = (model: string, name: string, schema: Schema): Schema =>
-  Type.Model(model, Type.Object({ [name]: schema }, { additionalProperties: false }));
+export const one = (model: string, name: string, schema: Schema, description?: string): Schema =>
+  Type.Model(
+    model,
+    Type.Object(
+      { [name]: schema },
+      { additionalProperties: false, ...(description !== undefined && { description }) },
+    ),
+  );
 
 /** A row is written for each id before the response. For more recipients, use tags or the library. */
 const maxIds = 10_000;

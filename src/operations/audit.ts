@@ -12,7 +12,7 @@ export const auditView: View<AuditRecord> = {
     'AuditRecord',
     Type.Object({
       id: Type.Integer(),
-      at: Type.String({ format: 'date-time' }),
+      at: Type.Time(),
       operator: Type.String(),
       action: Type.String({ description: 'The action, such as broadcast.pause.' }),
       target: Type.Optional(

@@ -1,6 +1,6 @@
 // Bells: secret addresses whose requests become notifications for one audience.
 import { checkExpression, checkName } from '../audience/user-and-tags.ts';
-import { formatAskedAudience, isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { formatAskedAudience, isoTime, isoTimeOf } from '../delivery/broadcast/format-broadcast.ts';
 import { findChannel } from '../delivery/broadcast/reader-options.ts';
 import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -26,7 +26,6 @@ export const jsonPointer = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
 /** Names follow the rules for tags. */
 const nameSchema = Type.String({ minLength: 1, format: 'bell-name' });
-const moment = Type.String({ format: 'date-time' });
 
 interface Setting {
   readonly label: string;
@@ -101,10 +100,8 @@ const bellBody = Type.Model(
 
 const members = {
   ...given,
-  createdAt: moment,
-  lastRequestAt: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Absent if nothing was posted yet.' }),
-  ),
+  createdAt: Type.Time(),
+  lastRequestAt: Type.Optional(Type.Time('Absent if nothing was posted yet.')),
 };
 
 /** A bell, without its secret. */
@@ -113,7 +110,7 @@ const bellView: View<Bell> = {
   toJson: ({ id: _id, createdAtMs, lastRequestAtMs, ...bell }) => ({
     ...bell,
     createdAt: isoTime(createdAtMs),
-    lastRequestAt: lastRequestAtMs === undefined ? undefined : isoTime(lastRequestAtMs),
+    lastRequestAt: isoTimeOf(lastRequestAtMs),
   }),
 };
 
@@ -147,7 +144,7 @@ export interface BellWithRequests extends Bell {
 const requestSchema = Type.Model(
   'RequestToBell',
   Type.Object({
-    at: moment,
+    at: Type.Time(),
     tool: Type.String({ description: 'The tool that sent it, if it was recognised, such as Alertmanager.' }),
     outcome: Type.String({
       enum: bellOutcomes,

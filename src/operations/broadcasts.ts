@@ -2,6 +2,7 @@
 import { countMeanings } from '../delivery/broadcast/meanings.ts';
 import {
   isoTime,
+  isoTimeOf,
   reachedShare,
   shareOfAccepted,
   stateOf,
@@ -15,7 +16,7 @@ import {
   waitsOf,
 } from '../delivery/broadcast/progress.ts';
 import { givenKey } from '../delivery/broadcast/create-broadcast.ts';
-import { type Schema, Type } from '../http/schema.ts';
+import { Type } from '../http/schema.ts';
 import { readPayloadTexts } from '../protocol/message/read-message.ts';
 import { type Broadcast, settlements } from '../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../store/delivery-options.ts';
@@ -23,7 +24,7 @@ import { leftOutCodes } from '../store/split-audience.ts';
 import type { AuditRecord } from '../store/operators.ts';
 import type { OutcomeInterval } from '../store/statistics.ts';
 import { alarmToJson, alarmView } from './alarms.ts';
-import { askedAudienceSchema } from './audience.ts';
+import { askedAudienceSchema, one } from './audience.ts';
 import { auditView, changesSchema } from './audit.ts';
 import { storedOptionSchemas } from './message.ts';
 import { idParams, operation, type View } from './operation.ts';
@@ -40,7 +41,6 @@ const share = Type.Optional(
 export const broadcastStates = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
 
 const count = Type.Integer({ minimum: 0 });
-const moment = Type.String({ format: 'date-time' });
 
 const zero = (names: readonly string[]): Readonly<Record<string, number>> =>
   Object.fromEntries(names.map((name) => [name, 0]));
@@ -75,18 +75,15 @@ const receiptCounts = Type.Model(
   ),
 );
 
-const creator = (model: string, name: string, schema: Schema, description: string): Schema =>
-  Type.Model(model, Type.Object({ [name]: schema }, { additionalProperties: false, description }));
-
 export const creatorSchema = Type.Model(
   'BroadcastCreator',
   Type.Union(
     [
-      creator('CreatedByOperator', 'operator', Type.String(), 'An operator, by the API or the console.'),
-      creator('CreatedByCommandLine', 'commandLine', Type.String(), 'The command line, on this machine.'),
-      creator('CreatedBySchedule', 'schedule', Type.Integer(), 'A schedule.'),
-      creator('CreatedByBell', 'bell', Type.String(), 'A bell, by its name.'),
-      creator('CreatedByApplication', 'application', Type.String(), 'An application with the library.'),
+      one('CreatedByOperator', 'operator', Type.String(), 'An operator, by the API or the console.'),
+      one('CreatedByCommandLine', 'commandLine', Type.String(), 'The command line, on this machine.'),
+      one('CreatedBySchedule', 'schedule', Type.Integer(), 'A schedule.'),
+      one('CreatedByBell', 'bell', Type.String(), 'A bell, by its name.'),
+      one('CreatedByApplication', 'application', Type.String(), 'An application with the library.'),
     ],
     { description: 'Who made it. Absent if it was not recorded.' },
   ),
@@ -215,11 +212,7 @@ const schema = Type.Model(
       },
     ),
     nextPartAt: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        description:
-          'When the next message can be sent, if none can be sent now; absent if this is not known.',
-      }),
+      Type.Time('When the next message can be sent, if none can be sent now; absent if this is not known.'),
     ),
     reachedShare: Type.Optional(
       Type.Unsafe<number>({
@@ -241,10 +234,10 @@ const schema = Type.Model(
     changes: Type.Optional(changesSchema),
     ...storedOptionSchemas,
     idempotencyKey: Type.Optional(Type.String()),
-    createdAt: moment,
-    startAt: moment,
-    expiresAt: moment,
-    finishedAt: Type.Optional(moment),
+    createdAt: Type.Time(),
+    startAt: Type.Time(),
+    expiresAt: Type.Time(),
+    finishedAt: Type.Optional(Type.Time()),
   }),
 );
 
@@ -300,9 +293,6 @@ export function broadcastToJson(broadcast: Broadcast): object {
     finishedAt: isoTimeOf(finishedAtMs),
   };
 }
-
-const isoTimeOf = (timeMs: number | undefined): string | undefined =>
-  timeMs === undefined ? undefined : isoTime(timeMs);
 
 function receiptTotalsOf(broadcast: Broadcast): object | undefined {
   const total = totalReceipts(broadcast);

@@ -10,7 +10,7 @@ const heldDeletionView: View<HeldOrigin> = {
     Type.Object({
       origin: Type.String(),
       subscriptions: Type.Integer(),
-      since: Type.String({ format: 'date-time' }),
+      since: Type.Time(),
     }),
   ),
   toJson: ({ sinceMs, ...held }) => ({ ...held, since: isoTime(sinceMs) }),

@@ -25,7 +25,7 @@ export const lossView: View<Loss> = {
       subscription: Type.Optional(
         Type.Integer({ description: 'Id of the subscription; absent if its person was removed.' }),
       ),
-      at: Type.String({ format: 'date-time' }),
+      at: Type.Time(),
       pushService,
       reason: { ...lossReasonSchema, examples: ['removed'] },
       by: Type.Optional(

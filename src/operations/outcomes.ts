@@ -1,7 +1,7 @@
 // What happened to each subscription in a broadcast: its attempts, and its outcome as JSON, as CSV (RFC 4180), and in
 // sentences that answer "why did I not get it?". Endpoints and keys are left out.
 import { lastBroadcasts, meaningOf } from '../delivery/broadcast/meanings.ts';
-import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { isoTime, isoTimeOf } from '../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../errors/untrusted-text.ts';
 import { Type } from '../http/schema.ts';
 import {
@@ -24,8 +24,8 @@ export const attemptView: View<AttemptRecord> = {
       id: Type.Integer(),
       broadcastId: Type.Integer(),
       subscriptionId: Type.Integer(),
-      since: Type.String({ format: 'date-time', description: 'The attempt was made after this time.' }),
-      at: Type.String({ format: 'date-time', description: 'The time at which the result was stored.' }),
+      since: Type.Time('The attempt was made after this time.'),
+      at: Type.Time('The time at which the result was stored.'),
       origin: Type.String({ description: 'Origin of the push service.' }),
       attempt: Type.Integer({
         description: '1 for the first attempt; if nothing was sent, the number of earlier attempts.',
@@ -40,8 +40,6 @@ export const attemptView: View<AttemptRecord> = {
   ),
   toJson: ({ sinceMs, atMs, ...attempt }) => ({ since: isoTime(sinceMs), at: isoTime(atMs), ...attempt }),
 };
-
-const moment = (description: string) => Type.String({ format: 'date-time', description });
 
 /** The outcome of one subscription in one broadcast. */
 export const rowOutcomeView: View<RowOutcome> = {
@@ -78,8 +76,8 @@ export const rowOutcomeView: View<RowOutcome> = {
                 description:
                   '`pushService`: it refuses our token or key. `localTime`: the time of its reader, or the end of their quiet hours. `turn`: nothing was sent yet.',
               }),
-              until: Type.Optional(moment('Absent if this depends on the push service.')),
-              expiresAt: moment('The message is `expired` at this time.'),
+              until: Type.Optional(Type.Time('Absent if this depends on the push service.')),
+              expiresAt: Type.Time('The message is `expired` at this time.'),
               attempts: Type.Integer(),
             },
             { description: 'With `waiting`.' },
@@ -104,7 +102,7 @@ export const rowOutcomeView: View<RowOutcome> = {
         ),
       ),
       deletionHeldSince: Type.Optional(
-        moment('The push service calls the subscription gone; it is kept until an operator decides.'),
+        Type.Time('The push service calls the subscription gone; it is kept until an operator decides.'),
       ),
     }),
   ),
@@ -120,7 +118,7 @@ export const rowOutcomeView: View<RowOutcome> = {
       explanation: explain(outcome),
       wait: wait && {
         for: wait.for,
-        until: wait.untilMs === undefined ? undefined : isoTime(wait.untilMs),
+        until: isoTimeOf(wait.untilMs),
         expiresAt: isoTime(wait.expiresAtMs),
         attempts: wait.attempts,
       },
@@ -129,7 +127,7 @@ export const rowOutcomeView: View<RowOutcome> = {
         kept: receipts !== 'noLongerKept',
         events: receipts === 'noLongerKept' ? [] : receipts,
       },
-      deletionHeldSince: heldSinceMs === undefined ? undefined : isoTime(heldSinceMs),
+      deletionHeldSince: isoTimeOf(heldSinceMs),
     };
   },
 };
@@ -294,8 +292,6 @@ const heldWords = ({ heldSinceMs }: RowOutcome): readonly WordPart[] =>
 
 type Cell = string | number | undefined;
 
-const time = (atMs: number | undefined): Cell => (atMs === undefined ? undefined : isoTime(atMs));
-
 const columns = {
   subscription: ({ subscriptionId }: RowOutcome): Cell => subscriptionId,
   user: ({ user }: RowOutcome): Cell => user,
@@ -305,13 +301,13 @@ const columns = {
   reason: ({ attempts: [last] }: RowOutcome): Cell => last?.reason,
   answer: ({ attempts: [last] }: RowOutcome): Cell => last?.detail,
   attempts: ({ attempts: [last], wait }: RowOutcome): Cell => last?.attempt ?? wait?.attempts ?? 0,
-  last_attempt_at: ({ attempts: [last] }: RowOutcome): Cell => time(last?.atMs),
+  last_attempt_at: ({ attempts: [last] }: RowOutcome): Cell => isoTimeOf(last?.atMs),
   waits_for: ({ wait }: RowOutcome): Cell => wait?.for,
-  waits_until: ({ wait }: RowOutcome): Cell => time(wait?.untilMs),
-  expires_at: ({ wait }: RowOutcome): Cell => time(wait?.expiresAtMs),
+  waits_until: ({ wait }: RowOutcome): Cell => isoTimeOf(wait?.untilMs),
+  expires_at: ({ wait }: RowOutcome): Cell => isoTimeOf(wait?.expiresAtMs),
   reported: ({ receipts }: RowOutcome): Cell =>
     typeof receipts === 'object' ? receipts.join(' ') : receipts,
-  deletion_held_since: ({ heldSinceMs }: RowOutcome): Cell => time(heldSinceMs),
+  deletion_held_since: ({ heldSinceMs }: RowOutcome): Cell => isoTimeOf(heldSinceMs),
 } as const;
 
 export const csvContentType = 'text/csv; charset=utf-8';

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { maxChannels } from '../audience/channels.ts';
 import type { Person, PersonChange } from '../audience/person.ts';
-import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { isoTimeOf } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import { maxLanguageCharacters } from '../protocol/language.ts';
 import { channelNameSchema } from './channels.ts';
@@ -165,11 +165,9 @@ export const checkedRemovalView: View<CheckedRemoval> = {
     'CheckedRemoval',
     Type.Object({
       removedAt: Type.Optional(
-        Type.String({
-          format: 'date-time',
-          description:
-            'Absent if the receipt does not belong to this person, or if the audit of that time is no longer kept.',
-        }),
+        Type.Time(
+          'Absent if the receipt does not belong to this person, or if the audit of that time is no longer kept.',
+        ),
       ),
       by: Type.Optional(Type.String({ description: 'Who removed them.' })),
       subscriptions: Type.Integer({
@@ -179,7 +177,7 @@ export const checkedRemovalView: View<CheckedRemoval> = {
     }),
   ),
   toJson: ({ removedAtMs, ...removal }) => ({
-    removedAt: removedAtMs === undefined ? undefined : isoTime(removedAtMs),
+    removedAt: isoTimeOf(removedAtMs),
     ...removal,
   }),
 };

@@ -11,25 +11,18 @@ import { creatorSchema } from './broadcasts.ts';
 import { deliveryOptionSchemas, messageSchema } from './message.ts';
 import { type Change, idParams, operation, type View } from './operation.ts';
 
-const moment = Type.String({ format: 'date-time' });
-
 const members = {
   id: Type.Integer(),
   cron: Type.String(),
   timezone: Type.String(),
-  nextAt: Type.Optional(
-    Type.String({ format: 'date-time', description: 'The next time; absent while the schedule is paused.' }),
-  ),
+  nextAt: Type.Optional(Type.Time('The next time; absent while the schedule is paused.')),
   pausedAt: Type.Optional(
-    Type.String({
-      format: 'date-time',
-      description: 'Since when the schedule is paused. Times that pass during the pause are left out.',
-    }),
+    Type.Time('Since when the schedule is paused. Times that pass during the pause are left out.'),
   ),
   audience: recurringAudienceSchema,
   message: messageSchema,
   ...deliveryOptionSchemas,
-  createdAt: moment,
+  createdAt: Type.Time(),
   createdBy: Type.Optional(creatorSchema),
   lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest broadcast that it has created.' })),
 };
@@ -50,7 +43,7 @@ export const scheduleWithTimesView: View<ScheduleWithTimes & Changed> = {
     'ScheduleWithTimes',
     Type.Object({
       ...members,
-      nextTimes: Type.Array(moment, {
+      nextTimes: Type.Array(Type.Time(), {
         description: 'The next three times; none while the schedule is paused.',
       }),
       changes: changesSchema,

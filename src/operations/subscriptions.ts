@@ -19,8 +19,8 @@ export const subscriptionView: View<StoredSubscription> = {
       language: Type.Optional(Type.String({ description: 'As its browser says.' })),
       timeZone: Type.Optional(Type.String({ description: 'As its browser says.' })),
       channels: choicesSchema('Choices that were made in this browser. Choices of its user take precedence.'),
-      createdAt: Type.String({ format: 'date-time' }),
-      updatedAt: Type.String({ format: 'date-time' }),
+      createdAt: Type.Time(),
+      updatedAt: Type.Time(),
     }),
   ),
   toJson: ({ id, endpoint, vapidPublicKey, createdAtMs, updatedAtMs, ...row }) => ({

@@ -22,8 +22,6 @@ const [nameStart, nameRest] = [
   String.raw`[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x9f]`,
   String.raw`[^\x00-\x2c\x2f\x3b-\x40\x5b-\x5e\x60\x7b-\x9f]*`,
 ];
-const nameWords = '1 to 64 bytes of letters, digits and ". _ : -" that begin with a letter or digit';
-const namePattern = `^${nameStart}${nameRest}$`;
 const timeOfDay = '(?:[01][0-9]|2[0-3]):[0-5][0-9]';
 
 /** @param check throws a `DeskbellError` if a value does not fit */
@@ -31,6 +29,12 @@ const checkedBy = (check: (value: string) => unknown) => (value: string) => {
   check(value);
   return true;
 };
+
+const nameFormat = (check: (value: string) => unknown): Formats[string] => ({
+  fits: checkedBy(check),
+  words: '1 to 64 bytes of letters, digits and ". _ : -" that begin with a letter or digit',
+  pattern: `^${nameStart}${nameRest}$`,
+});
 
 export const operatorFormats: Formats = {
   ...messageFormats,
@@ -43,21 +47,9 @@ export const operatorFormats: Formats = {
     words: '1 to 128 bytes of UTF-8 without control characters',
     pattern: plainTextPattern,
   },
-  tag: {
-    fits: checkedBy((value) => checkTags([value], '')),
-    words: nameWords,
-    pattern: namePattern,
-  },
-  'channel-name': {
-    fits: checkedBy((value) => checkChannelName(value, '')),
-    words: nameWords,
-    pattern: namePattern,
-  },
-  'bell-name': {
-    fits: checkedBy((value) => checkName(value, '', 'The name of a bell')),
-    words: nameWords,
-    pattern: namePattern,
-  },
+  tag: nameFormat((value) => checkTags([value], '')),
+  'channel-name': nameFormat((value) => checkChannelName(value, '')),
+  'bell-name': nameFormat((value) => checkName(value, '', 'The name of a bell')),
   tags: {
     fits: checkedBy((value) => checkTags(splitTags(value), '')),
     words: 'tags that are separated by commas, at most 32',

@@ -26,6 +26,7 @@ import {
   addPeopleFlags,
   expressionOf,
   parseIds,
+  parseOrigin,
   parsePositiveInteger,
   parseTags,
   type PeopleFlags,
@@ -292,10 +293,11 @@ function removeCommand({ environment, output }: Context): Command {
     .option(
       '--push-service <host>',
       'Removes all subscriptions of this push service: a host, with its port if it has one, or an origin.',
+      (text) => parseOrigin(text.includes('://') ? text : `https://${text}`),
     )
     .action(async (ids: readonly number[], flags: RemoveFlags) => {
       const user = flags.user === undefined ? undefined : checkUser(flags.user, '/user');
-      const origin = flags.pushService === undefined ? undefined : readOrigin(flags.pushService);
+      const { pushService: origin } = flags;
       if ([user, origin, ids[0]].filter((given) => given !== undefined).length !== 1) {
         throw new DeskbellError('ERR_USAGE', 'Give the IDs of subscriptions, --user or --push-service');
       }
@@ -343,13 +345,6 @@ function removeCommand({ environment, output }: Context): Command {
 interface RemoveFlags extends JsonFlag {
   readonly user?: string;
   readonly pushService?: string;
-}
-
-/** @throws {DeskbellError} ERR_USAGE */
-function readOrigin(text: string): string {
-  const url = URL.parse(text.includes('://') ? text : `https://${text}`);
-  if (url !== null && url.pathname === '/' && url.search === '' && url.username === '') return url.origin;
-  throw new DeskbellError('ERR_USAGE', '--push-service takes a host such as up.example.net, or an origin');
 }
 
 export function formatRemoved({

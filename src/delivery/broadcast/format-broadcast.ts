@@ -148,6 +148,9 @@ const addCounts = <Counts extends object>(one: Counts, other: Counts): Counts =>
 
 export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
 
+export const isoTimeOf = (timeMs: number | undefined): string | undefined =>
+  timeMs === undefined ? undefined : isoTime(timeMs);
+
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
 const notRecorded = 'not recorded';

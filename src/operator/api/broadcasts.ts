@@ -34,7 +34,7 @@ import { readPage, searchBroadcasts } from '../searches.ts';
 import { exampleOf } from './examples.ts';
 import { addList, addOperations, addRoute, idempotencyKeyOf } from './operations.ts';
 
-const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
+const time = (description: string) => Type.Optional(Type.Time(description));
 
 /** In bytes; large enough for a list of recipients. */
 const bodyLimit = 128 * 1024;

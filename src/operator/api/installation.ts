@@ -7,7 +7,7 @@ import type { OperatorContext } from '../context.ts';
 import { readPage } from '../searches.ts';
 import { addList, addOperations } from './operations.ts';
 
-const moment = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
+const moment = (description: string) => Type.Optional(Type.Time(description));
 
 const filters = {
   operator: Type.Optional(

@@ -57,8 +57,8 @@ const senderView: View<StoredSenderReport> = {
         enum: ['worker', 'single'],
         description: 'worker: delivers broadcasts. single: sends single messages.',
       }),
-      startedAt: Type.String({ format: 'date-time' }),
-      seenAt: Type.String({ format: 'date-time' }),
+      startedAt: Type.Time(),
+      seenAt: Type.Time(),
     }),
   ),
   toJson: ({ id, machine, processId, kind, startedAtMs, seenAtMs }) => ({
