@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { type NoValues, SqliteDatabase } from '../../src/store/sqlite/database.ts';
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { inBatches } from '../../src/store/sqlite/portable-database.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
@@ -24,6 +24,7 @@ describe('a SQLite database', () => {
     database = await SqliteDatabase.open({ path, lockTimeoutMs: 50 });
     other = new DatabaseSync(path);
     other.exec('create table notes (text text unique) strict');
+    other.exec('create table rows (id integer primary key, word text) strict');
   });
   afterEach(async () => {
     other.close();
@@ -31,10 +32,8 @@ describe('a SQLite database', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const add = (text: string) => () =>
-    database.prepare<{ text: string }>('insert into notes values (:text)').run({ text });
-  const setMaxPages = (pages: number) =>
-    database.prepare<NoValues>(`pragma max_page_count = ${pages}`).all({});
+  const add = (text: string) => () => database.run('insert into notes values (:text)', { text });
+  const setMaxPages = (pages: number) => database.all(`pragma max_page_count = ${pages}`);
   const countNotes = () => other.prepare('select count(*) as count from notes').get()?.['count'];
 
   test('writes of one turn become visible to others at once, by one commit', async () => {
@@ -52,7 +51,7 @@ describe('a SQLite database', () => {
 
   test('a commit is synced to the disk', () => {
     const full = 2;
-    const setting = database.prepare<NoValues, { synchronous: number }>('pragma synchronous').first({});
+    const setting = database.first<{ synchronous: number }>('pragma synchronous');
     assert.equal(setting?.synchronous, full);
   });
 
@@ -76,9 +75,7 @@ describe('a SQLite database', () => {
 
   test('a full disk fails every write of the turn, keeps what was there, and later writes work again', async () => {
     await database.write(add('before'));
-    const pages = database
-      .prepare<NoValues, { page_count: number }>('pragma page_count')
-      .first({})?.page_count;
+    const pages = database.first<{ page_count: number }>('pragma page_count')?.page_count;
     setMaxPages(pages ?? 0);
 
     const results = await Promise.allSettled(
@@ -108,10 +105,36 @@ describe('a SQLite database', () => {
     assert.equal(countNotes(), 1);
   });
 
-  test('a statement is prepared once, however often its text is given', () => {
-    const sql = 'select text from notes where text = :text';
-    assert.equal(database.prepare(sql), database.prepare(sql));
-    assert.notEqual(database.prepare(sql), database.prepare(sql, { arrays: true }));
+  test('values go to their names, in whatever order and as often as they stand in the text', () => {
+    const insert = 'insert into rows (id, word) values (:id, :word)';
+    assert.equal(database.run(insert, { word: 'one', id: 1 }), 1);
+    assert.equal(database.run(insert, { id: 2, word: null }), 1);
+    const find = 'select id from rows where id = :id and (word = :word or :id = 2)';
+    assert.equal(database.first<{ id: number }>(find, { word: 'one', id: 1 })?.id, 1);
+    assert.equal(database.first<{ id: number }>(find, { word: 'one', id: 2 })?.id, 2);
+    assert.equal(database.first(find, { word: 'two', id: 1 }), undefined);
+    // a value that is missing is not taken for null, and one that nobody asked for is not passed over
+    assert.throws(() => database.run(insert, { id: 3 }), /No value for the parameter "word"/);
+    assert.throws(() => database.run(insert, { id: 3, word: 'x', wrod: 'y' }), /no parameter "wrod"/);
+    assert.equal(database.first<{ n: number }>('select count(*) as n from rows')?.n, 2);
+  });
+
+  test('rows come as tuples where that is asked for, even if the same text has given objects', () => {
+    const sql = 'select :id as id, :word as word';
+    const values = { id: 1, word: 'one' };
+    for (let times = 0; times < 2; times += 1) {
+      assert.deepEqual({ ...database.first<object>(sql, values) }, values);
+      assert.deepEqual(database.tuples(sql, values), [[1, 'one']]);
+    }
+  });
+
+  test('a statement is prepared when it is first run, and only then', (t) => {
+    const count = 'select count(*) as n from later';
+    assert.throws(() => database.first(count), /no such table: later/);
+    other.exec('create table later (id integer primary key) strict');
+    const { mock } = t.mock.method(DatabaseSync.prototype, 'prepare');
+    for (let times = 0; times < 3; times += 1) assert.equal(database.first<{ n: number }>(count)?.n, 0);
+    assert.equal(mock.callCount(), 1);
   });
 });
 

@@ -4,7 +4,7 @@
 // Candidates come from an index: of the user; of the tag in `all` that is rarest in the range; or of the tags in
 // `any`. If there is only `none`, all subscriptions are candidates.
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
-import type { SqliteDatabase, Statement } from './database.ts';
+import type { SqliteDatabase } from './database.ts';
 
 /** A range of ids after `afterId`. */
 export interface MatchingRange {
@@ -23,31 +23,19 @@ export interface AudienceFilter {
 
 const maxId = Number.MAX_SAFE_INTEGER;
 
-/** The source of a range's candidates. */
-interface Candidates {
-  readonly ids: Statement<RangeValues, { id: number }>;
+interface End {
   /** Where the next range begins. */
   readonly end: number | null;
+}
+
+/** The source of a range's candidates. */
+interface Candidates extends End {
+  readonly select: string;
   /** Values of the statement's parameters for this range. */
   readonly values: RangeValues;
 }
 
-/** Selects ids with `:afterId < id <= :throughId`. */
-const sources = {
-  user: 'select id from subscriptions where user_name = :user and id > :afterId and id <= :throughId',
-  tags: `
-    select distinct subscription_id as id from subscription_tags
-    where tag in (select value from json_each(:drivers))
-      and subscription_id > :afterId and subscription_id <= :throughId`,
-  everything: 'select id from subscriptions where id > :afterId and id <= :throughId',
-  listed: `
-    select id from subscriptions
-    where id in (select value from json_each(:ids)) and (:user is null or user_name = :user)`,
-} as const;
-
 export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
-  const { ofSource, ...statements } = prepareStatements(database);
-
   const findCandidates = (
     { user, tags = {} }: AudienceExpression,
     afterId: number,
@@ -55,34 +43,40 @@ export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
   ): Candidates => {
     const { all = [], any = [] } = tags;
     if (user !== undefined) {
-      const end = statements.endOfUser.first({ user, afterId, rows })?.id ?? null;
-      return { ids: ofSource.user, end, values: { user, ...tagValues(tags) } };
+      const { end } = database.first<End>(selectEndOfUser, { user, afterId, rows })!;
+      return { select: selectOfUser, end, values: { user, ...tagValues(tags) } };
     }
     if (all.length > 0) {
-      const { tag, end } = statements.rarestTag.first({ tags: JSON.stringify(all), afterId, rows })!;
+      const given = { tags: JSON.stringify(all), afterId, rows };
+      const { tag, end } = database.first<End & { tag: string }>(selectRarestTag, given)!;
       const others = all.filter((other) => other !== tag);
       const values = { drivers: JSON.stringify([tag]), ...tagValues({ ...tags, all: others }) };
-      return { ids: ofSource.tags, end, values };
+      return { select: selectOfTags, end, values };
     }
     if (any.length > 0) {
       const drivers = JSON.stringify(any);
-      const rowsOfTag = Math.ceil(rows / any.length);
-      const { end } = statements.firstEnd.first({ tags: drivers, afterId, rows: rowsOfTag })!;
-      return { ids: ofSource.tags, end, values: { drivers, ...tagValues({ ...tags, any: [] }) } };
+      const given = { tags: drivers, afterId, rows: Math.ceil(rows / any.length) };
+      const { end } = database.first<End>(selectFirstEnd, given)!;
+      return { select: selectOfTags, end, values: { drivers, ...tagValues({ ...tags, any: [] }) } };
     }
-    const end = statements.endOfEverything.first({ afterId, rows })?.id ?? null;
-    return { ids: ofSource.everything, end, values: tagValues(tags) };
+    const { end } = database.first<End>(selectEnd, { afterId, rows })!;
+    return { select: selectOfAll, end, values: tagValues(tags) };
   };
+
+  const idsOf = (select: string, values: RangeValues): readonly number[] =>
+    database.all<{ id: number }>(select, values).map(({ id }) => id);
 
   return {
     rangeAfter: (expression, afterId, rows) => {
-      const { ids, end, values } = findCandidates(expression, afterId, rows);
-      const range = { ...values, afterId, throughId: end ?? maxId };
-      return { throughId: end ?? undefined, ids: ids.all(range).map(({ id }) => id) };
+      const { select, end, values } = findCandidates(expression, afterId, rows);
+      return {
+        throughId: end ?? undefined,
+        ids: idsOf(select, { ...values, afterId, throughId: end ?? maxId }),
+      };
     },
 
     among: (ids, { user = null, tags = {} }) =>
-      ofSource.listed.all({ ids: JSON.stringify(ids), user, ...tagValues(tags) }).map(({ id }) => id),
+      idsOf(selectListed, { ids: JSON.stringify(ids), user, ...tagValues(tags) }),
   };
 }
 
@@ -102,46 +96,38 @@ const hasOneOf = (list: string): string => `exists (
   select 1 from subscription_tags t
   where t.subscription_id = c.id and t.tag in (select value from json_each(:${list})))`;
 
-const matching = (source: string): string => `
-  from (${source}) c
+const matching = (candidates: string): string => `
+  select c.id from (${candidates}) c
   where (:allCount = 0 or :allCount = (
       select count(*) from subscription_tags t
       where t.subscription_id = c.id and t.tag in (select value from json_each(:all))))
     and (:anyCount = 0 or ${hasOneOf('any')})
-    and (:noneCount = 0 or not ${hasOneOf('none')})`;
+    and (:noneCount = 0 or not ${hasOneOf('none')})
+  order by c.id`;
 
-function prepareStatements(database: SqliteDatabase) {
-  const ofSource = (source: string) =>
-    database.prepare<RangeValues, { id: number }>(`select c.id ${matching(source)} order by c.id`);
-  // the id of the row that is `:rows` rows after `:afterId`
-  const endOfTag = `(
-    select subscription_id from subscription_tags
-    where tag = w.value and subscription_id > :afterId
-    order by subscription_id limit 1 offset :rows - 1)`;
+const selectOfUser = matching(
+  'select id from subscriptions where user_name = :user and id > :afterId and id <= :throughId',
+);
+const selectOfTags = matching(`
+    select distinct subscription_id as id from subscription_tags
+    where tag in (select value from json_each(:drivers))
+      and subscription_id > :afterId and subscription_id <= :throughId`);
+const selectOfAll = matching('select id from subscriptions where id > :afterId and id <= :throughId');
+const selectListed = matching(`
+    select id from subscriptions
+    where id in (select value from json_each(:ids)) and (:user is null or user_name = :user)`);
 
-  return {
-    ofSource: {
-      user: ofSource(sources.user),
-      tags: ofSource(sources.tags),
-      everything: ofSource(sources.everything),
-      listed: ofSource(sources.listed),
-    },
-    endOfUser: database.prepare<{ user: string; afterId: number; rows: number }, { id: number }>(`
-      select id from subscriptions where user_name = :user and id > :afterId
-      order by id limit 1 offset :rows - 1
-    `),
-    endOfEverything: database.prepare<{ afterId: number; rows: number }, { id: number }>(
-      'select id from subscriptions where id > :afterId order by id limit 1 offset :rows - 1',
-    ),
-    rarestTag: database.prepare<
-      { tags: string; afterId: number; rows: number },
-      { tag: string; end: number | null }
-    >(`
-      select w.value as tag, ${endOfTag} as "end" from json_each(:tags) w
-      order by "end" is null desc, "end" desc limit 1
-    `),
-    firstEnd: database.prepare<{ tags: string; afterId: number; rows: number }, { end: number | null }>(
-      `select min(${endOfTag}) as "end" from json_each(:tags) w`,
-    ),
-  };
-}
+// the id of the row that is `:rows` rows after `:afterId`
+const selectEnd = `
+  select (select id from subscriptions where id > :afterId order by id limit 1 offset :rows - 1) as "end"`;
+const selectEndOfUser = `
+  select (select id from subscriptions where user_name = :user and id > :afterId
+          order by id limit 1 offset :rows - 1) as "end"`;
+const endOfTag = `(
+  select subscription_id from subscription_tags
+  where tag = w.value and subscription_id > :afterId
+  order by subscription_id limit 1 offset :rows - 1)`;
+const selectRarestTag = `
+  select w.value as tag, ${endOfTag} as "end" from json_each(:tags) w
+  order by "end" is null desc, "end" desc limit 1`;
+const selectFirstEnd = `select min(${endOfTag}) as "end" from json_each(:tags) w`;

@@ -7,7 +7,7 @@ import { leftOutCode } from '../receipts.ts';
 import type { ReadersOfSet } from '../split-audience.ts';
 import { cutSet, cutSlices, joinIds } from '../slices.ts';
 import { createAudienceFilter } from './audience-filter.ts';
-import type { NoValues, SqliteDatabase } from './database.ts';
+import type { SqliteDatabase } from './database.ts';
 import { runPortable } from './portable-database.ts';
 
 /** Number of candidates to read for each row of a slice. Reading 10,000 takes some tens of milliseconds. */
@@ -17,32 +17,32 @@ const maxCandidates = 10_000;
 const maxLooks = 10;
 
 export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWriter {
-  const statements = prepareStatements(database);
   const filter = createAudienceFilter(database);
 
   const add = (audienceId: number, members: readonly Subscription[]) => {
-    const audience = statements.find.first({ audienceId });
+    const audience = database.first<{ members: number }>(
+      'select members from audiences where id = :audienceId',
+      { audienceId },
+    );
     if (audience === undefined) {
       throw new DeskbellError('ERR_FIELD_VALUE', `There is no list of recipients ${audienceId}.`);
     }
     let count = audience.members;
     for (const { endpoint, p256dh, auth } of members) {
-      const position = count + 1;
-      count += statements.add.run({
-        audienceId,
-        position,
-        endpoint: normalizeEndpoint(endpoint),
-        p256dh,
-        auth,
-      });
+      count += database.run(
+        `insert into audience_members (audience_id, position, endpoint, p256dh, auth)
+         values (:audienceId, :position, :endpoint, :p256dh, :auth)
+         on conflict do nothing`,
+        { audienceId, position: count + 1, endpoint: normalizeEndpoint(endpoint), p256dh, auth },
+      );
     }
-    statements.setMembers.run({ audienceId, members: count });
+    database.run('update audiences set members = :count where id = :audienceId', { audienceId, count });
   };
 
   return {
     addToAudience: (audienceId, members) => database.write(() => add(audienceId, members)),
 
-    freeze: () => database.read(() => statements.freeze.first({})!),
+    freeze: () => database.read(() => database.first<Frozen>(selectFrozen)!),
 
     sliceAll: async ({ rows, firstId, lastId }: Frozen, sliceRows) => {
       const extent = { rows, firstPosition: firstId ?? 1, lastPosition: lastId };
@@ -90,6 +90,12 @@ interface Frozen extends FrozenSubscriptions {
   readonly firstId: number | null;
 }
 
+const selectFrozen = `
+  select (select coalesce(sum(subscriptions), 0) from subscription_counts) as rows,
+         (select min(id) from subscriptions) as firstId,
+         (select coalesce(max(id), 0) from subscriptions) as lastId,
+         (select coalesce(max(seq), 0) from sqlite_sequence where name = 'removals') as removalsAfter`;
+
 interface ReadersRow {
   readonly language: string | null;
   readonly time_zone: string | null;
@@ -106,31 +112,3 @@ const selectReaders = (skipInactive: number | undefined): string => `
   from json_each(:ids) i cross join deskbell.subscriptions s on s.id = i.value
   left join deskbell.people p on p.user_name = s.user_name
   group by 1, 2, 3`;
-
-function prepareStatements(database: SqliteDatabase) {
-  return {
-    find: database.prepare<{ audienceId: number }, { members: number }>(
-      'select members from audiences where id = :audienceId',
-    ),
-    setMembers: database.prepare<{ audienceId: number; members: number }>(
-      'update audiences set members = :members where id = :audienceId',
-    ),
-    add: database.prepare<{
-      audienceId: number;
-      position: number;
-      endpoint: string;
-      p256dh: Uint8Array;
-      auth: Uint8Array;
-    }>(`
-        insert into audience_members (audience_id, position, endpoint, p256dh, auth)
-        values (:audienceId, :position, :endpoint, :p256dh, :auth)
-        on conflict do nothing
-      `),
-    freeze: database.prepare<NoValues, Frozen>(`
-        select (select coalesce(sum(subscriptions), 0) from subscription_counts) as rows,
-               (select min(id) from subscriptions) as firstId,
-               (select coalesce(max(id), 0) from subscriptions) as lastId,
-               (select coalesce(max(seq), 0) from sqlite_sequence where name = 'removals') as removalsAfter
-      `),
-  };
-}

@@ -1,47 +1,20 @@
 // One open SQLite file. Reads run at once. Writes of one turn of the event loop share a transaction and a disk sync.
 import { statfsSync, type Stats, statSync } from 'node:fs';
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hindranceOf, isBusy, toStoreError } from './database-errors.ts';
 import { changeNothing, openDatabaseFile } from './open-database-file.ts';
 
-// Prepared statements with a name for each value (`:nowMs`), for statements that run often. Everything is
-// synchronous, so a transaction is a plain function that nothing can interrupt.
+/** By name (`:nowMs`). */
 type Values = Readonly<Record<string, SQLInputValue>>;
-export type NoValues = Readonly<Record<string, never>>;
 
-export interface Statement<Given extends Values, Row> {
-  all(values: Given): readonly Row[];
-  first(values: Given): Row | undefined;
-  /** @returns the number of changed rows */
-  run(values: Given): number;
+interface Prepared {
+  readonly statement: StatementSync;
+  /** @returns the values in their order in the text */
+  readonly place: (values: Values) => readonly SQLInputValue[];
 }
 
-interface StatementOptions {
-  /** Returns each row as an array of columns, which takes half the time if there are many. */
-  readonly arrays?: boolean;
-}
-
-/** Prepares a statement when it first runs: a store has 200 statements, and most processes run only a few. */
-export function prepareStatement<Given extends Values, Row = never>(
-  database: DatabaseSync,
-  sql: string,
-  options: StatementOptions = {},
-): Statement<Given, Row> {
-  let prepared: Statement<Given, Row> | undefined;
-  const statement = (): Statement<Given, Row> => (prepared ??= prepareNow(database, sql, options));
-  return {
-    all: (values) => statement().all(values),
-    first: (values) => statement().first(values),
-    run: (values) => statement().run(values),
-  };
-}
-
-function prepareNow<Given extends Values, Row>(
-  database: DatabaseSync,
-  sql: string,
-  { arrays = false }: StatementOptions,
-): Statement<Given, Row> {
+function prepare(database: DatabaseSync, sql: string): Prepared {
   const names: string[] = [];
   // use positions: node:sqlite looks up names at every call, which doubles the time of a short statement
   const placed = sql.replaceAll(/:(\w+)/g, (_, name: string) => {
@@ -49,10 +22,7 @@ function prepareNow<Given extends Values, Row>(
     return '?';
   });
   const known = new Set(names);
-  const statement = database.prepare(placed);
-  statement.setReturnArrays(arrays);
-
-  const place = (values: Given): SQLInputValue[] => {
+  const place = (values: Values): readonly SQLInputValue[] => {
     for (const name in values) {
       if (!known.has(name)) throw new TypeError(`The statement has no parameter "${name}".`);
     }
@@ -62,12 +32,7 @@ function prepareNow<Given extends Values, Row>(
       return value;
     });
   };
-
-  return {
-    all: (values) => statement.all(...place(values)) as unknown as readonly Row[],
-    first: (values) => statement.get(...place(values)) as unknown as Row | undefined,
-    run: (values) => Number(statement.run(...place(values)).changes),
-  };
+  return { statement: database.prepare(placed), place };
 }
 
 export interface SqliteDatabaseOptions {
@@ -96,7 +61,8 @@ export class SqliteDatabase {
   readonly #path: string;
   readonly #inode: number;
   readonly #lockTimeoutMs: number;
-  readonly #statements = new Map<string, unknown>();
+  readonly #ofRows = new Map<string, Prepared>();
+  readonly #ofTuples = new Map<string, Prepared>();
   #jobs: Job[] = [];
   #isScheduled = false;
   #waitingSinceMs: number | undefined;
@@ -121,46 +87,44 @@ export class SqliteDatabase {
   }
 
   /**
-   * Returns the statement for a text; the same text gives the same statement. `Given` are its values by name, `Row` is
-   * a row that it reads.
+   * Runs a statement now, in the transaction if there is one. Everything is synchronous, so a transaction is a plain
+   * function that nothing can interrupt. The statement is prepared when its text is first given: a store has 200
+   * statements, and most processes run only a few.
    *
-   * @param sql must have colons only in front of names, not in literal text
-   */
-  prepare<Given extends Readonly<Record<string, SQLInputValue>>, Row = never>(
-    sql: string,
-    options: StatementOptions = {},
-  ): Statement<Given, Row> {
-    const key = options.arrays === true ? `arrays ${sql}` : sql;
-    const known = this.#statements.get(key);
-    if (known !== undefined) return known as Statement<Given, Row>;
-    const statement = prepareStatement<Given, Row>(this.#database, sql, options);
-    this.#statements.set(key, statement);
-    return statement;
-  }
-
-  /**
-   * Runs a statement in the transaction, if there is one. It is prepared when its text is first given.
-   *
-   * @param sql must have colons only in front of names, not in literal text
-   * @param values by name (`:nowMs`)
+   * @param sql must have colons only in front of names, not in literal text. Text that is built anew for each call costs
+   *   the search of a long string.
    */
   all<Row>(sql: string, values: Values = {}): readonly Row[] {
-    return this.prepare<Values, Row>(sql).all(values);
+    const { statement, place } = this.#prepare(sql);
+    return statement.all(...place(values)) as unknown as readonly Row[];
   }
 
   /** Like `all`, with each row as an array of columns, which takes half the time if there are many. */
   tuples<Row extends readonly unknown[]>(sql: string, values: Values = {}): readonly Row[] {
-    return this.prepare<Values, Row>(sql, { arrays: true }).all(values);
+    const { statement, place } = this.#prepare(sql, this.#ofTuples);
+    statement.setReturnArrays(true);
+    return statement.all(...place(values)) as unknown as readonly Row[];
   }
 
   /** Like `all`, and returns the first row. */
   first<Row>(sql: string, values: Values = {}): Row | undefined {
-    return this.prepare<Values, Row>(sql).first(values);
+    const { statement, place } = this.#prepare(sql);
+    return statement.get(...place(values)) as unknown as Row | undefined;
   }
 
   /** Like `all`, and returns the number of changed rows. */
   run(sql: string, values: Values = {}): number {
-    return this.prepare(sql).run(values);
+    const { statement, place } = this.#prepare(sql);
+    return Number(statement.run(...place(values)).changes);
+  }
+
+  #prepare(sql: string, known = this.#ofRows): Prepared {
+    let prepared = known.get(sql);
+    if (prepared === undefined) {
+      prepared = prepare(this.#database, sql);
+      known.set(sql, prepared);
+    }
+    return prepared;
   }
 
   /**

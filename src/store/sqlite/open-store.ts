@@ -8,20 +8,14 @@ import { createBroadcasts } from '../broadcast-control.ts';
 import { createBroadcastReader } from '../broadcast-reader.ts';
 import { createPeople } from '../people.ts';
 import { createPortableRoles } from '../portable-roles.ts';
-import {
-  createReceiptPruning,
-  noAction,
-  type Receipt,
-  type ReceiptEvent,
-  type ReceiptStore,
-} from '../receipts.ts';
+import { createReceiptPruning, noAction, type Receipt, type ReceiptStore } from '../receipts.ts';
 import { createRetention } from '../retention.ts';
 import { createAttempts } from '../row-outcomes.ts';
 import type { Store } from '../store.ts';
 import type { FoundRow, FoundWindow, ReadWindows } from '../subscription-sample.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscriptions.ts';
 import { createSqliteBroadcasts } from './broadcasts.ts';
-import { type NoValues, SqliteDatabase } from './database.ts';
+import { SqliteDatabase } from './database.ts';
 import { createSqliteLeases } from './leases.ts';
 import { createSqliteLedger } from './ledger.ts';
 import { createPortableDatabase } from './portable-database.ts';
@@ -30,76 +24,64 @@ import { createSqliteSubscriptions } from './subscriptions.ts';
 // Receipts in SQLite: a row for each message, subscription and event while the broadcast's window is open, and
 // counts, which are kept.
 function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
-  const statements = prepareStatements(database);
-
   /** @returns false if the receipt was counted before or must not be counted */
   const add = ({ broadcastId, subscriptionId, event, action }: Receipt): boolean => {
-    const window = statements.findWindow.first({ broadcastId, nowMs: database.now() });
-    const subscription = statements.findSubscription.first({ subscriptionId });
+    const window = database.first<{ receipt_actions: string }>(
+      `select b.receipt_actions
+       from receipt_windows w join broadcasts b on b.id = w.broadcast_id
+       where w.broadcast_id = :broadcastId and w.ends_at_ms > :nowMs`,
+      { broadcastId, nowMs: database.now() },
+    );
+    const subscription = database.first<{ endpoint: string }>(
+      'select endpoint from subscriptions where id = :subscriptionId',
+      { subscriptionId },
+    );
     if (window === undefined || subscription === undefined) return false;
-    if (statements.add.run({ broadcastId, subscriptionId, event }) === 0) return false;
+    const added = database.run(
+      `insert or ignore into receipts (broadcast_id, subscription_id, event)
+       values (:broadcastId, :subscriptionId, :event)`,
+      { broadcastId, subscriptionId, event },
+    );
+    if (added === 0) return false;
     const actions = JSON.parse(window.receipt_actions) as readonly string[];
     const isOnAction = event === 'clicked' && action !== undefined && actions.includes(action);
-    statements.count.run({
-      broadcastId,
-      origin: splitEndpoint(subscription.endpoint).origin,
-      event,
-      action: isOnAction ? action : noAction,
-    });
+    database.run(
+      `insert into receipt_counts (broadcast_id, origin, event, action, count)
+       values (:broadcastId, :origin, :event, :action, 1)
+       on conflict (broadcast_id, origin, event, action, shard) do update set count = count + 1`,
+      {
+        broadcastId,
+        origin: splitEndpoint(subscription.endpoint).origin,
+        event,
+        action: isOnAction ? action : noAction,
+      },
+    );
     return true;
   };
 
   return (receipts) => database.write(() => receipts.filter(add).length);
 }
 
-function prepareStatements(database: SqliteDatabase) {
-  return {
-    findWindow: database.prepare<{ broadcastId: number; nowMs: number }, { receipt_actions: string }>(`
-        select b.receipt_actions
-        from receipt_windows w join broadcasts b on b.id = w.broadcast_id
-        where w.broadcast_id = :broadcastId and w.ends_at_ms > :nowMs
-      `),
-    findSubscription: database.prepare<{ subscriptionId: number }, { endpoint: string }>(
-      'select endpoint from subscriptions where id = :subscriptionId',
-    ),
-    add: database.prepare<{ broadcastId: number; subscriptionId: number; event: ReceiptEvent }>(`
-        insert or ignore into receipts (broadcast_id, subscription_id, event)
-        values (:broadcastId, :subscriptionId, :event)
-      `),
-    count: database.prepare<{ broadcastId: number; origin: string; event: ReceiptEvent; action: string }>(`
-        insert into receipt_counts (broadcast_id, origin, event, action, count)
-        values (:broadcastId, :origin, :event, :action, 1)
-        on conflict (broadcast_id, origin, event, action, shard) do update set count = count + 1
-      `),
-  };
-}
-
 /** Reads the windows of a sample in SQLite, some of them in each turn of the event loop. */
 const windowsPerTurn = 10;
 
-type Around = Readonly<Record<'id' | 'limit', number>>;
-
 export function createWindowReader(database: SqliteDatabase): ReadWindows {
-  const statements = {
-    idsUpTo: database.prepare<Around, { id: number }>(
+  const readWindow = (id: number, limit: number): FoundWindow => {
+    const before = database.all<{ id: number }>(
       'select id from subscriptions where id <= :id order by id desc limit :limit',
-    ),
-    rowsBehind: database.prepare<Around, Omit<FoundRow, 'tags'> & { readonly tags: string }>(`
-      select s.id, s.endpoint, s.user_name as "user",
-        (select json_group_array(tag) from subscription_tags where subscription_id = s.id) as tags
-      from subscriptions s where s.id > :id order by s.id limit :limit
-    `),
+      { id, limit },
+    );
+    const rows = database.all<Omit<FoundRow, 'tags'> & { readonly tags: string }>(
+      `select s.id, s.endpoint, s.user_name as "user",
+         (select json_group_array(tag) from subscription_tags where subscription_id = s.id) as tags
+       from subscriptions s where s.id > :id order by s.id limit :limit`,
+      { id, limit },
+    );
+    return {
+      before: before.map((row) => row.id).toReversed(),
+      rows: rows.map((row) => ({ ...row, tags: JSON.parse(row.tags) as FoundRow['tags'] })),
+    };
   };
-
-  const readWindow = (id: number, limit: number): FoundWindow => ({
-    before: statements.idsUpTo
-      .all({ id, limit })
-      .map((row) => row.id)
-      .toReversed(),
-    rows: statements.rowsBehind
-      .all({ id, limit })
-      .map((row) => ({ ...row, tags: JSON.parse(row.tags) as FoundRow['tags'] })),
-  });
   return async (ids, limit) => {
     const found: FoundWindow[] = [];
     for (let from = 0; from < ids.length; from += windowsPerTurn) {
@@ -122,14 +104,12 @@ const incremental = 2;
 
 /** @returns whether there may be more */
 function createShrink(database: SqliteDatabase): () => Promise<boolean> {
-  const countFree = database.prepare<NoValues, { freelist_count: number }>('pragma freelist_count');
-  const giveBack = database.prepare<NoValues>(`pragma incremental_vacuum(${shrinkBatchPages})`);
-  const mode = database.prepare<NoValues, { auto_vacuum: number }>('pragma auto_vacuum');
-
-  const freePages = (): number => countFree.first({})?.freelist_count ?? 0;
+  const freePages = (): number =>
+    database.first<{ freelist_count: number }>('pragma freelist_count')!.freelist_count;
   const shrink = (): boolean => {
-    if (mode.first({})?.auto_vacuum !== incremental || freePages() <= sparePages) return false;
-    giveBack.all({});
+    const mode = database.first<{ auto_vacuum: number }>('pragma auto_vacuum');
+    if (mode?.auto_vacuum !== incremental || freePages() <= sparePages) return false;
+    database.all(`pragma incremental_vacuum(${shrinkBatchPages})`);
     return freePages() > sparePages;
   };
   return () => database.write(shrink);

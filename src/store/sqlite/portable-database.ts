@@ -74,7 +74,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     writeInBatches: async (sql, values) => {
       let changed = 0;
       await inBatches(database, () => {
-        const inBatch = prepare(database, sql).run(toSqlite({ ...values, batchRows }));
+        const inBatch = database.run(toText(sql), toSqlite({ ...values, batchRows }));
         changed += inBatch;
         return inBatch > 0;
       });
@@ -93,12 +93,10 @@ export const runPortable = (
   { sql, values }: PortableStatement,
 ): readonly unknown[] =>
   // copies, because node:sqlite returns objects without a prototype
-  prepare(database, sql)
-    .all(toSqlite(values))
-    .map((row) => ({ ...row }));
+  database.all<object>(toText(sql), toSqlite(values)).map((row) => ({ ...row }));
 
-const prepare = (database: SqliteDatabase, sql: string) =>
-  database.prepare<Record<string, SQLInputValue>, object>(sql.replaceAll('deskbell.', ''));
+/** In SQLite, the tables are in no schema of their own. */
+const toText = (sql: string): string => sql.replaceAll('deskbell.', '');
 
 /** Runs portable work within a transaction. */
 export function runWork<Result>(database: SqliteDatabase, work: Work<Result>): Result {

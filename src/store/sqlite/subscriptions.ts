@@ -21,7 +21,7 @@ import {
   toSubscription,
 } from '../subscriptions.ts';
 import { createAudienceFilter } from './audience-filter.ts';
-import type { NoValues, SqliteDatabase } from './database.ts';
+import type { SqliteDatabase } from './database.ts';
 import { assignOwner, findOwn, moveFromFormer } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import { runPortable, runWork } from './portable-database.ts';
@@ -55,18 +55,36 @@ export function createSqliteSubscriptions(
   portable: PortableDatabase,
   subscriptionLimit: SubscriptionLimit | undefined,
 ): SubscriptionStore {
-  const statements = prepareStatements(database);
   const findOwned = (own: FormerSubscription) => runWork(database, findOwn(portable, own));
   const matching = createAudienceFilter(database);
   const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
 
   const vapidKeyId = (publicKey: string): number => {
-    const known = statements.findVapidKey.first({ publicKey }) ?? statements.addVapidKey.first({ publicKey });
-    if (known === undefined) throw new Error('The VAPID key was not stored.');
-    return known.id;
+    const values = { publicKey };
+    const known =
+      database.first<{ id: number }>('select id from vapid_keys where public_key = :publicKey', values) ??
+      database.first<{ id: number }>(
+        'insert into vapid_keys (public_key) values (:publicKey) returning id',
+        values,
+      );
+    return known!.id;
   };
 
-  const countAll = (): number => statements.count.first({})?.count ?? 0;
+  const countAll = (): number =>
+    database.first<{ count: number }>(
+      'select coalesce(sum(subscriptions), 0) as count from subscription_counts',
+    )!.count;
+
+  const findById = (id: number): StoredSubscription | undefined => {
+    const row = database.first<RowWithTags>(selectById, { id });
+    return row && toStored(row);
+  };
+
+  const findRight = (endpoint: string) =>
+    database.first<Pick<SubscriptionRow, 'auth' | 'user_name'>>(
+      'select auth, user_name from subscriptions where endpoint = :endpoint',
+      { endpoint },
+    );
 
   const takeCapacity = (inserts: InsertBudget): void => {
     const nowMs = database.now();
@@ -87,10 +105,10 @@ export function createSqliteSubscriptions(
     const { p256dh, auth } = subscription;
     checkVapidPublicKey(vapidPublicKey);
     const isReplacing = owned !== undefined || sameBrowser !== undefined;
-    const isAdded = !isReplacing && statements.findRight.first({ endpoint }) === undefined;
+    const isAdded = !isReplacing && findRight(endpoint) === undefined;
     if (budget !== undefined && isAdded) takeCapacity(budget);
     const nowMs = database.now();
-    const row = statements.put.first({
+    const row = database.first<PutRow>(upsert, {
       endpoint,
       p256dh,
       auth,
@@ -121,14 +139,14 @@ export function createSqliteSubscriptions(
       isNew && assign === undefined && former === undefined && takeover.sameBrowser === undefined;
     return isPlain
       ? toSubscription({ ...row, endpoint, p256dh, auth, public_key: vapidPublicKey, user_name: null }, [])
-      : toStored(statements.findById.first({ id: row.id })!);
+      : findById(row.id)!;
   };
 
   const removeAs = (
     id: number,
     ...why: [Parameters<typeof nameLoss>[1], by?: string | undefined]
   ): boolean => {
-    const isRemoved = statements.removeById.run({ id }) > 0;
+    const isRemoved = database.run('delete from subscriptions where id = :id', { id }) > 0;
     if (isRemoved) runPortable(database, nameLoss(id, ...why));
     return isRemoved;
   };
@@ -140,7 +158,7 @@ export function createSqliteSubscriptions(
 
   const register = (registration: Registration): StoredSubscription => {
     const endpoint = normalizeEndpoint(registration.subscription.endpoint);
-    const row = statements.findRight.first({ endpoint });
+    const row = findRight(endpoint);
     if (row !== undefined) checkRight({ auth: row.auth, user: row.user_name ?? undefined }, registration);
     const { invitation, former, replacesFormer = false } = registration;
     const owned = replacesFormer && former ? findOwned(former) : undefined;
@@ -157,7 +175,7 @@ export function createSqliteSubscriptions(
   const findSameBrowser = ({ subscription, assign }: Registration, endpoint: string): KeyRow | undefined => {
     const { p256dh, auth } = subscription;
     const { origin } = splitEndpoint(endpoint);
-    const rows = statements.byKey.all({ p256dh }).filter((row) => {
+    const rows = database.all<KeyRow>(selectByKey, { p256dh }).filter((row) => {
       const hasSameKeys = Buffer.compare(row.p256dh, p256dh) === 0 && isSameSecret(row.auth, auth);
       return hasSameKeys && splitEndpoint(row.endpoint).origin === origin;
     });
@@ -191,8 +209,8 @@ export function createSqliteSubscriptions(
     const rows: StoredSubscription[] = [];
     for (const id of ids) {
       if (rows.length === limit) break;
-      const row = statements.findById.first({ id });
-      if (row !== undefined) rows.push(toStored(row));
+      const row = findById(id);
+      if (row !== undefined) rows.push(row);
     }
     return rows;
   };
@@ -211,7 +229,9 @@ export function createSqliteSubscriptions(
   };
 
   const idsOfPushService = (prefix: string, afterId: number, limit: number): Promise<readonly number[]> =>
-    database.read(() => statements.idsOfPushService.all({ prefix, afterId, limit }).map(({ id }) => id));
+    database.read(() =>
+      database.all<{ id: number }>(selectOfPushService, { prefix, afterId, limit }).map(({ id }) => id),
+    );
 
   const search = async (range: SubscriptionSearch): Promise<SearchedSubscriptions> => {
     const { by, matching: expression, pushService, afterId, rows } = range;
@@ -223,7 +243,9 @@ export function createSqliteSubscriptions(
     return database.read(() => {
       const both =
         by === 'matching'
-          ? statements.amongPushService.all({ prefix, ids: JSON.stringify(ids) }).map(({ id }) => id)
+          ? database
+              .all<{ id: number }>(selectAmong, { prefix, ids: JSON.stringify(ids) })
+              .map(({ id }) => id)
           : matching.among(ids, expression);
       return { found: readRows(both), rows: ids.length, throughId: ids.at(-1) ?? afterId };
     });
@@ -241,15 +263,13 @@ export function createSqliteSubscriptions(
 
     register: (registration) => database.write(() => register(registration)),
 
-    findById: (id) =>
-      database.read(() => {
-        const row = statements.findById.first({ id });
-        return row && toStored(row);
-      }),
+    findById: (id) => database.read(() => findById(id)),
 
     findByEndpoint: (endpoint) =>
       database.read(() => {
-        const row = statements.findByEndpoint.first({ endpoint: normalizeEndpoint(endpoint) });
+        const row = database.first<RowWithTags>(selectByEndpoint, {
+          endpoint: normalizeEndpoint(endpoint),
+        });
         return row && toStored(row);
       }),
 
@@ -265,7 +285,9 @@ export function createSqliteSubscriptions(
 
     page: async ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) => {
       if (expression === undefined)
-        return database.read(() => statements.page.all({ afterId, throughId, limit }).map(toStored));
+        return database.read(() =>
+          database.all<RowWithTags>(selectPage, { afterId, throughId, limit }).map(toStored),
+        );
       const found: StoredSubscription[] = [];
       // rows are read together with their ids: if a row were removed meanwhile, the page would be short and look
       // like the last one
@@ -285,80 +307,41 @@ export function createSqliteSubscriptions(
   };
 }
 
+const upsert = `
+  insert into subscriptions
+    (endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms, language, time_zone, channels)
+  values (:endpoint, :p256dh, :auth, :vapidKeyId, :createdAtMs, :visitMs, :language, :timeZone, :channels)
+  on conflict (endpoint) do update set
+    p256dh = excluded.p256dh,
+    auth = excluded.auth,
+    vapid_key_id = excluded.vapid_key_id,
+    -- grows with every change of the row, even within one millisecond
+    updated_at_ms = max(excluded.updated_at_ms, subscriptions.updated_at_ms + 1),
+    language = coalesce(excluded.language, subscriptions.language),
+    time_zone = coalesce(excluded.time_zone, subscriptions.time_zone),
+    -- its own choices hold
+    channels = iif(excluded.channels is null, subscriptions.channels,
+                   json_patch(excluded.channels, coalesce(subscriptions.channels, '{}')))
+  returning id, created_at_ms, updated_at_ms, language, time_zone, channels`;
+
+const selectRows = `
+  select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms,
+    s.user_name, s.language, s.time_zone, s.channels,
+    (select json_group_array(tag) from (
+      select tag from subscription_tags where subscription_id = s.id order by tag)) as tags
+  from subscriptions s join vapid_keys v on v.id = s.vapid_key_id`;
+const selectById = `${selectRows} where s.id = :id`;
+const selectByEndpoint = `${selectRows} where s.endpoint = :endpoint`;
+const selectPage = `${selectRows} where s.id > :afterId and s.id <= :throughId order by s.id limit :limit`;
+
+const selectByKey = `
+  select id, endpoint, p256dh, auth, user_name from subscriptions
+  where substr(p256dh, 2, 8) = substr(:p256dh, 2, 8) limit ${maxRowsOfKey}`;
+
 /** Must be the same expression as that of the index. */
 const isOfPushService = "substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8) = :prefix";
-
-function prepareStatements(database: SqliteDatabase) {
-  const selectRow = `
-    select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms,
-      s.user_name, s.language, s.time_zone, s.channels,
-      (select json_group_array(tag) from (
-        select tag from subscription_tags where subscription_id = s.id order by tag)) as tags
-    from subscriptions s join vapid_keys v on v.id = s.vapid_key_id
-  `;
-
-  return {
-    findVapidKey: database.prepare<{ publicKey: string }, { id: number }>(
-      'select id from vapid_keys where public_key = :publicKey',
-    ),
-    addVapidKey: database.prepare<{ publicKey: string }, { id: number }>(
-      'insert into vapid_keys (public_key) values (:publicKey) returning id',
-    ),
-    put: database.prepare<
-      {
-        endpoint: string;
-        p256dh: Uint8Array;
-        auth: Uint8Array;
-        vapidKeyId: number;
-        createdAtMs: number;
-        visitMs: number;
-        language: string | null;
-        timeZone: string | null;
-        channels: string | null;
-      },
-      PutRow
-    >(`
-        insert into subscriptions
-          (endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms, language, time_zone, channels)
-        values (:endpoint, :p256dh, :auth, :vapidKeyId, :createdAtMs, :visitMs, :language, :timeZone, :channels)
-        on conflict (endpoint) do update set
-          p256dh = excluded.p256dh,
-          auth = excluded.auth,
-          vapid_key_id = excluded.vapid_key_id,
-          -- grows with every change of the row, even within one millisecond
-          updated_at_ms = max(excluded.updated_at_ms, subscriptions.updated_at_ms + 1),
-          language = coalesce(excluded.language, subscriptions.language),
-          time_zone = coalesce(excluded.time_zone, subscriptions.time_zone),
-          -- its own choices hold
-          channels = iif(excluded.channels is null, subscriptions.channels,
-                         json_patch(excluded.channels, coalesce(subscriptions.channels, '{}')))
-        returning id, created_at_ms, updated_at_ms, language, time_zone, channels
-      `),
-    findById: database.prepare<{ id: number }, RowWithTags>(`${selectRow} where s.id = :id`),
-    findByEndpoint: database.prepare<{ endpoint: string }, RowWithTags>(
-      `${selectRow} where s.endpoint = :endpoint`,
-    ),
-    findRight: database.prepare<
-      { endpoint: string },
-      { id: number; auth: Uint8Array; user_name: string | null }
-    >('select id, auth, user_name from subscriptions where endpoint = :endpoint'),
-    byKey: database.prepare<{ p256dh: Uint8Array }, KeyRow>(
-      `select id, endpoint, p256dh, auth, user_name from subscriptions
-       where substr(p256dh, 2, 8) = substr(:p256dh, 2, 8) limit ${maxRowsOfKey}`,
-    ),
-    removeById: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
-    count: database.prepare<NoValues, { count: number }>(
-      'select coalesce(sum(subscriptions), 0) as count from subscription_counts',
-    ),
-    page: database.prepare<{ afterId: number; throughId: number; limit: number }, RowWithTags>(
-      `${selectRow} where s.id > :afterId and s.id <= :throughId order by s.id limit :limit`,
-    ),
-    idsOfPushService: database.prepare<{ prefix: string; afterId: number; limit: number }, { id: number }>(
-      `select id from subscriptions where ${isOfPushService} and id > :afterId order by id limit :limit`,
-    ),
-    amongPushService: database.prepare<{ prefix: string; ids: string }, { id: number }>(
-      `select id from subscriptions indexed by subscriptions_by_push_service
-       where ${isOfPushService} and id in (select value from json_each(:ids)) order by id`,
-    ),
-  };
-}
+const selectOfPushService = `
+  select id from subscriptions where ${isOfPushService} and id > :afterId order by id limit :limit`;
+const selectAmong = `
+  select id from subscriptions indexed by subscriptions_by_push_service
+  where ${isOfPushService} and id in (select value from json_each(:ids)) order by id`;
