@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { Client } from 'pg';
 import { copiedTables } from '../../src/store/copy/copied-tables.ts';
-import type { CopySource, CopyTarget, Progress } from '../../src/store/copy/copy-database.ts';
+import type { CopyDatabase, Progress } from '../../src/store/copy/copy-database.ts';
 import { copyStore, type CopyOptions } from '../../src/store/copy/copy-store.ts';
 import { openPostgresSource, openPostgresTarget } from '../../src/store/copy/postgres-copy.ts';
 import { openSqliteSource, openSqliteTarget } from '../../src/store/copy/sqlite-copy.ts';
@@ -49,9 +49,9 @@ before(() => {
 after(() => rmSync(folder, { recursive: true }));
 
 const isUrl = (place: string): boolean => place.startsWith('postgres:');
-const openSource = (place: string): Promise<CopySource> =>
+const openSource = (place: string): Promise<CopyDatabase> =>
   isUrl(place) ? openPostgresSource({ url: place }) : openSqliteSource(place);
-const openTarget = (place: string): Promise<CopyTarget> =>
+const openTarget = (place: string): Promise<CopyDatabase> =>
   isUrl(place) ? openPostgresTarget({ url: place }) : openSqliteTarget(place);
 const openStore = (place: string): Promise<Store> =>
   isUrl(place) ? openPostgresStore({ url: place }) : openSqliteStore({ path: place });
@@ -373,10 +373,10 @@ describe('a copy', () => {
     let isSpoiled = false;
     const source = await openSqliteSource(path);
     const target = await openPostgresTarget({ url });
-    const spoiling: CopyTarget = {
+    const spoiling: CopyDatabase = {
       ...target,
-      finish: async () => {
-        await target.finish();
+      finish: async (transaction) => {
+        await target.finish(transaction);
         await run(`update deskbell.schedules set message = '{}'`);
         isSpoiled = true;
       },
@@ -480,7 +480,7 @@ describe('a copy', () => {
       from: source,
       to: {
         ...target,
-        finish: async () => {
+        finish: async (transaction) => {
           const remove = async (table: string, index: number) =>
             written.push(await late[index]!.query(`delete from deskbell.${table}`));
           writing = Promise.all(tables.map(remove));
@@ -494,7 +494,7 @@ describe('a copy', () => {
           const copied = copiedTables.filter(({ name }) => name !== 'sequences');
           const free = copied.map(({ name }) => name).filter((name) => !names.has(name));
           assert.deepEqual(free, []);
-          await target.finish();
+          await target.finish(transaction);
           assert.deepEqual(written, []);
         },
       },

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { CopySource, CopyTarget } from '../../store/copy/copy-database.ts';
+import type { CopyDatabase } from '../../store/copy/copy-database.ts';
 import { checkDatabaseUrl, describeDatabase } from '../../store/postgres/database-url.ts';
 import { requireData, type DataSettings } from './open-data.ts';
 import { databasePathOf, makeDirectory } from './data-directory.ts';
@@ -59,7 +59,7 @@ function toLocation(name: string, text: string): CopyLocation {
 const directory = (path: string): CopyLocation => ({ kind: 'directory', text: path, label: resolve(path) });
 
 /** @throws {DeskbellError} ERR_DATA_MISSING, ERR_COPY_SOURCE, ERR_STORE_IN_USE, and what opening a store throws */
-export async function openCopySource({ kind, text }: CopyLocation): Promise<CopySource> {
+export async function openCopySource({ kind, text }: CopyLocation): Promise<CopyDatabase> {
   if (kind === 'database') {
     const { openPostgresSource } = await import('../../store/copy/postgres-copy.ts');
     return openPostgresSource({ url: text });
@@ -72,7 +72,7 @@ export async function openCopySource({ kind, text }: CopyLocation): Promise<Copy
 }
 
 /** @throws {DeskbellError} ERR_STORE_IN_USE, and what opening a store throws */
-export async function openCopyTarget({ kind, text }: CopyLocation): Promise<CopyTarget> {
+export async function openCopyTarget({ kind, text }: CopyLocation): Promise<CopyDatabase> {
   if (kind === 'database') {
     const { openPostgresTarget } = await import('../../store/copy/postgres-copy.ts');
     return openPostgresTarget({ url: text });

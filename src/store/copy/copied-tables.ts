@@ -16,12 +16,7 @@ export interface CopiedTable {
    * Tables that this table's columns refer to. A row whose parent is missing is skipped: PostgreSQL can delete a
    * broadcast while rows for it are being written.
    */
-  readonly parents: readonly {
-    readonly column: string;
-    readonly table: string;
-    /** If true, the column is null if the parent is missing. Otherwise, the row is skipped. */
-    readonly isOptional: boolean;
-  }[];
+  readonly parents: readonly { readonly column: string; readonly table: string }[];
   /** The column of `counted`. Its sums are compared, not copied. */
   readonly sum?: string | undefined;
 }
@@ -67,8 +62,9 @@ function readTables(): {
     )
     .all();
   const columnsOf = database.prepare('select name, type, pk from pragma_table_info(?)');
+  // a column that is set to null when its parent is deleted is no reason to skip a row
   const parentsOf = database.prepare(
-    'select "from" as "column", "table", on_delete from pragma_foreign_key_list(?) order by 1',
+    `select "from" as "column", "table" from pragma_foreign_key_list(?) where on_delete <> 'SET NULL' order by 1`,
   );
   const tables = known
     .map(({ name }) => String(name))
@@ -87,11 +83,7 @@ function readTables(): {
           .filter(({ pk }) => pk > 0)
           .toSorted((one, other) => one.pk - other.pk)
           .map((column) => column.name),
-        parents: parentsOf.all(name).map(({ column, table, on_delete }) => ({
-          column: String(column),
-          table: String(table),
-          isOptional: on_delete === 'SET NULL',
-        })),
+        parents: parentsOf.all(name) as { column: string; table: string }[],
         sum,
       };
     });
@@ -126,20 +118,17 @@ export interface OwnForm {
 /** Returns a query for all rows. */
 export function selectSql(table: CopiedTable, own: OwnForm = {}): string {
   const { name, columns, key, parents, sum } = table;
-  const hasParent = (parent: CopiedTable['parents'][number]): string =>
-    `exists (select 1 from deskbell.${parent.table} p where p.id = t."${parent.column}")`;
   const read = ({ name: column }: CopiedTable['columns'][number]): string => {
     const ownValue = own.columns?.[column];
     if (ownValue !== undefined) return ownValue;
-    if (column === sum) return `sum(t."${column}")`;
-    const parent = parents.find((each) => each.isOptional && each.column === column);
-    return parent === undefined ? `t."${column}"` : `case when ${hasParent(parent)} then t."${column}" end`;
+    return column === sum ? `sum(t."${column}")` : `t."${column}"`;
   };
   const list = columns.map((column) => `${read(column)} as "${column.name}"`).join(', ');
   if (own.from !== undefined) return `select ${list} from ${own.from} t`;
-  const conditions = parents
-    .filter(({ isOptional }) => !isOptional)
-    .map((parent) => `(t."${parent.column}" is null or ${hasParent(parent)})`);
+  const conditions = parents.map(
+    ({ column, table: parent }) =>
+      `(t."${column}" is null or exists (select 1 from deskbell.${parent} p where p.id = t."${column}"))`,
+  );
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
   const groups =
     sum === undefined

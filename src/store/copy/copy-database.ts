@@ -52,117 +52,92 @@ export interface CopyDatabase {
   close(): Promise<void>;
 }
 
-/** Reads tables as they are at one moment. */
-export interface TableReader {
-  count(table: CopiedTable): Promise<number>;
-  /** Yields all rows in the table's order, a page at a time. */
-  pages(table: CopiedTable): AsyncIterable<readonly CopyRow[]>;
-}
-
-export interface CopySource extends Pick<CopyDatabase, 'label' | 'close'> {
-  /** Nothing else writes while `work` reads. */
-  read<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
-}
-
 /** What has already been written, by table name. */
 export type Progress = Readonly<Record<string, TableChecksum>>;
 
-export interface CopyTarget extends CopySource {
-  /**
-   * Marks an empty database as an unfinished copy, which only the copy can open, or finds what was copied before.
-   *
-   * @param source name of the source, for error messages
-   * @throws {DeskbellError} ERR_STORE_NOT_EMPTY, ERR_COPY_UNFINISHED if another version of Deskbell began the copy
-   */
-  begin(source: string): Promise<Progress>;
-  /** Writes rows together with the progress that includes them. */
-  write(table: CopiedTable, rows: readonly CopyRow[], progress: Progress): Promise<void>;
-  /** Call this when all tables are written. */
-  finish(): Promise<void>;
-  /** Removes the mark, so that the copy can be opened like any other database. */
-  complete(): Promise<void>;
-}
-
 export const pageRows = 1000;
 
-export const toSource = (database: CopyDatabase): CopySource => ({
-  label: database.label,
-  read: (work) => database.read((transaction) => work(readerOf(database, transaction))),
-  close: () => database.close(),
-});
-
-export function toTarget(database: CopyDatabase): CopyTarget {
-  let known: Progress = {};
-  return {
-    ...toSource(database),
-    begin: async (source) =>
-      (known = await database.transaction((transaction) => begin(database, transaction, source))),
-    write: async (table, rows, progress) => {
-      await database.transaction(async ({ run, insert }) => {
-        // if the response to a commit was lost, this does not commit again
-        const [isNew] = await run(
-          `update deskbell.${unfinishedCopy} set progress = :progress where progress = :known returning source`,
-          { progress: JSON.stringify(progress), known: JSON.stringify(known) },
-        );
-        if (isNew === undefined || rows.length === 0 || table.sum !== undefined) return;
-        await insert(table, rows);
-        // triggers have just added these rows to the counts by day, but those counts are copied
-        if (table.name === 'subscriptions') await run('delete from deskbell.subscription_days');
-      });
-      known = progress;
-    },
-    finish: () => database.transaction((transaction) => database.finish(transaction)),
-    complete: () =>
-      database.transaction(async ({ run }) => {
-        await run(`drop table if exists deskbell.${unfinishedCopy}`);
-      }),
-  };
-}
-
-const readerOf = ({ select, collation }: CopyDatabase, { run, pages }: CopyTransaction): TableReader => ({
-  count: async (table) => {
-    const [row] = await run<{ readonly rows: number }>(`select count(*) as rows from (${select(table)}) c`);
-    return row?.rows ?? 0;
-  },
-  pages: async function* (table) {
-    for await (const page of pages(inOrder(table, select(table), collation)))
-      yield page.map((row) => table.columns.map(({ name }) => toCopyValue(row[name])));
-  },
-});
-
-async function begin(
-  { label, schemaVersion, findTable }: CopyDatabase,
+export async function countRows(
+  { select }: CopyDatabase,
   { run }: CopyTransaction,
-  source: string,
-): Promise<Progress> {
-  const [known] = await run(findTable, { name: unfinishedCopy });
-  if (known !== undefined) {
-    const [row] = await run<Record<'source' | 'progress', string> & { readonly schema_version: number }>(
-      `select source, schema_version, progress from deskbell.${unfinishedCopy}`,
-    );
-    if (row === undefined) throw new Error('The mark of the copy has no row.');
-    if (row.schema_version === schemaVersion) return JSON.parse(row.progress) as Progress;
-    throw new DeskbellError(
-      'ERR_COPY_UNFINISHED',
-      `The copy of ${row.source} to ${label} was begun by a Deskbell with schema ${row.schema_version}; this one has schema ${schemaVersion}. ` +
-        'Begin again with an empty target',
-    );
-  }
-  for (const { name } of tablesToBeEmpty) {
-    const [row] = await run(`select 1 from deskbell.${name} limit 1`);
-    if (row === undefined) continue;
-    throw new DeskbellError(
-      'ERR_STORE_NOT_EMPTY',
-      `The database ${label} has rows already, in its table ${name}`,
-    );
-  }
-  await run('delete from deskbell.vapid_keys');
-  await run(
-    `create table deskbell.${unfinishedCopy} (source text not null, schema_version int not null, progress text not null)`,
-  );
-  await run(
-    `insert into deskbell.${unfinishedCopy} (source, schema_version, progress) values (:source, :schemaVersion, '{}')`,
-    { source, schemaVersion },
-  );
-  return {};
+  table: CopiedTable,
+): Promise<number> {
+  const [row] = await run<{ readonly rows: number }>(`select count(*) as rows from (${select(table)}) c`);
+  return row?.rows ?? 0;
 }
+
+/** Yields all rows in the table's order, a page at a time. */
+export async function* readPages(
+  { select, collation }: CopyDatabase,
+  { pages }: CopyTransaction,
+  table: CopiedTable,
+): AsyncGenerator<readonly CopyRow[]> {
+  for await (const page of pages(inOrder(table, select(table), collation)))
+    yield page.map((row) => table.columns.map(({ name }) => toCopyValue(row[name])));
+}
+
+/** Writes rows of a table. Replaces the progress `known` by `progress`, which includes these rows. */
+export const writeRows = (
+  database: CopyDatabase,
+  table: CopiedTable,
+  rows: readonly CopyRow[],
+  { known, progress }: { readonly known: Progress; readonly progress: Progress },
+): Promise<void> =>
+  database.transaction(async ({ run, insert }) => {
+    // if the response to a commit was lost, this does not commit again
+    const [isNew] = await run(
+      `update deskbell.${unfinishedCopy} set progress = :progress where progress = :known returning source`,
+      { progress: JSON.stringify(progress), known: JSON.stringify(known) },
+    );
+    if (isNew === undefined || rows.length === 0 || table.sum !== undefined) return;
+    await insert(table, rows);
+    // triggers have just added these rows to the counts by day, but those counts are copied
+    if (table.name === 'subscriptions') await run('delete from deskbell.subscription_days');
+  });
+
+/** Removes the mark, so that the copy can be opened like any other database. */
+export const completeCopy = (database: CopyDatabase): Promise<void> =>
+  database.transaction(async ({ run }) => {
+    await run(`drop table if exists deskbell.${unfinishedCopy}`);
+  });
+
+/**
+ * Marks an empty database as an unfinished copy, which only the copy can open, or finds what was copied before.
+ *
+ * @param source name of the source, for error messages
+ * @throws {DeskbellError} ERR_STORE_NOT_EMPTY, ERR_COPY_UNFINISHED if another version of Deskbell began the copy
+ */
+export const beginCopy = (database: CopyDatabase, source: string): Promise<Progress> =>
+  database.transaction(async ({ run }) => {
+    const { label, schemaVersion, findTable } = database;
+    const [known] = await run(findTable, { name: unfinishedCopy });
+    if (known !== undefined) {
+      const [row] = await run<Record<'source' | 'progress', string> & { readonly schema_version: number }>(
+        `select source, schema_version, progress from deskbell.${unfinishedCopy}`,
+      );
+      if (row === undefined) throw new Error('The mark of the copy has no row.');
+      if (row.schema_version === schemaVersion) return JSON.parse(row.progress) as Progress;
+      throw new DeskbellError(
+        'ERR_COPY_UNFINISHED',
+        `The copy of ${row.source} to ${label} was begun by a Deskbell with schema ${row.schema_version}; this one has schema ${schemaVersion}. ` +
+          'Begin again with an empty target',
+      );
+    }
+    for (const { name } of tablesToBeEmpty) {
+      const [row] = await run(`select 1 from deskbell.${name} limit 1`);
+      if (row === undefined) continue;
+      throw new DeskbellError(
+        'ERR_STORE_NOT_EMPTY',
+        `The database ${label} has rows already, in its table ${name}`,
+      );
+    }
+    await run('delete from deskbell.vapid_keys');
+    await run(
+      `create table deskbell.${unfinishedCopy} (source text not null, schema_version int not null, progress text not null)`,
+    );
+    await run(
+      `insert into deskbell.${unfinishedCopy} (source, schema_version, progress) values (:source, :schemaVersion, '{}')`,
+      { source, schemaVersion },
+    );
+    return {};
+  });

@@ -1,16 +1,20 @@
 // Copies a whole database to another, table by table, then reads both again and compares them. An interrupted copy can
 // be continued: the source is read from the beginning, and rows that the target already has are not written again.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { copiedTables, type CopiedTable } from './copied-tables.ts';
+import { copiedTables, type CopiedTable, type CopyRow } from './copied-tables.ts';
 import {
   addRow,
-  type CopySource,
-  type CopyTarget,
+  beginCopy,
+  completeCopy,
+  type CopyDatabase,
+  type CopyTransaction,
+  countRows,
   isSame,
   noRows,
   type Progress,
+  readPages,
   type TableChecksum,
-  type TableReader,
+  writeRows,
 } from './copy-database.ts';
 
 export interface CopyState {
@@ -22,8 +26,8 @@ export interface CopyState {
 }
 
 export interface CopyOptions {
-  readonly from: CopySource;
-  readonly to: CopyTarget;
+  readonly from: CopyDatabase;
+  readonly to: CopyDatabase;
   /** Called after each page. */
   readonly onProgress?: ((state: CopyState) => void) | undefined;
   /** Stops the copy between two pages. It can be continued. */
@@ -40,25 +44,26 @@ export function copyStore({ from, to, onProgress = () => {}, signal }: CopyOptio
     onProgress(state);
     signal?.throwIfAborted();
   };
-  return from.read(async (reader) => {
-    let progress = await to.begin(from.label);
+  return from.read(async (reading) => {
+    let progress = await beginCopy(to, from.label);
     // tables before this one are complete
     const lastBegun = copiedTables.findLastIndex(({ name }) => name in progress);
     for (const [index, table] of copiedTables.entries()) {
       const isComplete = index < lastBegun;
-      progress = await copyTable(table, { from, reader, to, progress, report, isComplete });
+      progress = await copyTable(table, { from, reading, to, progress, report, isComplete });
     }
-    await to.finish();
+    await to.transaction((transaction) => to.finish(transaction));
     await to.read(async (written) => {
-      for (const table of copiedTables) await compareTable(table, { reader: written, to, progress, report });
+      for (const table of copiedTables) await compareTable(table, { reading: written, to, progress, report });
     });
-    await to.complete();
+    await completeCopy(to);
     return progress;
   });
 }
 
 interface TableCopy extends Pick<CopyOptions, 'from' | 'to'> {
-  readonly reader: TableReader;
+  /** The transaction that reads the table. */
+  readonly reading: CopyTransaction;
   readonly progress: Progress;
   /** True if the whole table was written before. */
   readonly isComplete: boolean;
@@ -68,11 +73,10 @@ interface TableCopy extends Pick<CopyOptions, 'from' | 'to'> {
 /** @returns the progress, which now includes the whole table */
 async function copyTable(
   table: CopiedTable,
-  { from, reader, to, progress, report, isComplete }: TableCopy,
+  { from, reading, to, progress, report, isComplete }: TableCopy,
 ): Promise<Progress> {
   const { name } = table;
   const written = progress[name] ?? noRows;
-  const withTable = (checksum: TableChecksum): Progress => ({ ...progress, [name]: checksum });
   const assertUnchanged = (tally: TableChecksum): void => {
     if (isSame(tally, written)) return;
     throw new DeskbellError(
@@ -80,32 +84,38 @@ async function copyTable(
       `The table ${name} of ${from.label} is not as it was when the copy to ${to.label} began`,
     );
   };
-  const total = await reader.count(table);
+  const total = await countRows(from, reading, table);
+  let known = progress;
   let tally = noRows;
-  for await (const page of reader.pages(table)) {
+  const write = async (rows: readonly CopyRow[]): Promise<void> => {
+    const next = { ...known, [name]: tally };
+    await writeRows(to, table, rows, { known, progress: next });
+    known = next;
+  };
+  for await (const page of readPages(from, reading, table)) {
     const fresh = [];
     for (const row of page) {
       if (tally.rows >= written.rows) fresh.push(row);
       tally = addRow(tally, row);
       if (tally.rows === written.rows) assertUnchanged(tally);
     }
-    if (fresh.length > 0 && !isComplete) await to.write(table, fresh, withTable(tally));
+    if (fresh.length > 0 && !isComplete) await write(fresh);
     report({ step: 'copying', table: name, rows: tally.rows, total });
   }
   if (tally.rows < written.rows || isComplete) assertUnchanged(tally);
-  if (!(name in progress) && tally.rows === 0) await to.write(table, [], withTable(tally));
-  return withTable(tally);
+  if (!(name in progress) && tally.rows === 0) await write([]);
+  return known;
 }
 
 /** @throws {DeskbellError} ERR_COPY_DIFFERS */
 async function compareTable(
   table: CopiedTable,
-  { reader, to, progress, report }: Omit<TableCopy, 'from' | 'isComplete'>,
+  { reading, to, progress, report }: Omit<TableCopy, 'from' | 'isComplete'>,
 ): Promise<void> {
   const { name } = table;
   const expected = progress[name] ?? noRows;
   let tally = noRows;
-  for await (const page of reader.pages(table)) {
+  for await (const page of readPages(to, reading, table)) {
     for (const row of page) tally = addRow(tally, row);
     report({ step: 'comparing', table: name, rows: tally.rows, total: expected.rows });
   }

@@ -17,15 +17,7 @@ import {
   type CopiedTable,
   type OwnForm,
 } from './copied-tables.ts';
-import {
-  pageRows,
-  toSource,
-  toTarget,
-  type CopyDatabase,
-  type CopySource,
-  type CopyTarget,
-  type CopyTransaction,
-} from './copy-database.ts';
+import { pageRows, type CopyDatabase, type CopyTransaction } from './copy-database.ts';
 
 /** Long: PostgreSQL may sort a large table before the first row, and the other database may be slow. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
@@ -94,7 +86,7 @@ export interface PostgresCopyOptions {
 }
 
 /** @throws {DeskbellError} ERR_COPY_SOURCE, ERR_STORE_IN_USE, and the errors of opening the store */
-export function openPostgresSource({ url, waitForOthersMs }: PostgresCopyOptions): Promise<CopySource> {
+export function openPostgresSource({ url, waitForOthersMs }: PostgresCopyOptions): Promise<CopyDatabase> {
   // do not retry: another connection could not continue the read
   return open({ url, retryForMs: 0 }, async (database) => {
     const version = await database.transaction((query) => readVersion(query, database.label));
@@ -107,18 +99,18 @@ export function openPostgresSource({ url, waitForOthersMs }: PostgresCopyOptions
       await lockAll(query, database.label);
       await assertNothingLeased(query, database.label);
     };
-    return toSource(toCopyDatabase(database, lock));
+    return toCopyDatabase(database, lock);
   });
 }
 
 /** @throws {DeskbellError} ERR_STORE_IN_USE, and the errors of opening the store */
-export function openPostgresTarget({ url, waitForOthersMs }: PostgresCopyOptions): Promise<CopyTarget> {
+export function openPostgresTarget({ url, waitForOthersMs }: PostgresCopyOptions): Promise<CopyDatabase> {
   return open({ url }, async (database) => {
     await migrate(database).catch((error: unknown) => {
       if (!(error instanceof DeskbellError && error.code === 'ERR_COPY_UNFINISHED')) throw error;
     });
     await assertAlone(database, waitForOthersMs);
-    return toTarget(toCopyDatabase(database));
+    return toCopyDatabase(database);
   });
 }
 

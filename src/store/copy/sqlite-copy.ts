@@ -6,15 +6,7 @@ import { schemaVersion } from '../sqlite/migrations.ts';
 import { openDatabaseFile } from '../sqlite/open-database-file.ts';
 import { isBusy, toStoreError } from '../sqlite/database-errors.ts';
 import { selectSql, sequences, sequenceTables, type CopiedTable, type OwnForm } from './copied-tables.ts';
-import {
-  pageRows,
-  toSource,
-  toTarget,
-  type CopyDatabase,
-  type CopySource,
-  type CopyTarget,
-  type CopyTransaction,
-} from './copy-database.ts';
+import { pageRows, type CopyDatabase, type CopyTransaction } from './copy-database.ts';
 
 const ownForms: Readonly<Record<string, OwnForm>> = {
   subscriptions: {
@@ -30,9 +22,9 @@ const ownForms: Readonly<Record<string, OwnForm>> = {
 };
 
 /** @throws {DeskbellError} ERR_STORE_IN_USE, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE */
-export async function openSqliteSource(path: string): Promise<CopySource> {
+export async function openSqliteSource(path: string): Promise<CopyDatabase> {
   (await openDatabaseFile(path)).close();
-  return toSource(openAlone(path));
+  return openAlone(path);
 }
 
 /**
@@ -40,13 +32,13 @@ export async function openSqliteSource(path: string): Promise<CopySource> {
  *
  * @throws {DeskbellError} the errors of `openSqliteSource`, except ERR_COPY_UNFINISHED
  */
-export async function openSqliteTarget(path: string): Promise<CopyTarget> {
+export async function openSqliteTarget(path: string): Promise<CopyDatabase> {
   try {
     (await openDatabaseFile(path)).close();
   } catch (error) {
     if (!(error instanceof DeskbellError && error.code === 'ERR_COPY_UNFINISHED')) throw error;
   }
-  return toTarget(openAlone(path));
+  return openAlone(path);
 }
 
 /** Opens the file exclusively. SQLite gives this lock only if there is no other connection, and then allows none. */
