@@ -32,11 +32,27 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
   const { broadcasts } = store;
   const policy = createEndpointPolicy(settings.transport.pushServices);
   const runWorkers = createRunWorkers({ settings, store, onWarning, ...own });
-  const jobs = new Jobs();
+  const closing = new AbortController();
+  const running = new Set<Promise<void>>();
+
+  /** @param work must end soon after its signal is aborted */
+  const start = (work: (signal: AbortSignal) => Promise<void>) => {
+    const stopping = new AbortController();
+    const ended = work(AbortSignal.any([stopping.signal, closing.signal]));
+    running.add(ended);
+    const forget = () => running.delete(ended);
+    ended.then(forget, forget);
+    /** Resolves when the work has ended, for whatever reason. */
+    const stop = async (): Promise<void> => {
+      stopping.abort();
+      await Promise.allSettled([ended]);
+    };
+    return { ended, stop };
+  };
 
   const startRun = (broadcast: Broadcast, isNew: boolean): BroadcastRun => {
     const { id } = broadcast;
-    const { ended, stop } = jobs.start(async (signal) => {
+    const { ended, stop } = start(async (signal) => {
       const prepared =
         broadcast.state === 'preparing' ? await prepareBroadcast(broadcasts, id, signal) : broadcast;
       if (prepared.state !== 'running') return;
@@ -65,7 +81,7 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
 
   /** Prepares a broadcast in the background. @returns the broadcast, after at most two seconds */
   const prepare = async (id: number): Promise<Broadcast> => {
-    const { ended } = jobs.start(async (signal) => void (await prepareBroadcast(broadcasts, id, signal)));
+    const { ended } = start(async (signal) => void (await prepareBroadcast(broadcasts, id, signal)));
     // if this fails, a worker continues the preparation
     await Promise.race([ended.catch(() => {}), sleep(maxCreationMs, undefined, { ref: false })]);
     return broadcasts.get(id);
@@ -93,7 +109,7 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
     work: async (signal, given = () => {}) => {
       isSignal(signal, 'signal');
       const onFault = guardCallback('onFault', given);
-      const { ended } = jobs.start(async (stopSignal) => {
+      const { ended } = start(async (stopSignal) => {
         const stopped = AbortSignal.any([signal, stopSignal]);
         const restart = { stopped, onFault };
         await Promise.all([
@@ -105,35 +121,9 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
       await ended;
     },
 
-    close: () => jobs.stopAll(),
+    close: async () => {
+      closing.abort();
+      await Promise.allSettled(running);
+    },
   };
-}
-
-export interface Job {
-  readonly ended: Promise<void>;
-  /** Resolves when the job has ended, for whatever reason. */
-  stop(): Promise<void>;
-}
-
-export class Jobs {
-  readonly #running = new Set<Job>();
-
-  /** @param work must end soon after its signal is aborted */
-  start(work: (signal: AbortSignal) => Promise<void>): Job {
-    const controller = new AbortController();
-    const ended = work(controller.signal);
-    const stop = async (): Promise<void> => {
-      controller.abort();
-      await Promise.allSettled([ended]);
-    };
-    const job: Job = { ended, stop };
-    this.#running.add(job);
-    const forget = () => this.#running.delete(job);
-    ended.then(forget, forget);
-    return job;
-  }
-
-  async stopAll(): Promise<void> {
-    await Promise.all([...this.#running].map((job) => job.stop()));
-  }
 }

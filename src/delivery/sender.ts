@@ -55,13 +55,15 @@ export function createSender(options: SenderOptions): Sender {
   const guarded = guardCallbacks(options);
   let closing: Promise<void> | undefined;
 
-  const lazily = <Part>(load: () => Promise<Part>): Lazy<Part> => {
+  /** A part of the sender that is loaded on first use. Creating broadcasts does not load the part for single messages. */
+  const lazily = <Part>(load: () => Promise<Part>) => {
     let loaded: Promise<Part> | undefined;
     return {
-      open() {
+      open(): Promise<Part> {
         if (closing === undefined) return (loaded ??= load());
         throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
       },
+      /** Returns `undefined` if the part was never used. The promise resolves to `undefined` if loading failed. */
       opened: () => loaded?.catch(() => undefined),
     };
   };
@@ -90,14 +92,6 @@ export function createSender(options: SenderOptions): Sender {
     work: async (signal, onFault) => (await broadcaster.open()).work(signal, onFault),
     close: () => (closing ??= close()),
   };
-}
-
-/** A part of the sender that is loaded on first use. Creating broadcasts does not load the part for single messages. */
-interface Lazy<Part> {
-  /** @throws {DeskbellError} ERR_CLOSED */
-  open(): Promise<Part>;
-  /** Returns `undefined` if the part was never used. The promise resolves to `undefined` if loading failed. */
-  opened(): Promise<Part | undefined> | undefined;
 }
 
 /** Finds errors in the options that would otherwise appear only later. */

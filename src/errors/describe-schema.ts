@@ -5,7 +5,6 @@ import { lookUp } from './check-options.ts';
 
 export interface DescribedSchema {
   readonly type?: string | readonly string[];
-  readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly DescribedSchema[];
   readonly format?: string;
@@ -34,7 +33,6 @@ export type Formats = Readonly<Record<string, Format>>;
 
 export function describeSchema(schema: DescribedSchema, formats: Formats): string {
   const { type, format, anyOf } = schema;
-  if ('const' in schema) return quote(schema.const);
   if (schema.enum !== undefined) return listWords(schema.enum.map(quote), 'or');
   if (anyOf !== undefined)
     return listWords(

@@ -32,17 +32,7 @@ const averageOver = 100;
 const holdRoundTrips = 2;
 const minHoldMs = 50;
 
-type AdmissionSnapshot = Pick<
-  OriginSnapshot,
-  | 'maxInFlight'
-  | 'latencyMs'
-  | 'answers'
-  | 'throttled'
-  | 'breaker'
-  | 'breakerReason'
-  | 'unreachableMs'
-  | 'obstacle'
->;
+type AdmissionSnapshot = Omit<OriginSnapshot, 'origin' | 'connections' | 'inFlight' | 'queued'>;
 
 export class Admission {
   readonly #origin: URL;

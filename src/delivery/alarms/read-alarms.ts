@@ -9,9 +9,8 @@ import {
   type RaisedAlarm,
   type TokenAnswers,
 } from '../../store/alarms.ts';
-import { heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions.ts';
+import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import type { SendingPause, StoredSenderReport } from '../../store/sending.ts';
-import type { OutcomeInterval } from '../../store/statistics.ts';
 import type { Store } from '../../store/store.ts';
 import { meaningOf } from '../broadcast/meanings.ts';
 import { explainPause, type InstallationWarning, type ReadWarnings } from './installation-warnings.ts';
@@ -26,12 +25,9 @@ import {
   vapidRefusedReason,
 } from './push-service-conditions.ts';
 import {
-  type AlarmKind,
-  alarmKinds,
   alarmRanks,
   type FoundAlarm,
   isAcknowledged,
-  isAlarmKind,
   type StandingAlarm,
   toStanding,
   type WarningKind,
@@ -47,51 +43,6 @@ export type AlarmSources = Pick<
   Store,
   'alarms' | 'heldDeletions' | 'senders' | 'sending' | 'statistics' | 'unlisted' | 'now'
 >;
-
-/** Data that the finders need, read once. */
-interface Facts {
-  readonly warnings: readonly InstallationWarning[];
-  readonly pause: SendingPause | undefined;
-  readonly late: readonly FoundAlarm[];
-  readonly senders: readonly StoredSenderReport[];
-  readonly held: readonly HeldOrigin[];
-  readonly raised: readonly RaisedAlarm[];
-  /** When each push service began to refuse our token for everything. */
-  readonly suspended: ReadonlyMap<string, number>;
-  readonly intervals: readonly OutcomeInterval[];
-  /** Push services that another alarm reports. */
-  readonly named: ReadonlySet<string>;
-  /** Alarms that broadcasts raised and that are still active. */
-  readonly ofBroadcasts: readonly FoundAlarm[];
-}
-
-type Finder = (facts: Facts) => readonly FoundAlarm[];
-
-const ofInstallation: Finder = ({ warnings, pause }) =>
-  warnings.map((warning) => fromWarning(warning, pause));
-const ofWork: Finder = ({ late }) => late;
-const ofAnswers: Finder = ({ intervals, named }) => findUnanimous(intervals, (name) => named.has(name));
-const raisedByBroadcasts: Finder = (facts) => facts.ofBroadcasts;
-
-/** Finds the alarms of each kind. A finder may return alarms of other kinds, which are ignored. */
-const finders: Readonly<Record<AlarmKind, Finder>> = {
-  'store-failed': ofInstallation,
-  'sending-paused': ofInstallation,
-  'keys-missing': ofInstallation,
-  'clock-wrong': ofInstallation,
-  'no-worker': ofWork,
-  'broadcast-late': ofWork,
-  'schedule-late': ofWork,
-  unreachable: ({ senders }) => unreachableAlarms(senders),
-  'vapid-refused': (facts) => [...refusedTokens(facts), ...facts.ofBroadcasts],
-  'accepts-nothing': ofAnswers,
-  'all-gone': ofAnswers,
-  'many-ended': ({ intervals, named }) =>
-    findManyEnded(intervals).filter(({ pushService = '' }) => !named.has(pushService)),
-  'deletions-held': heldAlarms,
-  'counts-differ': raisedByBroadcasts,
-  'chrome-limit': raisedByBroadcasts,
-};
 
 /** Checks all conditions. Removes the acknowledgements of alarms that have ended or become worse. */
 export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings): Promise<Alarms> {
@@ -115,21 +66,15 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
   const suspended = suspendedSince(tokenAnswers);
   const named = new Set([...held.map(({ origin }) => origin), ...suspended.keys()].map(pushServiceName));
   const ofBroadcasts = raised.filter((alarm) => stillStands(alarm, tokenAnswers)).map(fromRaised);
-  const facts = {
-    warnings,
-    pause,
-    late: work.alarms,
-    senders,
-    held,
-    raised,
-    suspended,
-    intervals,
-    named,
-    ofBroadcasts,
-  };
   const found = [
-    ...alarmKinds.flatMap((kind) => finders[kind](facts).filter((alarm) => alarm.kind === kind)),
-    ...ofBroadcasts.filter(({ kind }) => !isAlarmKind(kind)),
+    ...warnings.map((warning) => fromWarning(warning, pause)),
+    ...work.alarms,
+    ...unreachableAlarms(senders),
+    ...refusedTokens(suspended, raised),
+    ...findUnanimous(intervals, (name) => named.has(name)),
+    ...findManyEnded(intervals).filter(({ pushService = '' }) => !named.has(pushService)),
+    ...heldAlarms({ held, raised }),
+    ...ofBroadcasts,
   ];
   const names = new Set(found.map(({ pushService = '' }) => pushService).filter((name) => name !== ''));
   const unlisted = await store.unlisted.among([...names].map((name) => `https://${name}`));
@@ -224,8 +169,15 @@ const fromWarning = (
   };
 };
 
-/** Makes alarms for refused tokens, with details from the affected broadcasts. */
-const refusedTokens: Finder = ({ suspended, raised }) =>
+/**
+ * Makes alarms for refused tokens, with details from the affected broadcasts.
+ *
+ * @param suspended when each push service began to refuse our token for everything
+ */
+const refusedTokens = (
+  suspended: ReadonlyMap<string, number>,
+  raised: readonly RaisedAlarm[],
+): readonly FoundAlarm[] =>
   [...suspended].map(([origin, sinceMs]) => {
     const met = raised.find((alarm) => alarm.origin === origin && alarm.reason === vapidRefusedReason);
     const { rows = 0, detail = '', broadcastIds = [] } = met ?? {};

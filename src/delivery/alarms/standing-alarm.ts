@@ -12,7 +12,7 @@ export const alarmRanks = ['urgent', 'soon', 'note'] as const;
 
 export type AlarmRank = (typeof alarmRanks)[number];
 
-/** Conditions of the installation, its work and its push services. `read-alarms.ts` has a finder for each. */
+/** Conditions of the installation, its work and its push services. `readAlarms` checks them. */
 const conditions = {
   'store-failed': 'urgent',
   'sending-paused': 'soon',
@@ -34,8 +34,6 @@ const conditions = {
 export type AlarmKind = keyof typeof conditions;
 
 export const alarmKinds = Object.keys(conditions) as readonly AlarmKind[];
-
-export const isAlarmKind = (kind: string): kind is AlarmKind => Object.hasOwn(conditions, kind);
 
 /**
  * The ranks of conditions, and of reasons for which broadcasts raise alarms. No such reason is urgent, because a host

@@ -181,14 +181,7 @@ function toSendResult(result: Result): SendResult {
       const outcome: Outcome = { kind: 'rejected', scope: 'message', isAlarm: true, ...result.fault };
       return { outcome, response: undefined };
     }
-    case 'notListed':
-    case 'suspended':
-    case 'quiet':
-    case 'rateLimited':
-    case 'waits':
-    case 'expired':
-    case 'capped':
-    case 'dormant':
+    default:
       throw new Error(`A single message is never ${result.kind}.`);
   }
 }

@@ -2,30 +2,21 @@
 // never show its value.
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import { lookUp, typeOf } from '../../errors/check-options.ts';
-import type { Formats } from '../../errors/describe-schema.ts';
+import type { DescribedSchema, Formats } from '../../errors/describe-schema.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { isPlainText, plainTextPattern } from '../../errors/untrusted-text.ts';
 import { readLanguage } from '../language.ts';
 
-/** A schema without a `type` allows any JSON value. */
-export interface ValueSchema {
+/** A schema without a `type` allows any JSON value. Formats are `messageFormats` or the caller's own. */
+export interface ValueSchema extends Omit<DescribedSchema, 'anyOf' | 'minItems' | 'minProperties'> {
   readonly type?: ValueType | readonly ValueType[];
   readonly enum?: readonly string[];
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  /** One of `messageFormats` or of the caller's own formats. */
-  readonly format?: string;
   readonly items?: ValueSchema;
-  readonly maxItems?: number;
   /** Other members are not allowed. */
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** For maps: the schema of the values, the pattern of the names, and the maximum number of entries. */
+  /** For maps: the schema of the values, and the pattern of the names. */
   readonly additionalProperties?: ValueSchema;
   readonly propertyNames?: ValueSchema;
-  readonly maxProperties?: number;
-  readonly required?: readonly string[];
 }
 
 export type ValueType = 'string' | 'boolean' | 'integer' | 'array' | 'object' | 'null';

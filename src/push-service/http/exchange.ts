@@ -1,5 +1,7 @@
 // One HTTP exchange: reads a request, and writes its response or error response.
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Connection, HttpRequest, HttpResponse } from './listener.ts';
 
 const hostAndPort = /^(?:[\w.~!$&'()*+,;=%-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
@@ -177,22 +179,8 @@ export class Exchange {
 
   async sendLines(status: number, contentType: string, lines: Iterable<string>): Promise<void> {
     this.#writeHead(status, { 'content-type': contentType });
-    let page = '';
-    for (const line of lines) {
-      page += `${line}\n`;
-      if (page.length < 64 * 1024) continue;
-      const isDrained = new Promise<boolean>((resolve) => {
-        const onClose = (): void => resolve(false);
-        this.#response.once('close', onClose);
-        (this.#response as NodeJS.WritableStream).write(page, () => {
-          this.#response.off('close', onClose);
-          resolve(true);
-        });
-      });
-      if (!(await isDrained)) return;
-      page = '';
-    }
-    this.#response.end(page);
+    // fails if the reader leaves
+    await pipeline(Readable.from(pagesOf(lines)), this.#response).catch(() => undefined);
   }
 
   /** Announces a whole body, sends half of it, and breaks off. */
@@ -218,4 +206,16 @@ export class Exchange {
       headers,
     );
   }
+}
+
+/** Joins lines into strings of about 64 KiB. */
+function* pagesOf(lines: Iterable<string>): Generator<string> {
+  let page = '';
+  for (const line of lines) {
+    page += `${line}\n`;
+    if (page.length < 64 * 1024) continue;
+    yield page;
+    page = '';
+  }
+  yield page;
 }
