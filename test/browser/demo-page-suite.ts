@@ -7,7 +7,6 @@ import {
   reload,
   saidByElement,
   shown,
-  steps,
   textOf,
   waitFor,
 } from '../../tools/browser/demo-page.ts';
@@ -32,13 +31,6 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
       assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
       assert.equal(await textOf(page, '#push-service'), new URL(row.endpoint).host);
       assert.equal(await textOf(page, '#stored'), 'Stored');
-      assert.deepEqual((await steps(page)).slice(-5), [
-        'Asking the server for its public key.',
-        'The server gave its public key, which the push service will know it by.',
-        'The push service has a subscription for this browser. Sending it to the server.',
-        'The server has stored the subscription.',
-        'This browser is subscribed.',
-      ]);
       assert.deepEqual(consoleErrors, [], 'the console stays empty, under the content security policy too');
     },
   );
@@ -138,10 +130,6 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
       await press(page, 'Unsubscribe');
 
       assert.equal(await textOf(page, '#headline'), 'Not subscribed');
-      assert.deepEqual((await steps(page)).slice(-2), [
-        'The server has removed its copy.',
-        'This browser is not subscribed any more.',
-      ]);
       assert.deepEqual(await backend.subscriptions(), []);
       assert.equal(await backend.sendTo(row, { title: 'Too', message: 'late' }), 'gone');
     },
@@ -450,6 +438,9 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
     await keyboard.press(' ');
     await waitFor(page, 'deskbell-subscribe[state="unsubscribed"]');
     assert.deepEqual(await backend.subscriptions(), []);
+    await page.focus('#copy');
+    await keyboard.press('Enter');
+    await until(async () => (await textOf(page, '#copy')) === 'Copied', 'the page to say that it has copied');
   });
 
   furtherTest(

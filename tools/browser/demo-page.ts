@@ -80,14 +80,6 @@ export async function received(page: Page, count: number): Promise<readonly stri
   )) as readonly string[];
 }
 
-/** The steps, oldest first. */
-export async function steps(page: Page): Promise<readonly string[]> {
-  const newestFirst = (await page.evaluate(
-    "[...document.querySelectorAll('#steps li span')].map((item) => item.textContent)",
-  )) as readonly string[];
-  return newestFirst.toReversed();
-}
-
 /**
  * What the page's service worker has on the screen, once a notification with this title is there. A page that listens
  * should have received it first: Chromium loses a notification that is asked for while it is about to be shown.

@@ -1,11 +1,5 @@
-// The demo page: subscribe, see messages arrive, unsubscribe, with each step in words.
-import {
-  type ClientError,
-  type ClientState,
-  createClient,
-  type FailureReason,
-  type SyncResult,
-} from '../index.ts';
+// The demo page: subscribe, see messages arrive, unsubscribe.
+import { type ClientError, type ClientState, createClient, type FailureReason } from '../index.ts';
 import '../subscribe.ts';
 
 /** Advice for the person who runs the server. The element's own advice is for readers. */
@@ -14,30 +8,6 @@ const remedies: Readonly<Partial<Record<FailureReason, string>>> = {
   'push-service-unreachable': 'Check that no firewall keeps the browser from its push service.',
   'server-unreachable': 'Check that “deskbell serve” is running.',
   'server-refused': 'The log of the server may say more.',
-};
-
-/** What the page's log says when a request is sent, and when it has succeeded. */
-const requestSteps: Readonly<Record<string, readonly [sent: string, answered: string]>> = {
-  'GET vapidKey': [
-    'Asking the server for its public key.',
-    'The server gave its public key, which the push service will know it by.',
-  ],
-  'POST webPush': [
-    'The push service has a subscription for this browser. Sending it to the server.',
-    'The server has stored the subscription.',
-  ],
-  'DELETE webPush': ['Asking the server to forget this subscription.', 'The server has removed its copy.'],
-  'POST unsubscribe': [
-    'Something on the way refuses that. Asking once more, by POST.',
-    'The server has removed its copy.',
-  ],
-  'POST channels': ['Sending the server what was turned off.', 'The server has turned it off.'],
-};
-
-const syncWords: Readonly<Record<SyncResult, string>> = {
-  'not-subscribed': 'This browser is not subscribed yet.',
-  'sent-again': 'This browser is subscribed, and the server has a fresh copy of that.',
-  'subscribed-anew': 'The former subscription could not be kept, so this browser has subscribed anew.',
 };
 
 const permissionWords: Readonly<Record<NotificationPermission, string>> = {
@@ -52,7 +22,6 @@ const button = document.querySelector('deskbell-subscribe')!;
 
 const isInvitedOnly = document.body.dataset['registrations'] === 'invited';
 let failure: ClientError | undefined;
-let wasStored: boolean | undefined;
 let isLeaving = false;
 
 const notInvited =
@@ -61,16 +30,14 @@ const notInvited =
 const usedLink =
   'This link was used already, or has expired. Ask for a new one of “deskbell invite”, and open it in this browser within ten minutes.';
 
-const client = createClient({ fetch: loggedFetch, serviceWorkerUrl: 'service-worker.js' });
+const client = createClient({ serviceWorkerUrl: 'service-worker.js' });
 button.client = client;
 readInvitation();
 
 button.addEventListener('click', (event) => {
   if (!(event.composedPath()[0] instanceof HTMLButtonElement)) return;
   failure = undefined;
-  isLeaving = wasStored === true;
-  if (isLeaving) step('Ending the subscription at the push service.');
-  else if (Notification.permission === 'default') step('Asking you for permission to show notifications.');
+  isLeaving = button.getAttribute('state') === 'subscribed';
 });
 button.addEventListener('deskbell-error', (event) => {
   failure = (event as CustomEvent<ClientError>).detail;
@@ -86,13 +53,7 @@ addEventListener('hashchange', () => {
 });
 
 void showMessages();
-client.synced.then(
-  (result) => {
-    step(syncWords[result]);
-    return acceptInvitation();
-  },
-  () => undefined,
-);
+client.synced.then(acceptInvitation, () => undefined);
 
 /** The token in the link of `deskbell invite`. It is in the fragment, which no server and no link preview gets. */
 function invitation(): string | undefined {
@@ -121,10 +82,7 @@ function readInvitation(): void {
 /** A subscribed browser is not asked again: an app on the Home Screen starts with the link that was used already. */
 async function acceptInvitation(): Promise<void> {
   if (invitation() === undefined) return;
-  if (!(await client.state()).isStored) {
-    step('The link invites this browser.');
-    return showState();
-  }
+  if (!(await client.state()).isStored) return showState();
   await client.subscribe({ invitation: invitation() }).catch((error) => (failure = error));
   await showState();
 }
@@ -135,10 +93,10 @@ function offerCommand(command: HTMLElement): void {
   element('copy').addEventListener('click', async () => {
     try {
       await navigator.clipboard.writeText(command.textContent);
-      step('The command is in the clipboard.');
+      setText('copy', 'Copied');
     } catch {
       getSelection()?.selectAllChildren(command);
-      step('The browser keeps the clipboard to itself. The command is selected: copy it with the keyboard.');
+      setText('copy', 'Press Ctrl+C or ⌘C');
     }
   });
 }
@@ -146,19 +104,14 @@ function offerCommand(command: HTMLElement): void {
 async function showMessages(): Promise<void> {
   for await (const { title, message, receivedAtMs } of client.messages()) {
     element('nothing-received').hidden = true;
-    addItem('received', withText('h3', title), timeOf(receivedAtMs), withText('p', message));
-    step(`Received “${title}”.`);
+    const list = element('received');
+    const item = document.createElement('li');
+    item.append(withText('h3', title), timeOf(receivedAtMs), withText('p', message));
+    list.prepend(item);
+    if (list.childElementCount > 50) list.lastElementChild?.remove();
     button.classList.remove('is-ringing');
     requestAnimationFrame(() => button.classList.add('is-ringing'));
   }
-}
-
-async function loggedFetch(url: URL, init: RequestInit): Promise<Response> {
-  const [sent, answered] = requestSteps[`${init.method ?? 'GET'} ${url.pathname.split('/').at(-1)}`]!;
-  step(sent);
-  const response = await fetch(url, init);
-  if (response.ok) step(answered);
-  return response;
 }
 
 async function showState(): Promise<void> {
@@ -169,12 +122,9 @@ async function showState(): Promise<void> {
     history.replaceState(null, '', location.pathname + location.search);
     readInvitation();
   }
-  if (wasStored !== undefined && isStored !== wasStored)
-    step(isStored ? 'This browser is subscribed.' : 'This browser is not subscribed any more.');
   // the service would refuse again, and the element would only say that something went wrong
   button.hidden = isRefused() && !isStored;
   showFailure(failure, isLeaving && !subscription);
-  wasStored = isStored;
   setText('headline', headline(state));
   setText('permission', permissionWords[permission]);
   setText('push-service', subscription ? new URL(subscription.endpoint).host : 'No subscription');
@@ -204,21 +154,7 @@ function showFailure(error: ClientError | undefined, hasLeft: boolean): void {
   const refusal = invitation() ? usedLink : notInvited;
   const words = isOver ? [] : isRefused() ? [refusal] : [error.message, remedy ?? ''];
   const text = words.join(' ').trim();
-  if (text === element('failure').textContent) return;
-  setText('failure', text);
-  if (error && text) step(error.message);
-}
-
-function step(text: string): void {
-  addItem('steps', timeOf(Date.now()), withText('span', text));
-}
-
-function addItem(listId: string, ...content: readonly Node[]): void {
-  const list = element(listId);
-  const item = document.createElement('li');
-  item.append(...content);
-  list.prepend(item);
-  if (list.childElementCount > 50) list.lastElementChild?.remove();
+  if (text !== element('failure').textContent) setText('failure', text);
 }
 
 function withText<Name extends keyof HTMLElementTagNameMap>(
