@@ -42,7 +42,8 @@ const Base = (globalThis.HTMLElement ?? Object) as typeof HTMLElement;
 /**
  * Attributes: `service`, the address of the service (default: this script's); `worker`, the address of the service
  * worker's script (default: the service's); `channels` and `history`, to show the reader's channels and last
- * notifications; `lang` (default: the reader's). The element sets `state` to `subscribed`, `unsubscribed` or a reason.
+ * notifications (`channels="open"`: the list is open at first); `lang` (default: the reader's). The element sets
+ * `state` to `subscribed`, `unsubscribed` or a reason.
  */
 export class DeskbellSubscribe extends Base {
   /** The token of an invitation, for the next press of the button. */
@@ -132,6 +133,7 @@ export class DeskbellSubscribe extends Base {
     this.#button.type = 'button';
     this.#button.addEventListener('click', () => this.#press());
     this.#channels.append(create('summary', 'summary'), this.#channelList);
+    this.#channels.open = this.getAttribute('channels') === 'open';
     this.#channels.addEventListener('toggle', () => this.#do());
     this.#history.append(create('summary', 'summary'), this.#historyList);
     this.#history.addEventListener('toggle', () => this.#do());
