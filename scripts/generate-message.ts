@@ -26,7 +26,7 @@ await writePage('src/client/push-message.ts', renderPushMessage());
 await writePage('docs/notifications.md', await renderTable());
 
 function renderMessage(): string {
-  return `// What a sender can say in one message, in the words of the Notifications API if it has them.
+  return `// The members of a message. Their names are those of the Notifications API, if it has such a member.
 ${made}
 
 /**
@@ -44,21 +44,21 @@ export interface MessageAction {
 ${renderMembers(actionMembers, (name, type) => (name === 'title' ? `${name}: ${type}` : `${name}?: ${orUndefined(type)}`))}
 }
 
-/** What a message has of its own in one language. What a button leaves out, it has from the message's button in its place. */
+/** The texts of a message in one language. What a button leaves out is taken from the message's button at the same index. */
 export interface MessageTexts {
-${renderMembers(textDescriptions, (name, type) => `${name}?: ${orUndefined(type)}`, 'as the message has it')}
+${renderMembers(textDescriptions, (name, type) => `${name}?: ${orUndefined(type)}`, 'that of the message')}
 }
 `;
 }
 
-/** As the service worker has it: encoding has given names to actions, and a tag to a message that asked for its own. */
+/** The message that the service worker receives: encoding has named the actions, and has replaced a null tag. */
 function renderPushMessage(): string {
   const members = Object.fromEntries(
     Object.entries(memberDescriptions).filter(([, { readBy }]) => readBy !== 'encoder'),
   );
   const options = Object.entries(members).filter(([, { readBy }]) => readBy === undefined);
   const isPicture = ([, { schema }]: (typeof options)[number]): boolean => schema.format === 'picture';
-  return `// What page and service worker receive of a message.
+  return `// A message as the page and the service worker receive it.
 ${made}
 
 /** Members that are options of the notification with the same name. */
@@ -69,7 +69,7 @@ ${renderNames(
 /** The same, with the URL of a picture. */
 ${renderNames('pictureNames', options.filter(isPicture))}
 
-/** A push message as this browser received it: \`title\`, \`message\`, and what else the sender gave. */
+/** A push message as this browser received it: \`title\`, \`message\`, and the members that the sender set. */
 export interface PushMessage {
 ${renderMembers(members, (name, type) => `${name}${required.has(name) ? '' : '?'}: ${typeInPage(type)}`)}
   /** Milliseconds since 1970, by this browser's clock. */

@@ -1,4 +1,4 @@
-// What page and service worker receive of a message.
+// A message as the page and the service worker receive it.
 // Made from src/protocol/message/members.ts by `npm run docs`; do not edit.
 
 /** Members that are options of the notification with the same name. */
@@ -14,13 +14,13 @@ export const optionNames = [
 /** The same, with the URL of a picture. */
 export const pictureNames = ['icon', 'image', 'badge'] as const;
 
-/** A push message as this browser received it: `title`, `message`, and what else the sender gave. */
+/** A push message as this browser received it: `title`, `message`, and the members that the sender set. */
 export interface PushMessage {
   /** Title of the notification. */
   readonly title: string;
   /** Body text of the notification. */
   readonly message: string;
-  /** Opened by a click on the notification. Default: a click opens the folder that the page and the service worker have in common. */
+  /** URL that a click on the notification opens. Default: the folder that contains both the page and the service worker. */
   readonly url?: string;
   /** Image beside the text. Default: none. */
   readonly icon?: string;
@@ -28,23 +28,23 @@ export interface PushMessage {
   readonly image?: string;
   /** Small monochrome image for a status bar. Default: none. */
   readonly badge?: string;
-  /** Buttons, the most important first: browsers show as many as fit. Default: no buttons. */
+  /** Buttons, the most important first. Browsers show as many as fit. Default: no buttons. */
   readonly actions?: readonly PushMessageAction[];
-  /** A notification replaces an earlier one with the same tag. With null it replaces none: it gets a unique tag when it is encoded. Default: `deskbell`. */
+  /** A notification replaces an earlier one with the same tag. With null, it gets a unique tag and replaces none. Default: `deskbell`. */
   readonly tag?: string;
   /** Whether a notification that replaces another one alerts the user again. Default: `false`. */
   readonly renotify?: boolean;
   /** Whether the notification stays until the user dismisses it. Default: `true`. */
   readonly requireInteraction?: boolean;
-  /** Whether the notification makes no sound and no vibration. Default: as the browser has it. */
+  /** Whether the notification makes no sound and does not vibrate. Default: the browser decides. */
   readonly silent?: boolean;
   /** When the event happened: milliseconds since 1970. Default: the time of arrival. */
   readonly timestamp?: number;
-  /** BCP 47 language tag of the texts. Default: as the browser has it. */
+  /** BCP 47 language tag of the texts. Default: the browser decides. */
   readonly lang?: string;
-  /** Direction of the texts. Default: as the browser has it. */
+  /** Direction of the texts. Default: the browser decides. */
   readonly dir?: 'auto' | 'ltr' | 'rtl';
-  /** Number on the icon of an installed web app; 0 removes it. Default: the number on the icon stays as it is. */
+  /** Number on the icon of an installed web app; 0 removes it. Default: the number does not change. */
   readonly appBadge?: number;
   /** Any JSON value, for the page and its service worker. Default: none. */
   readonly data?: unknown;
@@ -60,12 +60,12 @@ export interface PushMessage {
 
 /** A button of a notification. */
 export interface PushMessageAction {
-  /** Its text. */
+  /** Text of the button. */
   readonly title: string;
-  /** Name that the service worker receives, unique in the message. Default: its index, starting with 0. */
+  /** Name of the action, which the service worker receives; unique in the message. Default: the index of the button, starting with 0. */
   readonly action: string;
-  /** Opened by a click on it. Default: what the message opens. */
+  /** URL that a click on the button opens. Default: the `url` of the message. */
   readonly url?: string;
-  /** Image beside its text. */
+  /** Image beside the text of the button. */
   readonly icon?: string;
 }

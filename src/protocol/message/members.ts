@@ -39,14 +39,17 @@ const filledText = { type: 'string', minLength: 1 } as const;
 const flag = { type: 'boolean' } as const;
 
 export const actionMembers = {
-  title: { schema: filledText, description: 'Its text.' },
+  title: { schema: filledText, description: 'Text of the button.' },
   action: {
     schema: { ...filledText, format: 'action-name' },
     description:
-      'Name that the service worker receives, unique in the message. Default: its index, starting with 0.',
+      'Name of the action, which the service worker receives; unique in the message. Default: the index of the button, starting with 0.',
   },
-  url: { schema: link, description: 'Opened by a click on it. Default: what the message opens.' },
-  icon: { schema: picture, description: 'Image beside its text.' },
+  url: {
+    schema: link,
+    description: 'URL that a click on the button opens. Default: the `url` of the message.',
+  },
+  icon: { schema: picture, description: 'Image beside the text of the button.' },
 } as const;
 
 const actionSchema: ValueSchema = {
@@ -73,18 +76,18 @@ const textMembers = {
   },
   url: {
     schema: link,
-    description: 'Opened by a click on the notification.',
-    byDefault: 'a click opens the folder that the page and the service worker have in common',
+    description: 'URL that a click on the notification opens.',
+    byDefault: 'the folder that contains both the page and the service worker',
     field: {
       label: 'Opens',
-      hint: 'What a click opens: absolute, or relative to your page.',
+      hint: 'URL that a click opens: absolute, or relative to your page.',
       group: 'texts',
     },
     readBy: 'service worker',
   },
   actions: {
     schema: { type: 'array', items: actionSchema },
-    description: 'Buttons, the most important first: browsers show as many as fit.',
+    description: 'Buttons, the most important first. Browsers show as many as fit.',
     expected: 'an array of actions, each { title, action, url, icon } with a title at least',
     byDefault: 'no buttons',
     field: { label: 'Buttons', group: 'actions' },
@@ -128,7 +131,7 @@ const messageMembers = {
   texts: {
     schema: textsSchema,
     description:
-      'What differs in other languages. A reader gets the text in their language, or in the same language without its region; other readers get the message itself.',
+      'Texts in other languages. Readers get the text in their language, such as de-AT, or else in the language without its region, such as de. Other readers get the message itself.',
     expected:
       'an object of at most 50 language tags, each with { title, message, url, actions } or some of them, such as { de: { title: "Hallo" } }',
     byDefault: 'one text for all; see [texts by language](times-and-languages.md#texts-by-language)',
@@ -142,11 +145,11 @@ const messageMembers = {
   placeholders: {
     schema: flag,
     description:
-      'Whether {name} and {name|default} in title, message, url and buttons stand for the data of the person who reads it.',
-    byDefault: '`false`: braces are text; see [placeholders](times-and-languages.md#placeholders)',
+      'Whether {name} and {name|default} in title, message, url and buttons are replaced with the data of the reader.',
+    byDefault: '`false`: braces are plain text; see [placeholders](times-and-languages.md#placeholders)',
     field: {
       label: 'With placeholders',
-      hint: '{name|there} is the name in the data of the person, else “there”. {{ and }} are braces.',
+      hint: '{name|there} becomes the name in the reader’s data, or “there” if there is none. For braces, write {{ and }}.',
       group: 'readers',
     },
     readBy: 'encoder',
@@ -154,12 +157,12 @@ const messageMembers = {
   tag: {
     schema: { type: ['string', 'null'], minLength: 1 },
     description:
-      'A notification replaces an earlier one with the same tag. With null it replaces none: it gets a unique tag when it is encoded.',
+      'A notification replaces an earlier one with the same tag. With null, it gets a unique tag and replaces none.',
     expected: 'a string that is not empty, or null for a unique tag',
     byDefault: '`deskbell`',
     flag: 'notification-tag',
     flagDescription:
-      'A notification replaces an earlier one with the same tag. For one that replaces none, give the message with --json-message and the tag null.',
+      'A notification replaces an earlier one with the same tag. If it must not replace any, use --json-message and set the tag to null.',
     field: { label: 'Tag', group: 'behaviour' },
   },
   renotify: {
@@ -176,13 +179,13 @@ const messageMembers = {
     field: {
       label: 'Stays',
       group: 'behaviour',
-      choices: { '': 'until it is dismissed', no: 'as long as the browser likes' },
+      choices: { '': 'until it is dismissed', no: 'as long as the browser decides' },
     },
   },
   silent: {
     schema: flag,
-    description: 'Whether the notification makes no sound and no vibration.',
-    byDefault: 'as the browser has it',
+    description: 'Whether the notification makes no sound and does not vibrate.',
+    byDefault: 'the browser decides',
     field: { label: 'Without sound and vibration', group: 'behaviour' },
   },
   timestamp: {
@@ -195,25 +198,25 @@ const messageMembers = {
   lang: {
     schema: { type: 'string', format: 'language' },
     description: 'BCP 47 language tag of the texts.',
-    byDefault: 'as the browser has it',
+    byDefault: 'the browser decides',
     field: { label: 'Language', hint: 'Such as de or pt-BR.', group: 'behaviour' },
   },
   dir: {
     schema: { type: 'string', enum: ['auto', 'ltr', 'rtl'] },
     description: 'Direction of the texts.',
-    byDefault: 'as the browser has it',
+    byDefault: 'the browser decides',
     flag: 'text-direction',
     field: {
       label: 'Direction of the text',
       group: 'behaviour',
-      choices: { '': 'as the browser finds', auto: 'auto', ltr: 'left to right', rtl: 'right to left' },
+      choices: { '': 'as the browser decides', auto: 'auto', ltr: 'left to right', rtl: 'right to left' },
     },
   },
   appBadge: {
     schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     description: 'Number on the icon of an installed web app; 0 removes it.',
     expected: 'a whole number, 0 to remove the badge',
-    byDefault: 'the number on the icon stays as it is',
+    byDefault: 'the number does not change',
     field: { label: 'Number on the app’s icon', hint: '0 removes it.', group: 'behaviour' },
     readBy: 'service worker',
   },
@@ -232,11 +235,11 @@ const messageMembers = {
   declarative: {
     schema: flag,
     description:
-      'Whether browsers that can show the message without its service worker may do so: the payload has the declarative form too, which needs a title and absolute URLs.',
+      'Whether browsers that can show the message without the service worker may do so. The payload then also has the declarative form, which needs a title and absolute URLs.',
     byDefault: '`false`; see [below](#the-declarative-form)',
     field: {
-      label: 'In the declarative form too',
-      hint: 'Some browsers show it without the service worker. Needs a title, and absolute URLs.',
+      label: 'Also in the declarative form',
+      hint: 'Some browsers can show it without the service worker. It needs a title and absolute URLs.',
       group: 'behaviour',
     },
     readBy: 'encoder',
@@ -244,7 +247,7 @@ const messageMembers = {
   mutable: {
     schema: flag,
     description:
-      'In the declarative form: whether a browser may let the service worker change the notification.',
+      'Whether the service worker may change a notification that the browser shows from the declarative form.',
     byDefault: '`false`; see [below](#the-declarative-form)',
     field: { label: 'The service worker may change the declarative form', group: 'behaviour' },
     readBy: 'encoder',

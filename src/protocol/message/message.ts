@@ -1,4 +1,4 @@
-// What a sender can say in one message, in the words of the Notifications API if it has them.
+// The members of a message. Their names are those of the Notifications API, if it has such a member.
 // Made from src/protocol/message/members.ts by `npm run docs`; do not edit.
 
 /**
@@ -12,7 +12,7 @@ export interface Message {
   readonly title: string;
   /** Body text of the notification. */
   readonly message: string;
-  /** Opened by a click on the notification. Default: a click opens the folder that the page and the service worker have in common. */
+  /** URL that a click on the notification opens. Default: the folder that contains both the page and the service worker. */
   readonly url?: string | undefined;
   /** Image beside the text. Default: none. */
   readonly icon?: string | undefined;
@@ -20,56 +20,56 @@ export interface Message {
   readonly image?: string | undefined;
   /** Small monochrome image for a status bar. Default: none. */
   readonly badge?: string | undefined;
-  /** Buttons, the most important first: browsers show as many as fit. Default: no buttons. */
+  /** Buttons, the most important first. Browsers show as many as fit. Default: no buttons. */
   readonly actions?: readonly MessageAction[] | undefined;
-  /** What differs in other languages. A reader gets the text in their language, or in the same language without its region; other readers get the message itself. Default: one text for all. */
+  /** Texts in other languages. Readers get the text in their language, such as de-AT, or else in the language without its region, such as de. Other readers get the message itself. Default: one text for all. */
   readonly texts?: Readonly<Record<string, MessageTexts>> | undefined;
-  /** Whether {name} and {name|default} in title, message, url and buttons stand for the data of the person who reads it. Default: `false`: braces are text. */
+  /** Whether {name} and {name|default} in title, message, url and buttons are replaced with the data of the reader. Default: `false`: braces are plain text. */
   readonly placeholders?: boolean | undefined;
-  /** A notification replaces an earlier one with the same tag. With null it replaces none: it gets a unique tag when it is encoded. Default: `deskbell`. */
+  /** A notification replaces an earlier one with the same tag. With null, it gets a unique tag and replaces none. Default: `deskbell`. */
   readonly tag?: string | null | undefined;
   /** Whether a notification that replaces another one alerts the user again. Default: `false`. */
   readonly renotify?: boolean | undefined;
   /** Whether the notification stays until the user dismisses it. Default: `true`. */
   readonly requireInteraction?: boolean | undefined;
-  /** Whether the notification makes no sound and no vibration. Default: as the browser has it. */
+  /** Whether the notification makes no sound and does not vibrate. Default: the browser decides. */
   readonly silent?: boolean | undefined;
   /** When the event happened: milliseconds since 1970. Default: the time of arrival. */
   readonly timestamp?: number | undefined;
-  /** BCP 47 language tag of the texts. Default: as the browser has it. */
+  /** BCP 47 language tag of the texts. Default: the browser decides. */
   readonly lang?: string | undefined;
-  /** Direction of the texts. Default: as the browser has it. */
+  /** Direction of the texts. Default: the browser decides. */
   readonly dir?: 'auto' | 'ltr' | 'rtl' | undefined;
-  /** Number on the icon of an installed web app; 0 removes it. Default: the number on the icon stays as it is. */
+  /** Number on the icon of an installed web app; 0 removes it. Default: the number does not change. */
   readonly appBadge?: number | undefined;
   /** Any JSON value, for the page and its service worker. Default: none. */
   readonly data?: unknown;
-  /** Whether browsers that can show the message without its service worker may do so: the payload has the declarative form too, which needs a title and absolute URLs. Default: `false`. */
+  /** Whether browsers that can show the message without the service worker may do so. The payload then also has the declarative form, which needs a title and absolute URLs. Default: `false`. */
   readonly declarative?: boolean | undefined;
-  /** In the declarative form: whether a browser may let the service worker change the notification. Default: `false`. */
+  /** Whether the service worker may change a notification that the browser shows from the declarative form. Default: `false`. */
   readonly mutable?: boolean | undefined;
 }
 
 /** A button of a notification. */
 export interface MessageAction {
-  /** Its text. */
+  /** Text of the button. */
   readonly title: string;
-  /** Name that the service worker receives, unique in the message. Default: its index, starting with 0. */
+  /** Name of the action, which the service worker receives; unique in the message. Default: the index of the button, starting with 0. */
   readonly action?: string | undefined;
-  /** Opened by a click on it. Default: what the message opens. */
+  /** URL that a click on the button opens. Default: the `url` of the message. */
   readonly url?: string | undefined;
-  /** Image beside its text. */
+  /** Image beside the text of the button. */
   readonly icon?: string | undefined;
 }
 
-/** What a message has of its own in one language. What a button leaves out, it has from the message's button in its place. */
+/** The texts of a message in one language. What a button leaves out is taken from the message's button at the same index. */
 export interface MessageTexts {
-  /** Title of the notification. Default: as the message has it. */
+  /** Title of the notification. Default: that of the message. */
   readonly title?: string | undefined;
-  /** Body text of the notification. Default: as the message has it. */
+  /** Body text of the notification. Default: that of the message. */
   readonly message?: string | undefined;
-  /** Opened by a click on the notification. Default: as the message has it. */
+  /** URL that a click on the notification opens. Default: that of the message. */
   readonly url?: string | undefined;
-  /** Buttons, the most important first: browsers show as many as fit. Default: as the message has it. */
+  /** Buttons, the most important first. Browsers show as many as fit. Default: that of the message. */
   readonly actions?: readonly MessageAction[] | undefined;
 }
