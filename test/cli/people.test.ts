@@ -419,6 +419,10 @@ test('deskbell operators beside serve --operator', async (t) => {
     );
     assert.equal((await ask(token)).status, 401);
     assert.match((await run('operators', 'remove', 'shop')).stderr, /\[ERR_OPERATOR_NOT_FOUND\]\n$/);
+    const rest = await run('operators', 'remove', 'shop', '--pause');
+    assert.equal(rest.stdout, 'Removed shop\nIts schedules 1 are paused\n', 'that went on after the removal');
+    const nothing = await run('operators', 'remove', 'shop', '--pause');
+    assert.match(nothing.stderr, /\[ERR_OPERATOR_NOT_FOUND\]\n$/);
   });
 
   await t.test('roles and names', async () => {

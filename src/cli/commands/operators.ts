@@ -1,6 +1,7 @@
 // `deskbell operators`: manages the people and programs that may use the operator's listener, and their tokens.
 import { Argument, Option, type Command } from 'commander';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import type { ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { generateOperatorToken } from '../../keys/secret-files.ts';
 import type { Operator, OperatorRole } from '../../store/operators.ts';
@@ -110,17 +111,21 @@ function removeCommand({ environment, output }: Context): Command {
     examples: ['deskbell operators remove shop', 'deskbell operators remove shop --pause'],
   })
     .addArgument(nameArgument())
-    .option('--pause', 'Also pauses its broadcasts and schedules that go on.')
+    .option('--pause', 'Also pauses its broadcasts and schedules that go on, even if it was removed before.')
     .onData(async ({ store }, name: string, flags: JsonFlag & { readonly pause?: true }) => {
-      const going = await findWorkOf(store, name);
-      if (!(await store.operators.remove(name))) {
+      const isPaused = flags.pause === true;
+      const isRemoved = await store.operators.remove(name);
+      const found = await findWorkOf(store, name);
+      // a call that removed the operator may have failed before everything was paused
+      if (!isRemoved && !(isPaused && found.broadcasts.length + found.schedules.length > 0)) {
         throw new DeskbellError('ERR_OPERATOR_NOT_FOUND', `There is no operator ${name}`);
       }
-      if (flags.pause) {
-        for (const id of going.broadcasts) await store.broadcasts.pause(id);
-        for (const id of going.schedules) await store.schedules.pause(id);
-      }
-      const isPaused = flags.pause === true;
+      const going = isPaused
+        ? {
+            broadcasts: await pauseEach(found.broadcasts, store.broadcasts),
+            schedules: await pauseEach(found.schedules, store.schedules),
+          }
+        : found;
       const text = [`Removed ${name}`, ...describeWork(going, isPaused)].join('\n');
       await output.result(flags, { name, removed: true, ...going, paused: isPaused }, text);
     });
@@ -132,23 +137,35 @@ interface GoingWork {
   readonly schedules: readonly number[];
 }
 
-/** The maximum number of broadcasts and schedules to search. */
-const searched = 1000;
-
 /** Finds the broadcasts and schedules of an operator that are neither over nor paused. */
 async function findWorkOf({ broadcasts, schedules }: Store, name: string): Promise<GoingWork> {
-  const open = await broadcasts.listOpen(searched);
   const isOwn = ({ createdBy }: Partial<Pick<NewSchedule, 'createdBy'>>) =>
     createdBy !== undefined && 'operator' in createdBy && createdBy.operator === name;
-  const all = await schedules.list({ afterId: 0, limit: searched });
+  const open = (await broadcasts.listOpen(Number.MAX_SAFE_INTEGER)).filter(isOwn);
+  const all = (await schedules.list()).filter(isOwn);
   return {
-    broadcasts: open
-      .filter((broadcast) => isOwn(broadcast) && broadcast.state !== 'paused')
-      .map(({ id }) => id),
-    schedules: all
-      .filter((schedule) => isOwn(schedule) && schedule.pausedAtMs === undefined)
-      .map(({ id }) => id),
+    broadcasts: open.filter(({ state }) => state !== 'paused').map(({ id }) => id),
+    schedules: all.filter(({ pausedAtMs }) => pausedAtMs === undefined).map(({ id }) => id),
   };
+}
+
+const hasEnded: ReadonlySet<string> = new Set<ErrorCode>(['ERR_BROADCAST_STATE', 'ERR_SCHEDULE_NOT_FOUND']);
+
+/** @returns the ids of those that are paused now, without those that have ended in the meantime */
+async function pauseEach(
+  ids: readonly number[],
+  store: { pause(id: number): Promise<unknown> },
+): Promise<readonly number[]> {
+  const paused: number[] = [];
+  for (const id of ids) {
+    try {
+      await store.pause(id);
+      paused.push(id);
+    } catch (error) {
+      if (!(error instanceof DeskbellError && hasEnded.has(error.code))) throw error;
+    }
+  }
+  return paused;
 }
 
 const describeWork = (going: GoingWork, isPaused: boolean): readonly string[] =>
