@@ -109,11 +109,11 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
     'transport/check-options.ts',
     'defaultCloseGraceMs',
   ],
-  ['with 10,000 ids', 10_000, 'operations/audience.ts', 'maxIds'],
+  ['enough for 10,000 IDs', 10_000, 'operations/audience.ts', 'maxIds'],
   ['(50 by default,', 50, 'operator/api/operations.ts', 'defaultLimit'],
   ['by default, at most 500)', 500, 'operator/api/operations.ts', 'maxLimit'],
   ['A body may have at most 64 KiB', 64 * kibibytes, 'operator/api/add-api.ts', 'bodyLimitBytes'],
-  ['may have 128 KiB', 128 * kibibytes, 'operator/api/broadcasts.ts', 'bodyLimit'],
+  ['may be up to 128 KiB long', 128 * kibibytes, 'operator/api/broadcasts.ts', 'bodyLimit'],
   ['up to 20 wrong fields', 20, 'http/problem.ts', 'maxFields'],
   ['a body has more than 100 values', 100, 'http/validation.ts', 'maxThoroughValues'],
   [
