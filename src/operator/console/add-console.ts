@@ -5,7 +5,7 @@ import { html } from '../../http/description/html.ts';
 import { toFault, toProblem } from '../../http/problem.ts';
 import { rejectUnmatched } from '../../http/unknown-paths.ts';
 import type { OperatorContext } from '../context.ts';
-import { addAlarmPage } from './alarms.ts';
+import { addAlarmPage } from './pages/alarms.ts';
 import { readForms } from './forms.ts';
 import { createLive } from './live.ts';
 import { addFiles, pageHeaders, pages, renderAlone, sendPage } from './page.ts';

@@ -25,7 +25,7 @@ import type { OutcomeInterval } from '../../../store/statistics.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendOutcomes } from '../../send-message.ts';
 import { type ConsoleSession, sessionOf } from '../sessions.ts';
-import { renderAlarm, renderAlarms, renderStanding } from '../alarms.ts';
+import { renderAlarm, renderAlarms, renderStanding } from './alarms.ts';
 import { card, facts, live, notice, prose, untrusted, timeFromNow, urlWith } from '../components.ts';
 import {
   changes,

@@ -7,7 +7,7 @@ import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
-import { renderAlarms, renderStanding } from '../alarms.ts';
+import { renderAlarms, renderStanding } from './alarms.ts';
 import { dayBars, progressBar, reachedWords, serviceCharts, toServiceBars } from '../charts.ts';
 import { card, empty, live, stateBadge, tile } from '../components.ts';
 import { counted, figure } from '../figures.ts';

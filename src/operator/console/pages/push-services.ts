@@ -12,7 +12,7 @@ import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { type PushServiceView, readPushServices } from '../../push-services.ts';
-import { renderAlarms, renderStanding } from '../alarms.ts';
+import { renderAlarms, renderStanding } from './alarms.ts';
 import { sumsText, toServiceBars } from '../charts.ts';
 import {
   badge,

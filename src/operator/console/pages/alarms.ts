@@ -1,23 +1,23 @@
 // Shows alarms: what is wrong, since when, the push service's own words, what to do, and who acknowledged the alarm.
 // Also the page to acknowledge an alarm.
 import type { FastifyInstance } from 'fastify';
-import { acknowledgeAlarm, findAlarm, readAlarms } from '../../delivery/alarms/read-alarms.ts';
+import { acknowledgeAlarm, findAlarm, readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import {
   formatAlarmCount,
   maxNoteLength,
   rankOf,
   type StandingAlarm,
-} from '../../delivery/alarms/standing-alarm.ts';
-import { meaningOf } from '../../delivery/broadcast/meanings.ts';
-import { html, type Html } from '../../http/description/html.ts';
-import type { Alarm } from '../../store/broadcasts.ts';
-import type { OperatorContext } from '../context.ts';
-import { notice, timeFromNow, untrusted, urlWith } from './components.ts';
-import { counted, figure, figuresOf } from './figures.ts';
-import { audited, textField } from './forms.ts';
-import { broadcastLink, pages, sendPage } from './page.ts';
-import { type ConsoleSession, csrfField, sessionOf } from './sessions.ts';
-import { pushServiceName } from '../../protocol/known-push-services.ts';
+} from '../../../delivery/alarms/standing-alarm.ts';
+import { meaningOf } from '../../../delivery/broadcast/meanings.ts';
+import { html, type Html } from '../../../http/description/html.ts';
+import type { Alarm } from '../../../store/broadcasts.ts';
+import type { OperatorContext } from '../../context.ts';
+import { notice, timeFromNow, untrusted, urlWith } from '../components.ts';
+import { counted, figure, figuresOf } from '../figures.ts';
+import { audited, textField } from '../forms.ts';
+import { broadcastLink, pages, sendPage } from '../page.ts';
+import { type ConsoleSession, csrfField, sessionOf } from '../sessions.ts';
+import { pushServiceName } from '../../../protocol/known-push-services.ts';
 
 export const renderAlarms = (alarms: readonly Html[]): Html =>
   html`${
