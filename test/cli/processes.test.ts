@@ -101,12 +101,13 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
     before(async () => (pushService = await startPushService()));
     after(() => pushService.close());
 
-    /** A data directory with one subscription, and the state of its only broadcast. */
+    /** A data directory with one subscription, and its only broadcast: its state, and how many the push service accepted. */
     async function setUp() {
       const { environment: own } = await dataWithSinks(pushService, 1);
       const stateOf = async (): Promise<string> => {
         const { stdout } = await runCommand(['broadcasts', 'show', '1', '--json'], { environment: own });
-        return (JSON.parse(stdout) as { state: string }).state;
+        const { state, counts } = JSON.parse(stdout) as { state: string; counts: { accepted: number } };
+        return `${state} ${counts.accepted}`;
       };
       return { own, stateOf };
     }
@@ -115,7 +116,7 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
       test(`a broadcast goes on to its end when nobody reads ${['what it prints', ...json].join(' ')}`, async () => {
         const { own, stateOf } = await setUp();
         const { exitCode, stderr } = await runUnread(['send', '--all', 'Tea', ...json], { environment: own });
-        assert.deepEqual([stderr, exitCode, await stateOf()], ['', 0, 'done']);
+        assert.deepEqual([stderr, exitCode, await stateOf()], ['', 0, 'done 1']);
       });
     }
 
@@ -133,7 +134,7 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
         complaints,
         /^deskbell: Standard output cannot be written: the disk is full\. .* \[ERR_OUTPUT\]\n$/,
       );
-      assert.deepEqual([exitCode, await stateOf()], [1, 'done']);
+      assert.deepEqual([exitCode, await stateOf()], [1, 'done 1']);
     });
 
     for (const words of [['worker'], ['serve', '--deliver', '--port', '0']]) {
@@ -144,7 +145,7 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
         await runCommand(['send', '--all', 'Tea', '--detach'], { environment: own });
         await until(async () => {
           assert.equal(child.exitCode, null, 'it has ended');
-          return (await stateOf()) === 'done';
+          return (await stateOf()) === 'done 1';
         }, 'the end of the broadcast');
         assert.equal(await end(), 0);
       });
