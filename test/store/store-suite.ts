@@ -364,22 +364,6 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
         assert.equal(removed, true);
         assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.id, second.id);
       });
-
-      test('rows stream through in pages, each once', async () => {
-        const total = 2000;
-        await addSubscriptions(store, total);
-        assert.equal(await store.subscriptions.count(), total);
-        let rows = 0;
-        for (let afterId = 0; ;) {
-          const page = await store.subscriptions.page({ afterId, limit: 300 });
-          const last = page.at(-1);
-          if (last === undefined) break;
-          assert.ok(page.every(({ id }, index) => id > (page[index - 1]?.id ?? afterId)));
-          rows += page.length;
-          afterId = last.id;
-        }
-        assert.equal(rows, total);
-      });
     });
 
     test('a store that is open answers check()', async () => {
