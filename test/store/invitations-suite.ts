@@ -5,194 +5,184 @@ import { hashInvitation, invitationLifetimeMs } from '../../src/store/invitation
 import type { Store } from '../../src/store/store.ts';
 import type { Registration } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { removeSubscriptions, type StoreUnderTest } from './store-under-test.ts';
+import { openForSuite, removeSubscriptions } from './store-under-test.ts';
+import { databaseName, openAgain } from './test-database.ts';
 
 const notInvited = { code: 'ERR_NOT_INVITED' };
 const endpointOf = (index: number) => madeUpSubscription(index).endpoint;
 
-export function describeInvitations(name: string, prepare: () => Promise<StoreUnderTest>): void {
-  describe(`invitations: ${name}`, () => {
-    let nowMs = 1_800_000_000_000;
-    let underTest: StoreUnderTest;
-    let store: Store;
-    /** As of another process. */
-    let other: Store;
-    let tokenHash: Uint8Array;
-    let made = 0;
-    before(async () => {
-      underTest = await prepare();
-      store = await underTest.open(() => nowMs, { maxSubscriptions: 3, onWarning: () => {} });
-      other = await underTest.open(() => nowMs);
-    });
-    after(async () => {
-      await store.close();
-      await other.close();
-      await underTest.remove();
-    });
-    beforeEach(async () => {
-      await removeSubscriptions(store);
-      tokenHash = hashInvitation(`token ${(made += 1)}`);
-      assert.equal(await store.invitations.add({ tokenHash, user: 'me' }), nowMs + invitationLifetimeMs);
-    });
-
-    const { endpoint } = madeUpSubscription(1);
-    const register = (index: number, changes: Partial<Registration> = {}, at = store) =>
-      at.subscriptions.register({
-        subscription: madeUpSubscription(index),
-        vapidPublicKey,
-        invitation: tokenHash,
-        assign: { user: 'me' },
-        ...changes,
-      });
-
-    test('an invitation is consumed by the registration that it comes with, and by no other', async () => {
-      assert.equal(await store.invitations.findUser(tokenHash, endpoint), 'me');
-      const stored = await register(1);
-      assert.deepEqual([stored.user, stored.tags], ['me', []]);
-      assert.equal(await store.invitations.findUser(tokenHash, endpointOf(2)), undefined);
-      await assert.rejects(register(2), notInvited);
-      assert.equal(await store.subscriptions.findByEndpoint(endpointOf(2)), undefined);
-    });
-
-    test('it is consumed by a subscription that is there, too', async () => {
-      await register(1, { invitation: undefined, assign: undefined });
-      assert.equal((await register(1)).user, 'me');
-      await assert.rejects(register(2), notInvited);
-    });
-
-    test('the same endpoint may use it again: the answer may have been lost', async () => {
-      const first = await register(1);
-      assert.equal(await store.invitations.findUser(tokenHash, endpoint.replace('https', 'HTTPS')), 'me');
-      assert.equal((await register(1)).id, first.id);
-    });
-
-    test('of registrations at once, in two processes, one is stored', async () => {
-      const results = await Promise.allSettled([
-        register(1),
-        register(2, {}, other),
-        register(3),
-        register(4, {}, other),
-      ]);
-      const refused = results.filter((result) => result.status === 'rejected');
-      assert.deepEqual(
-        refused.map(({ reason }) => reason.code),
-        Array.from({ length: 3 }, () => notInvited.code),
-      );
-      assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
-    });
-
-    test('a registration that fails leaves it as it was', async () => {
-      await register(1, { invitation: undefined });
-      const stolen = { ...madeUpSubscription(5), endpoint };
-      await assert.rejects(register(1, { subscription: stolen }), { code: 'ERR_ENDPOINT_IN_USE' });
-      assert.equal(await store.invitations.findUser(tokenHash, endpointOf(2)), 'me');
-      await register(2, { invitation: undefined });
-      await register(3, { invitation: undefined });
-      await assert.rejects(register(4), { code: 'ERR_SUBSCRIPTION_LIMIT' });
-      // the same browser at a new endpoint takes the place of its row
-      const subscription = { ...madeUpSubscription(1), endpoint: endpointOf(9) };
-      await register(1, { invitation: undefined, subscription });
-      assert.equal(await store.invitations.findUser(tokenHash, endpointOf(2)), 'me');
-    });
-
-    test('a former subscription lets one other in, which takes its place; the same one again is the same call', async () => {
-      // by a process without a limit; the other one has reached its own
-      await register(1, {}, other);
-      const { auth } = madeUpSubscription(1);
-      const renew = (index: number, at = store) =>
-        register(
-          index,
-          { invitation: undefined, assign: undefined, former: { endpoint, auth }, replacesFormer: true },
-          at,
-        );
-      const results = await Promise.allSettled([renew(2), renew(3, other), renew(4), renew(5, other)]);
-      const stored = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-      assert.deepEqual(
-        results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : [])),
-        Array.from({ length: 3 }, () => notInvited.code),
-      );
-      assert.equal(stored[0]!.user, 'me');
-      const page = await store.subscriptions.page({ afterId: 0, limit: 10 });
-      assert.deepEqual(
-        page.map(({ id }) => id),
-        [stored[0]!.id],
-      );
-      const index = 2 + results.findIndex(({ status }) => status === 'fulfilled');
-      assert.equal((await renew(index)).id, stored[0]!.id);
-      await assert.rejects(renew(index === 2 ? 3 : 2), notInvited);
-      // a proof that is not its own deletes nothing
-      const wrong = { endpoint: endpointOf(index), auth };
-      await assert.rejects(
-        register(1, { invitation: undefined, assign: undefined, former: wrong, replacesFormer: true }),
-        notInvited,
-      );
-      assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
-    });
-
-    test('a renewal takes the invitation with it: the former one is let in no more', async () => {
-      await register(1, {}, other);
-      const { auth } = madeUpSubscription(1);
-      const renewal = { invitation: undefined, assign: undefined, replacesFormer: true };
-      await register(2, { ...renewal, former: { endpoint, auth } }, other);
-      await assert.rejects(register(1, {}, other), notInvited);
-      assert.equal((await register(2, {}, other)).user, 'me', 'the answer may have been lost');
-      assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
-    });
-
-    test('so does one where everybody is let in: the former one is nobody’s, and stays so', async () => {
-      await register(1, {}, other);
-      const former = { endpoint, auth: madeUpSubscription(1).auth };
-      const moved = await register(2, { invitation: undefined, assign: undefined, former }, other);
-      assert.equal(moved.user, 'me');
-      await assert.rejects(register(1, {}, other), notInvited);
-      assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.user, undefined);
-    });
-
-    test('after a backup was restored, renewal and invitation are taken again, for the same browser only', async () => {
-      await register(1, {}, other);
-      const { auth } = madeUpSubscription(1);
-      const renewal = {
-        invitation: undefined,
-        assign: undefined,
-        former: { endpoint, auth },
-        replacesFormer: true,
-      };
-      const restore = async () => {
-        await removeSubscriptions(store);
-        await other.subscriptions.put(madeUpSubscription(1), vapidPublicKey, { assign: { user: 'me' } });
-      };
-      await restore();
-      assert.equal((await register(1, {}, other)).user, 'me', 'the invitation again');
-      await register(2, renewal, other);
-      await restore();
-      assert.equal((await register(2, renewal, other)).user, 'me', 'the renewal again');
-      await assert.rejects(register(3, renewal, other), notInvited);
-      await assert.rejects(register(3, {}, other), notInvited);
-      assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
-    });
-
-    test('it expires, and is forgotten then', async () => {
-      nowMs += invitationLifetimeMs - 1;
-      await store.retention.prune({});
-      assert.equal(await store.invitations.findUser(tokenHash, endpoint), 'me');
-      nowMs += 1;
-      assert.equal(await store.invitations.findUser(tokenHash, endpoint), undefined);
-      await assert.rejects(register(1), notInvited);
-      await store.retention.prune({});
-      nowMs -= 1;
-      assert.equal(await store.invitations.findUser(tokenHash, endpoint), undefined);
-    });
-
-    test('an unknown one lets nobody in', async () => {
-      await assert.rejects(register(1, { invitation: hashInvitation('guessed') }), notInvited);
-    });
-
-    test('removing a person removes the invitations of that person', async () => {
-      const ofAda = hashInvitation(`of ada ${made}`);
-      await store.invitations.add({ tokenHash: ofAda, user: 'ada' });
-      await store.people.remove('me');
-      assert.equal(await store.invitations.findUser(tokenHash, endpoint), undefined);
-      assert.equal(await store.invitations.findUser(ofAda, endpoint), 'ada');
-    });
+describe(`invitations: ${databaseName()}`, () => {
+  let nowMs = 1_800_000_000_000;
+  /** As of another process. */
+  let other: Store;
+  after(() => other.close());
+  const store = openForSuite(() => nowMs, { maxSubscriptions: 3, onWarning: () => {} });
+  let tokenHash: Uint8Array;
+  let made = 0;
+  before(async () => (other = await openAgain(store, () => nowMs)));
+  beforeEach(async () => {
+    await removeSubscriptions(store);
+    tokenHash = hashInvitation(`token ${(made += 1)}`);
+    assert.equal(await store.invitations.add({ tokenHash, user: 'me' }), nowMs + invitationLifetimeMs);
   });
-}
+
+  const { endpoint } = madeUpSubscription(1);
+  const register = (index: number, changes: Partial<Registration> = {}, at = store) =>
+    at.subscriptions.register({
+      subscription: madeUpSubscription(index),
+      vapidPublicKey,
+      invitation: tokenHash,
+      assign: { user: 'me' },
+      ...changes,
+    });
+
+  test('an invitation is consumed by the registration that it comes with, and by no other', async () => {
+    assert.equal(await store.invitations.findUser(tokenHash, endpoint), 'me');
+    const stored = await register(1);
+    assert.deepEqual([stored.user, stored.tags], ['me', []]);
+    assert.equal(await store.invitations.findUser(tokenHash, endpointOf(2)), undefined);
+    await assert.rejects(register(2), notInvited);
+    assert.equal(await store.subscriptions.findByEndpoint(endpointOf(2)), undefined);
+  });
+
+  test('it is consumed by a subscription that is there, too', async () => {
+    await register(1, { invitation: undefined, assign: undefined });
+    assert.equal((await register(1)).user, 'me');
+    await assert.rejects(register(2), notInvited);
+  });
+
+  test('the same endpoint may use it again: the answer may have been lost', async () => {
+    const first = await register(1);
+    assert.equal(await store.invitations.findUser(tokenHash, endpoint.replace('https', 'HTTPS')), 'me');
+    assert.equal((await register(1)).id, first.id);
+  });
+
+  test('of registrations at once, in two processes, one is stored', async () => {
+    const results = await Promise.allSettled([
+      register(1),
+      register(2, {}, other),
+      register(3),
+      register(4, {}, other),
+    ]);
+    const refused = results.filter((result) => result.status === 'rejected');
+    assert.deepEqual(
+      refused.map(({ reason }) => reason.code),
+      Array.from({ length: 3 }, () => notInvited.code),
+    );
+    assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
+  });
+
+  test('a registration that fails leaves it as it was', async () => {
+    await register(1, { invitation: undefined });
+    const stolen = { ...madeUpSubscription(5), endpoint };
+    await assert.rejects(register(1, { subscription: stolen }), { code: 'ERR_ENDPOINT_IN_USE' });
+    assert.equal(await store.invitations.findUser(tokenHash, endpointOf(2)), 'me');
+    await register(2, { invitation: undefined });
+    await register(3, { invitation: undefined });
+    await assert.rejects(register(4), { code: 'ERR_SUBSCRIPTION_LIMIT' });
+    // the same browser at a new endpoint takes the place of its row
+    const subscription = { ...madeUpSubscription(1), endpoint: endpointOf(9) };
+    await register(1, { invitation: undefined, subscription });
+    assert.equal(await store.invitations.findUser(tokenHash, endpointOf(2)), 'me');
+  });
+
+  test('a former subscription lets one other in, which takes its place; the same one again is the same call', async () => {
+    // by a process without a limit; the other one has reached its own
+    await register(1, {}, other);
+    const { auth } = madeUpSubscription(1);
+    const renew = (index: number, at = store) =>
+      register(
+        index,
+        { invitation: undefined, assign: undefined, former: { endpoint, auth }, replacesFormer: true },
+        at,
+      );
+    const results = await Promise.allSettled([renew(2), renew(3, other), renew(4), renew(5, other)]);
+    const stored = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    assert.deepEqual(
+      results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : [])),
+      Array.from({ length: 3 }, () => notInvited.code),
+    );
+    assert.equal(stored[0]!.user, 'me');
+    const page = await store.subscriptions.page({ afterId: 0, limit: 10 });
+    assert.deepEqual(
+      page.map(({ id }) => id),
+      [stored[0]!.id],
+    );
+    const index = 2 + results.findIndex(({ status }) => status === 'fulfilled');
+    assert.equal((await renew(index)).id, stored[0]!.id);
+    await assert.rejects(renew(index === 2 ? 3 : 2), notInvited);
+    // a proof that is not its own deletes nothing
+    const wrong = { endpoint: endpointOf(index), auth };
+    await assert.rejects(
+      register(1, { invitation: undefined, assign: undefined, former: wrong, replacesFormer: true }),
+      notInvited,
+    );
+    assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
+  });
+
+  test('a renewal takes the invitation with it: the former one is let in no more', async () => {
+    await register(1, {}, other);
+    const { auth } = madeUpSubscription(1);
+    const renewal = { invitation: undefined, assign: undefined, replacesFormer: true };
+    await register(2, { ...renewal, former: { endpoint, auth } }, other);
+    await assert.rejects(register(1, {}, other), notInvited);
+    assert.equal((await register(2, {}, other)).user, 'me', 'the answer may have been lost');
+    assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
+  });
+
+  test('so does one where everybody is let in: the former one is nobody’s, and stays so', async () => {
+    await register(1, {}, other);
+    const former = { endpoint, auth: madeUpSubscription(1).auth };
+    const moved = await register(2, { invitation: undefined, assign: undefined, former }, other);
+    assert.equal(moved.user, 'me');
+    await assert.rejects(register(1, {}, other), notInvited);
+    assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.user, undefined);
+  });
+
+  test('after a backup was restored, renewal and invitation are taken again, for the same browser only', async () => {
+    await register(1, {}, other);
+    const { auth } = madeUpSubscription(1);
+    const renewal = {
+      invitation: undefined,
+      assign: undefined,
+      former: { endpoint, auth },
+      replacesFormer: true,
+    };
+    const restore = async () => {
+      await removeSubscriptions(store);
+      await other.subscriptions.put(madeUpSubscription(1), vapidPublicKey, { assign: { user: 'me' } });
+    };
+    await restore();
+    assert.equal((await register(1, {}, other)).user, 'me', 'the invitation again');
+    await register(2, renewal, other);
+    await restore();
+    assert.equal((await register(2, renewal, other)).user, 'me', 'the renewal again');
+    await assert.rejects(register(3, renewal, other), notInvited);
+    await assert.rejects(register(3, {}, other), notInvited);
+    assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
+  });
+
+  test('it expires, and is forgotten then', async () => {
+    nowMs += invitationLifetimeMs - 1;
+    await store.retention.prune({});
+    assert.equal(await store.invitations.findUser(tokenHash, endpoint), 'me');
+    nowMs += 1;
+    assert.equal(await store.invitations.findUser(tokenHash, endpoint), undefined);
+    await assert.rejects(register(1), notInvited);
+    await store.retention.prune({});
+    nowMs -= 1;
+    assert.equal(await store.invitations.findUser(tokenHash, endpoint), undefined);
+  });
+
+  test('an unknown one lets nobody in', async () => {
+    await assert.rejects(register(1, { invitation: hashInvitation('guessed') }), notInvited);
+  });
+
+  test('removing a person removes the invitations of that person', async () => {
+    const ofAda = hashInvitation(`of ada ${made}`);
+    await store.invitations.add({ tokenHash: ofAda, user: 'ada' });
+    await store.people.remove('me');
+    assert.equal(await store.invitations.findUser(tokenHash, endpoint), undefined);
+    assert.equal(await store.invitations.findUser(ofAda, endpoint), 'ada');
+  });
+});

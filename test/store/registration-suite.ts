@@ -5,7 +5,8 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Store } from '../../src/store/store.ts';
 import type { Registration, StoredSubscription } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';
-import { removeSubscriptions, type StoreUnderTest } from './store-under-test.ts';
+import { openForSuite, removeSubscriptions } from './store-under-test.ts';
+import { databaseName, openAgain } from './test-database.ts';
 
 const nowMs = 1_800_000_000_000;
 const ada = { user: 'ada', tags: ['beta', 'de'] };
@@ -23,229 +24,212 @@ const moved = (index: number, path: string, origin = 'https://fcm.googleapis.com
 });
 const ownerOf = ({ user, tags }: Partial<StoredSubscription> = {}) => ({ user, tags });
 
-export function describeRegistrations(name: string, prepare: () => Promise<StoreUnderTest>): void {
-  describe(`registrations: ${name}`, () => {
-    let underTest: StoreUnderTest;
-    let store: Store;
-    /** As of another process. */
-    let other: Store;
-    before(async () => {
-      underTest = await prepare();
-      store = await underTest.open(() => nowMs);
-      other = await underTest.open(() => nowMs);
-    });
-    after(async () => {
-      await store.close();
-      await other.close();
-      await underTest.remove();
-    });
-    beforeEach(() => removeSubscriptions(store));
+describe(`registrations: ${databaseName()}`, () => {
+  /** As of another process. */
+  let other: Store;
+  after(() => other.close());
+  const store = openForSuite(() => nowMs);
+  before(async () => (other = await openAgain(store, () => nowMs)));
+  beforeEach(() => removeSubscriptions(store));
 
-    const register = (registration: Partial<Registration>, at = store) =>
-      at.subscriptions.register({ subscription: madeUpSubscription(1), vapidPublicKey, ...registration });
-    const read = (index: number) => store.subscriptions.findByEndpoint(madeUpSubscription(index).endpoint);
+  const register = (registration: Partial<Registration>, at = store) =>
+    at.subscriptions.register({ subscription: madeUpSubscription(1), vapidPublicKey, ...registration });
+  const read = (index: number) => store.subscriptions.findByEndpoint(madeUpSubscription(index).endpoint);
 
-    const { endpoint, auth } = madeUpSubscription(1);
-    const strangers: readonly (readonly [string, Partial<Registration>])[] = [
-      ['without a proof', {}],
-      ['with the auth of another subscription', { former: { endpoint, auth: madeUpSubscription(9).auth } }],
-      ['with an auth of no length', { former: { endpoint, auth: new Uint8Array() } }],
-      ['with the auth for another endpoint', { former: { endpoint: `${endpoint}x`, auth } }],
-      ['with its own former subscription', { former: madeUpSubscription(2) }],
-      ['as another user', { provenUser: 'bob', assign: { user: 'bob' } }],
-      ['with a user that nobody has proved', { assign: ada }],
-      [
-        'in another spelling',
-        { subscription: { ...withKeysOf(1, 5), endpoint: endpoint.replace('https', 'HTTPS') } },
-      ],
-    ];
-    for (const [how, registration] of strangers) {
-      test(`other keys for a known endpoint, ${how}, are refused and change nothing`, async () => {
-        await register({ assign: ada });
-        await register({ subscription: madeUpSubscription(2), assign: { user: 'mallory', tags: ['x'] } });
-        const rows = [await read(1), await read(2)];
-        await assert.rejects(
-          register({ subscription: withKeysOf(1, 5), vapidPublicKey: otherVapidPublicKey, ...registration }),
-          inUse,
-        );
-        assert.deepEqual([await read(1), await read(2)], rows);
-      });
-    }
-
-    test('nobody proves to be the user of an anonymous row, and nothing moves to it from a stranger', async () => {
-      await register({});
-      await register({ subscription: madeUpSubscription(2), assign: ada });
+  const { endpoint, auth } = madeUpSubscription(1);
+  const strangers: readonly (readonly [string, Partial<Registration>])[] = [
+    ['without a proof', {}],
+    ['with the auth of another subscription', { former: { endpoint, auth: madeUpSubscription(9).auth } }],
+    ['with an auth of no length', { former: { endpoint, auth: new Uint8Array() } }],
+    ['with the auth for another endpoint', { former: { endpoint: `${endpoint}x`, auth } }],
+    ['with its own former subscription', { former: madeUpSubscription(2) }],
+    ['as another user', { provenUser: 'bob', assign: { user: 'bob' } }],
+    ['with a user that nobody has proved', { assign: ada }],
+    [
+      'in another spelling',
+      { subscription: { ...withKeysOf(1, 5), endpoint: endpoint.replace('https', 'HTTPS') } },
+    ],
+  ];
+  for (const [how, registration] of strangers) {
+    test(`other keys for a known endpoint, ${how}, are refused and change nothing`, async () => {
+      await register({ assign: ada });
+      await register({ subscription: madeUpSubscription(2), assign: { user: 'mallory', tags: ['x'] } });
       const rows = [await read(1), await read(2)];
       await assert.rejects(
-        register({ subscription: withKeysOf(1, 5), provenUser: 'ada', assign: ada }),
-        inUse,
-      );
-      await assert.rejects(
-        register({ subscription: withKeysOf(1, 5), former: madeUpSubscription(2) }),
+        register({ subscription: withKeysOf(1, 5), vapidPublicKey: otherVapidPublicKey, ...registration }),
         inUse,
       );
       assert.deepEqual([await read(1), await read(2)], rows);
     });
+  }
 
-    const permitted: readonly (readonly [string, Partial<Registration>])[] = [
-      ['its stored auth', { former: { endpoint: endpoint.replace('https', 'HTTPS'), auth } }],
-      ['its stored auth among the new keys', { subscription: { ...withKeysOf(1, 5), auth } }],
-      ['its user', { provenUser: 'ada' }],
-    ];
-    for (const [what, registration] of permitted) {
-      test(`other keys are taken with ${what}; id, user and tags stay`, async () => {
-        const { id } = await register({ assign: ada });
-        const stored = await register({
-          subscription: withKeysOf(1, 5),
-          vapidPublicKey: otherVapidPublicKey,
-          ...registration,
-        });
-        assert.deepEqual(await read(1), stored);
-        assert.equal(stored.id, id);
-        assert.deepEqual(stored.p256dh, madeUpSubscription(5).p256dh);
-        assert.equal(stored.vapidPublicKey, otherVapidPublicKey);
-        assert.deepEqual(ownerOf(stored), ada);
-      });
-    }
-
-    test('the same keys again need no proof, and import and other server-side code need none at all', async () => {
-      const { id } = await register({ assign: ada });
-      assert.equal((await register({})).id, id);
-      await store.subscriptions.put(withKeysOf(1, 5), vapidPublicKey);
-      assert.deepEqual((await read(1))?.auth, madeUpSubscription(5).auth);
-      await store.subscriptions.putAll([{ subscription: withKeysOf(1, 6), vapidPublicKey }]);
-      assert.deepEqual((await read(1))?.auth, madeUpSubscription(6).auth);
-      assert.deepEqual(ownerOf(await read(1)), ada);
-    });
-
-    test('a refused one does not keep its neighbours of one turn from being stored', async () => {
-      await register({ assign: ada });
-      const results = await Promise.allSettled([
-        register({ subscription: madeUpSubscription(3) }),
-        register({ subscription: withKeysOf(1, 5), assign: { user: 'bob' }, provenUser: 'bob' }),
-        register({ subscription: madeUpSubscription(4), assign: { user: 'bob' } }),
-      ]);
-      assert.deepEqual(
-        results.map((result) => (result.status === 'fulfilled' ? 'stored' : result.reason.code)),
-        ['stored', inUse.code, 'stored'],
-      );
-      assert.deepEqual(ownerOf(await read(1)), ada);
-      assert.deepEqual(ownerOf(await read(4)), { user: 'bob', tags: [] });
-      assert.equal(await store.subscriptions.count(), 3);
-    });
-
-    test('those of one turn come to the same as one after the other', async () => {
-      await register({ assign: ada });
-      await Promise.all([
-        register({ subscription: madeUpSubscription(2), former: madeUpSubscription(1) }),
-        register({ assign: { user: 'bob' } }),
-      ]);
-      assert.deepEqual(ownerOf(await read(2)), ada);
-      assert.deepEqual(ownerOf(await read(1)), { user: 'bob', tags: [] });
-    });
-
-    const all = () => store.subscriptions.page({ afterId: 0, limit: 10 });
-
-    test('a new endpoint with the keys of one row is that of the same browser, and replaces the row', async () => {
-      const { id } = await register({
-        assign: ada,
-        language: 'de',
-        timeZone: 'Europe/Berlin',
-        channels: { news: false },
-      });
-      const subscription = moved(1, 'second');
-      const stored = await register({ subscription, assign: { user: 'ada' }, timeZone: 'UTC' });
-      assert.deepEqual(await all(), [stored]);
-      assert.notEqual(stored.id, id);
-      assert.deepEqual(ownerOf(stored), { user: 'ada', tags: [] });
-      assert.deepEqual([stored.language, stored.timeZone, stored.channels], ['de', 'UTC', { news: false }]);
-      await store.people.assign(stored.id, { user: null, tags: ['beta'] });
-      const third = await register({ subscription: moved(1, 'third') });
-      assert.deepEqual(await all(), [third]);
-      assert.deepEqual(ownerOf(third), { user: undefined, tags: ['beta'] });
-      const invited = await register({ subscription: moved(1, 'fourth'), assign: { user: 'bob' } });
-      assert.deepEqual(await all(), [invited]);
-    });
-
-    test('those of one turn with the same keys replace each other', async () => {
-      const paths = ['a', 'b', 'c'];
-      const stored = await Promise.all(
-        paths.map((path) => register({ subscription: moved(1, path), timeZone: 'UTC' })),
-      );
-      assert.deepEqual(await all(), [stored[2]]);
-    });
-
-    const others: readonly (readonly [string, Partial<Registration>, Partial<Registration>])[] = [
-      ['of another user', { assign: ada }, { assign: { user: 'bob' } }],
-      ['of a user, if nobody has signed in', { assign: ada }, {}],
-      ['at another push service', {}, { subscription: moved(1, 'x', 'https://push.example') }],
-      ['at another port', {}, { subscription: moved(1, 'x', 'https://fcm.googleapis.com:8443') }],
-      ['with another auth', {}, { subscription: { ...moved(1, 'x'), auth: madeUpSubscription(2).auth } }],
-      [
-        'with another key of the same beginning',
-        {},
-        { subscription: { ...moved(1, 'x'), p256dh: madeUpSubscription(1).p256dh.with(64, 9) } },
-      ],
-    ];
-    for (const [whose, first, second] of others) {
-      test(`a new endpoint does not replace a row ${whose}`, async () => {
-        const known = await register(first);
-        const stored = await register({ subscription: moved(1, 'x'), ...second });
-        assert.deepEqual(await all(), [known, stored]);
-      });
-    }
-
-    test('a new endpoint replaces none of several rows with its keys, and import and other code keep both', async () => {
-      await store.subscriptions.putAll([
-        { subscription: moved(1, 'a'), vapidPublicKey },
-        { subscription: moved(1, 'b'), vapidPublicKey },
-      ]);
-      await store.subscriptions.put(moved(1, 'c'), vapidPublicKey);
-      await register({ subscription: moved(1, 'd') });
-      assert.equal(await store.subscriptions.count(), 4);
-    });
-
-    test('of two processes that register one subscription at once, each has its answer and the later one holds', async () => {
-      for (let index = 0; index < 100; index += 1) {
-        const subscription = madeUpSubscription(index);
-        const results = await Promise.all([
-          register({ subscription, assign: { user: 'ada', tags: ['one'] } }),
-          register({ subscription, assign: { user: 'bob', tags: ['two'] } }, other),
-        ]);
-        assert.deepEqual(results.map(ownerOf), [
-          { user: 'ada', tags: ['one'] },
-          { user: 'bob', tags: ['two'] },
-        ]);
-        const [one, two] = results;
-        assert.deepEqual(await read(index), one.updatedAtMs > two.updatedAtMs ? one : two);
-      }
-    });
-
-    test('of two processes that register one endpoint with different keys at once, one is refused', async () => {
-      for (let index = 0; index < 100; index += 1) {
-        const results = await Promise.allSettled([
-          register({ subscription: withKeysOf(index, 1000), assign: { user: 'ada' } }),
-          register({ subscription: withKeysOf(index, 2000), assign: { user: 'bob' } }, other),
-        ]);
-        const stored = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
-        const refused = results.filter((result) => result.status === 'rejected');
-        assert.deepEqual(
-          refused.map(({ reason }) => reason.code),
-          [inUse.code],
-        );
-        assert.deepEqual([await read(index)], stored);
-      }
-    });
-
-    test('removing and signing out need the right auth', async () => {
-      await register({ assign: ada });
-      for (const wrong of [madeUpSubscription(2).auth, auth.subarray(0, 15), new Uint8Array()]) {
-        assert.equal(await store.subscriptions.removeByEndpoint(endpoint, wrong), false);
-        assert.equal(await store.people.signOut(endpoint, wrong), false);
-      }
-      assert.deepEqual(ownerOf(await read(1)), ada);
-      assert.equal(await store.subscriptions.removeByEndpoint(endpoint, auth), true);
-      assert.equal(await read(1), undefined);
-    });
+  test('nobody proves to be the user of an anonymous row, and nothing moves to it from a stranger', async () => {
+    await register({});
+    await register({ subscription: madeUpSubscription(2), assign: ada });
+    const rows = [await read(1), await read(2)];
+    await assert.rejects(register({ subscription: withKeysOf(1, 5), provenUser: 'ada', assign: ada }), inUse);
+    await assert.rejects(register({ subscription: withKeysOf(1, 5), former: madeUpSubscription(2) }), inUse);
+    assert.deepEqual([await read(1), await read(2)], rows);
   });
-}
+
+  const permitted: readonly (readonly [string, Partial<Registration>])[] = [
+    ['its stored auth', { former: { endpoint: endpoint.replace('https', 'HTTPS'), auth } }],
+    ['its stored auth among the new keys', { subscription: { ...withKeysOf(1, 5), auth } }],
+    ['its user', { provenUser: 'ada' }],
+  ];
+  for (const [what, registration] of permitted) {
+    test(`other keys are taken with ${what}; id, user and tags stay`, async () => {
+      const { id } = await register({ assign: ada });
+      const stored = await register({
+        subscription: withKeysOf(1, 5),
+        vapidPublicKey: otherVapidPublicKey,
+        ...registration,
+      });
+      assert.deepEqual(await read(1), stored);
+      assert.equal(stored.id, id);
+      assert.deepEqual(stored.p256dh, madeUpSubscription(5).p256dh);
+      assert.equal(stored.vapidPublicKey, otherVapidPublicKey);
+      assert.deepEqual(ownerOf(stored), ada);
+    });
+  }
+
+  test('the same keys again need no proof, and import and other server-side code need none at all', async () => {
+    const { id } = await register({ assign: ada });
+    assert.equal((await register({})).id, id);
+    await store.subscriptions.put(withKeysOf(1, 5), vapidPublicKey);
+    assert.deepEqual((await read(1))?.auth, madeUpSubscription(5).auth);
+    await store.subscriptions.putAll([{ subscription: withKeysOf(1, 6), vapidPublicKey }]);
+    assert.deepEqual((await read(1))?.auth, madeUpSubscription(6).auth);
+    assert.deepEqual(ownerOf(await read(1)), ada);
+  });
+
+  test('a refused one does not keep its neighbours of one turn from being stored', async () => {
+    await register({ assign: ada });
+    const results = await Promise.allSettled([
+      register({ subscription: madeUpSubscription(3) }),
+      register({ subscription: withKeysOf(1, 5), assign: { user: 'bob' }, provenUser: 'bob' }),
+      register({ subscription: madeUpSubscription(4), assign: { user: 'bob' } }),
+    ]);
+    assert.deepEqual(
+      results.map((result) => (result.status === 'fulfilled' ? 'stored' : result.reason.code)),
+      ['stored', inUse.code, 'stored'],
+    );
+    assert.deepEqual(ownerOf(await read(1)), ada);
+    assert.deepEqual(ownerOf(await read(4)), { user: 'bob', tags: [] });
+    assert.equal(await store.subscriptions.count(), 3);
+  });
+
+  test('those of one turn come to the same as one after the other', async () => {
+    await register({ assign: ada });
+    await Promise.all([
+      register({ subscription: madeUpSubscription(2), former: madeUpSubscription(1) }),
+      register({ assign: { user: 'bob' } }),
+    ]);
+    assert.deepEqual(ownerOf(await read(2)), ada);
+    assert.deepEqual(ownerOf(await read(1)), { user: 'bob', tags: [] });
+  });
+
+  const all = () => store.subscriptions.page({ afterId: 0, limit: 10 });
+
+  test('a new endpoint with the keys of one row is that of the same browser, and replaces the row', async () => {
+    const { id } = await register({
+      assign: ada,
+      language: 'de',
+      timeZone: 'Europe/Berlin',
+      channels: { news: false },
+    });
+    const subscription = moved(1, 'second');
+    const stored = await register({ subscription, assign: { user: 'ada' }, timeZone: 'UTC' });
+    assert.deepEqual(await all(), [stored]);
+    assert.notEqual(stored.id, id);
+    assert.deepEqual(ownerOf(stored), { user: 'ada', tags: [] });
+    assert.deepEqual([stored.language, stored.timeZone, stored.channels], ['de', 'UTC', { news: false }]);
+    await store.people.assign(stored.id, { user: null, tags: ['beta'] });
+    const third = await register({ subscription: moved(1, 'third') });
+    assert.deepEqual(await all(), [third]);
+    assert.deepEqual(ownerOf(third), { user: undefined, tags: ['beta'] });
+    const invited = await register({ subscription: moved(1, 'fourth'), assign: { user: 'bob' } });
+    assert.deepEqual(await all(), [invited]);
+  });
+
+  test('those of one turn with the same keys replace each other', async () => {
+    const paths = ['a', 'b', 'c'];
+    const stored = await Promise.all(
+      paths.map((path) => register({ subscription: moved(1, path), timeZone: 'UTC' })),
+    );
+    assert.deepEqual(await all(), [stored[2]]);
+  });
+
+  const others: readonly (readonly [string, Partial<Registration>, Partial<Registration>])[] = [
+    ['of another user', { assign: ada }, { assign: { user: 'bob' } }],
+    ['of a user, if nobody has signed in', { assign: ada }, {}],
+    ['at another push service', {}, { subscription: moved(1, 'x', 'https://push.example') }],
+    ['at another port', {}, { subscription: moved(1, 'x', 'https://fcm.googleapis.com:8443') }],
+    ['with another auth', {}, { subscription: { ...moved(1, 'x'), auth: madeUpSubscription(2).auth } }],
+    [
+      'with another key of the same beginning',
+      {},
+      { subscription: { ...moved(1, 'x'), p256dh: madeUpSubscription(1).p256dh.with(64, 9) } },
+    ],
+  ];
+  for (const [whose, first, second] of others) {
+    test(`a new endpoint does not replace a row ${whose}`, async () => {
+      const known = await register(first);
+      const stored = await register({ subscription: moved(1, 'x'), ...second });
+      assert.deepEqual(await all(), [known, stored]);
+    });
+  }
+
+  test('a new endpoint replaces none of several rows with its keys, and import and other code keep both', async () => {
+    await store.subscriptions.putAll([
+      { subscription: moved(1, 'a'), vapidPublicKey },
+      { subscription: moved(1, 'b'), vapidPublicKey },
+    ]);
+    await store.subscriptions.put(moved(1, 'c'), vapidPublicKey);
+    await register({ subscription: moved(1, 'd') });
+    assert.equal(await store.subscriptions.count(), 4);
+  });
+
+  test('of two processes that register one subscription at once, each has its answer and the later one holds', async () => {
+    for (let index = 0; index < 100; index += 1) {
+      const subscription = madeUpSubscription(index);
+      const results = await Promise.all([
+        register({ subscription, assign: { user: 'ada', tags: ['one'] } }),
+        register({ subscription, assign: { user: 'bob', tags: ['two'] } }, other),
+      ]);
+      assert.deepEqual(results.map(ownerOf), [
+        { user: 'ada', tags: ['one'] },
+        { user: 'bob', tags: ['two'] },
+      ]);
+      const [one, two] = results;
+      assert.deepEqual(await read(index), one.updatedAtMs > two.updatedAtMs ? one : two);
+    }
+  });
+
+  test('of two processes that register one endpoint with different keys at once, one is refused', async () => {
+    for (let index = 0; index < 100; index += 1) {
+      const results = await Promise.allSettled([
+        register({ subscription: withKeysOf(index, 1000), assign: { user: 'ada' } }),
+        register({ subscription: withKeysOf(index, 2000), assign: { user: 'bob' } }, other),
+      ]);
+      const stored = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
+      const refused = results.filter((result) => result.status === 'rejected');
+      assert.deepEqual(
+        refused.map(({ reason }) => reason.code),
+        [inUse.code],
+      );
+      assert.deepEqual([await read(index)], stored);
+    }
+  });
+
+  test('removing and signing out need the right auth', async () => {
+    await register({ assign: ada });
+    for (const wrong of [madeUpSubscription(2).auth, auth.subarray(0, 15), new Uint8Array()]) {
+      assert.equal(await store.subscriptions.removeByEndpoint(endpoint, wrong), false);
+      assert.equal(await store.people.signOut(endpoint, wrong), false);
+    }
+    assert.deepEqual(ownerOf(await read(1)), ada);
+    assert.equal(await store.subscriptions.removeByEndpoint(endpoint, auth), true);
+    assert.equal(await read(1), undefined);
+  });
+});

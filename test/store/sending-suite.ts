@@ -7,90 +7,84 @@ import {
   madeUpBroadcast,
   madeUpSchedule,
   openForEachTest,
-  type StoreUnderTest,
   withResult,
 } from './store-under-test.ts';
+import { databaseName } from './test-database.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const firstAtMs = Date.UTC(2027, 0, 4, 8);
 const leaseMs = 10_000;
 const hourMs = 3_600_000;
 
-export function describeSending(name: string, prepare: () => Promise<StoreUnderTest>): void {
-  describe(`a pause of sending: ${name}`, () => {
-    let nowMs = firstAtMs;
-    const store = openForEachTest(prepare, () => nowMs);
-    beforeEach(async () => {
-      nowMs = firstAtMs;
-      await addSubscriptions(store, 3);
-    });
-
-    const create = async (startAtMs = nowMs): Promise<number> =>
-      (await store.broadcasts.create(madeUpBroadcast(startAtMs))).broadcast.id;
-    const stateOf = async (id: number) => (await store.broadcasts.find(id))?.state;
-    const lease = () => store.webhooks.lease({ limit: 10, leaseMs });
-
-    test('has broadcasts of before wait, those with rows to try again and those of later too', async () => {
-      const retried = await create();
-      const slice = await store.leases.leaseSlice({ leaseMs });
-      await commitSlice(
-        store,
-        slice!,
-        withResult(origin, 'retry', {
-          retry: { attempts: 1, deferrals: 0, expiresAtMs: nowMs + hourMs, delayMs: 1 },
-        }),
-        leaseMs,
-      );
-      const [later, cancelled] = [await create(nowMs + hourMs), await create()];
-      await store.broadcasts.cancel(cancelled);
-      const paused = await create();
-      await store.broadcasts.pause(paused);
-      const pause = await store.sending.pause('restored');
-      assert.deepEqual(pause, { sinceMs: nowMs, reason: 'restored', broadcastIds: [retried, later] });
-      assert.deepEqual(await store.sending.findPause(), pause);
-      nowMs += 2 * hourMs;
-      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
-      assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
-
-      const asked = await create();
-      assert.equal(
-        (await store.leases.leaseSlice({ leaseMs }))?.broadcast.id,
-        asked,
-        'somebody asked for it',
-      );
-      const again = await store.sending.pause('asked');
-      assert.deepEqual(again, { ...pause, reason: 'asked', broadcastIds: [retried, later, asked] });
-
-      assert.deepEqual(await store.sending.resume({ withBroadcasts: true }), [retried, later, asked]);
-      assert.equal(await store.sending.findPause(), undefined);
-      const states = await Promise.all([retried, later, asked, paused, cancelled].map(stateOf));
-      assert.deepEqual(states, ['running', 'running', 'running', 'paused', 'cancelled']);
-      assert.ok(await store.leases.leaseRetries({ leaseMs, limit: 10 }));
-    });
-
-    test('ends without the broadcasts, unless they are asked for', async () => {
-      const id = await create();
-      await store.sending.pause('restored');
-      assert.deepEqual(await store.sending.resume({ withBroadcasts: false }), []);
-      assert.equal(await store.sending.findPause(), undefined);
-      assert.equal(await stateOf(id), 'paused');
-      assert.deepEqual(await store.sending.resume({ withBroadcasts: true }), []);
-      assert.equal(await stateOf(id), 'paused');
-    });
-
-    test('has schedules and webhook events wait', async () => {
-      const { id } = await store.schedules.add(madeUpSchedule({ nextAtMs: nowMs }));
-      await store.webhooks.watch();
-      await create();
-      const slice = await store.leases.leaseSlice({ leaseMs });
-      await commitSlice(store, slice!, withResult(origin, 'accepted'), leaseMs);
-      await store.sending.pause('asked');
-      assert.equal(await store.schedules.takeDue(leaseMs), undefined);
-      assert.deepEqual(await lease(), []);
-      assert.equal(await store.webhooks.count(), 1);
-      await store.sending.resume({ withBroadcasts: false });
-      assert.equal((await store.schedules.takeDue(leaseMs))?.id, id);
-      assert.equal((await lease()).length, 1);
-    });
+describe(`a pause of sending: ${databaseName()}`, () => {
+  let nowMs = firstAtMs;
+  const store = openForEachTest(() => nowMs);
+  beforeEach(async () => {
+    nowMs = firstAtMs;
+    await addSubscriptions(store, 3);
   });
-}
+
+  const create = async (startAtMs = nowMs): Promise<number> =>
+    (await store.broadcasts.create(madeUpBroadcast(startAtMs))).broadcast.id;
+  const stateOf = async (id: number) => (await store.broadcasts.find(id))?.state;
+  const lease = () => store.webhooks.lease({ limit: 10, leaseMs });
+
+  test('has broadcasts of before wait, those with rows to try again and those of later too', async () => {
+    const retried = await create();
+    const slice = await store.leases.leaseSlice({ leaseMs });
+    await commitSlice(
+      store,
+      slice!,
+      withResult(origin, 'retry', {
+        retry: { attempts: 1, deferrals: 0, expiresAtMs: nowMs + hourMs, delayMs: 1 },
+      }),
+      leaseMs,
+    );
+    const [later, cancelled] = [await create(nowMs + hourMs), await create()];
+    await store.broadcasts.cancel(cancelled);
+    const paused = await create();
+    await store.broadcasts.pause(paused);
+    const pause = await store.sending.pause('restored');
+    assert.deepEqual(pause, { sinceMs: nowMs, reason: 'restored', broadcastIds: [retried, later] });
+    assert.deepEqual(await store.sending.findPause(), pause);
+    nowMs += 2 * hourMs;
+    assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
+    assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
+
+    const asked = await create();
+    assert.equal((await store.leases.leaseSlice({ leaseMs }))?.broadcast.id, asked, 'somebody asked for it');
+    const again = await store.sending.pause('asked');
+    assert.deepEqual(again, { ...pause, reason: 'asked', broadcastIds: [retried, later, asked] });
+
+    assert.deepEqual(await store.sending.resume({ withBroadcasts: true }), [retried, later, asked]);
+    assert.equal(await store.sending.findPause(), undefined);
+    const states = await Promise.all([retried, later, asked, paused, cancelled].map(stateOf));
+    assert.deepEqual(states, ['running', 'running', 'running', 'paused', 'cancelled']);
+    assert.ok(await store.leases.leaseRetries({ leaseMs, limit: 10 }));
+  });
+
+  test('ends without the broadcasts, unless they are asked for', async () => {
+    const id = await create();
+    await store.sending.pause('restored');
+    assert.deepEqual(await store.sending.resume({ withBroadcasts: false }), []);
+    assert.equal(await store.sending.findPause(), undefined);
+    assert.equal(await stateOf(id), 'paused');
+    assert.deepEqual(await store.sending.resume({ withBroadcasts: true }), []);
+    assert.equal(await stateOf(id), 'paused');
+  });
+
+  test('has schedules and webhook events wait', async () => {
+    const { id } = await store.schedules.add(madeUpSchedule({ nextAtMs: nowMs }));
+    await store.webhooks.watch();
+    await create();
+    const slice = await store.leases.leaseSlice({ leaseMs });
+    await commitSlice(store, slice!, withResult(origin, 'accepted'), leaseMs);
+    await store.sending.pause('asked');
+    assert.equal(await store.schedules.takeDue(leaseMs), undefined);
+    assert.deepEqual(await lease(), []);
+    assert.equal(await store.webhooks.count(), 1);
+    await store.sending.resume({ withBroadcasts: false });
+    assert.equal((await store.schedules.takeDue(leaseMs))?.id, id);
+    assert.equal((await lease()).length, 1);
+  });
+});

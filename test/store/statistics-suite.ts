@@ -16,195 +16,194 @@ import {
   madeUpBroadcast,
   openForEachTest,
   recordAnswer,
-  type StoreUnderTest,
   withResult,
 } from './store-under-test.ts';
+import { databaseName } from './test-database.ts';
 
 const leaseMs = 10_000;
 const dayMs = 24 * 60 * 60 * 1000;
 const midnightMs = Date.UTC(2027, 0, 15);
 const fcm = 'fcm.googleapis.com';
 
-export function describeStatistics(name: string, prepare: () => Promise<StoreUnderTest>): void {
-  describe(`statistics: ${name}`, () => {
-    let nowMs = midnightMs;
-    beforeEach(() => (nowMs = midnightMs));
-    const store = openForEachTest(prepare, () => nowMs);
+describe(`statistics: ${databaseName()}`, () => {
+  let nowMs = midnightMs;
+  beforeEach(() => (nowMs = midnightMs));
+  const store = openForEachTest(() => nowMs);
 
-    const put = (index: number, key = vapidPublicKey) =>
-      store.subscriptions.put(madeUpSubscription(index), key);
+  const put = (index: number, key = vapidPublicKey) =>
+    store.subscriptions.put(madeUpSubscription(index), key);
 
-    const createBroadcast = async (): Promise<Broadcast> =>
-      (await store.broadcasts.create(madeUpBroadcast(nowMs, { expiresAtMs: nowMs + dayMs, sliceRows: 1 })))
-        .broadcast;
+  const createBroadcast = async (): Promise<Broadcast> =>
+    (await store.broadcasts.create(madeUpBroadcast(nowMs, { expiresAtMs: nowMs + dayMs, sliceRows: 1 })))
+      .broadcast;
 
-    /** Commits the next row of the broadcast. */
-    const commitNext = async (broadcastId: number, changes: Partial<RowResult> = {}) => {
-      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
-      assert.ok(slice);
-      const origin = `https://${fcm}`;
-      await commitSlice(store, slice, withResult(origin, 'accepted', changes), leaseMs);
-    };
+  /** Commits the next row of the broadcast. */
+  const commitNext = async (broadcastId: number, changes: Partial<RowResult> = {}) => {
+    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
+    assert.ok(slice);
+    const origin = `https://${fcm}`;
+    await commitSlice(store, slice, withResult(origin, 'accepted', changes), leaseMs);
+  };
 
-    const none = {
-      attempts: 0,
-      ...noOutcomes,
-    };
+  const none = {
+    attempts: 0,
+    ...noOutcomes,
+  };
 
-    test('subscriptions are counted on the day they came; a renewal is no new one', async () => {
-      await put(1);
-      nowMs += dayMs - 1;
-      await put(2);
-      await put(1);
-      nowMs += 1;
-      await put(3);
-      assert.deepEqual(await store.statistics.subscriptionDays(midnightMs), [
-        { startMs: midnightMs, gained: 2, lost: 0 },
-        { startMs: midnightMs + dayMs, gained: 1, lost: 0 },
-      ]);
-      assert.deepEqual(await store.statistics.subscriptionDays(midnightMs + dayMs), [
-        { startMs: midnightMs + dayMs, gained: 1, lost: 0 },
-      ]);
-    });
-
-    test('a subscription is lost once; losses are found by reason, push service, subscription and time, for 90 days', async () => {
-      const rows = [await put(1), await put(2), await put(3)];
-      await store.subscriptions.removeById(rows[0]!.id);
-      await store.subscriptions.removeById(rows[0]!.id);
-      await store.subscriptions.removeById(rows[1]!.id);
-      await recordAnswer(store, rows[2]!, 'gone', `https://${fcm}`);
-      const days = await store.statistics.subscriptionDays(0);
-      assert.equal(
-        days.reduce((sum, { lost }) => sum + lost, 0),
-        3,
-      );
-      const origins = [`https://${fcm}`];
-      const [newest] = await store.losses.list({ reason: 'removed', origins, limit: 1 });
-      assert.equal(newest?.subscriptionId, rows[1]!.id);
-      const rest = await store.losses.list({ reason: 'removed', beforeId: newest.id, limit: 9 });
-      assert.deepEqual(
-        rest.map(({ subscriptionId }) => subscriptionId),
-        [rows[0]!.id],
-      );
-      const [lost] = await store.losses.list({ subscriptionId: rows[2]!.id, limit: 9 });
-      assert.equal(lost?.reason, 'gone');
-      const since = { sinceMs: lost.atMs - dayMs, untilMs: lost.atMs + dayMs };
-      assert.equal((await store.losses.list({ ...since, limit: 9 })).length, 3);
-      for (const other of [
-        { sinceMs: since.untilMs },
-        { untilMs: since.sinceMs },
-        { origins: ['https://fcm'] },
-      ])
-        assert.deepEqual(await store.losses.list({ ...other, limit: 9 }), []);
-      assert.equal((await store.losses.countByDay()).length, 2);
-      nowMs = Date.now() + 91 * dayMs;
-      while (await store.retention.prune({}));
-      assert.deepEqual(await store.losses.countByDay(), []);
-    });
-
-    test('a subscription that changes its key is counted with the new one', async () => {
-      await put(1);
-      await put(2);
-      await put(2, otherVapidPublicKey);
-      assert.deepEqual(
-        await store.vapidKeys.countSubscriptions(),
-        new Map([
-          [vapidPublicKey, 1],
-          [otherVapidPublicKey, 1],
-        ]),
-      );
-      assert.equal(await store.subscriptions.count(), 2);
-    });
-
-    test('outcomes are counted by push service and interval, all together and by broadcast', async () => {
-      for (let index = 0; index < 4; index += 1) await put(index);
-      const { id } = await createBroadcast();
-      await commitNext(id);
-      await commitNext(id, { origin: 'https://db5p.notify.windows.com', result: 'rejected' });
-      nowMs += 999;
-      await commitNext(id);
-      nowMs += 10_001;
-      await commitNext(id);
-
-      const windows = 'notify.windows.com';
-      const accepted = { ...none, attempts: 1, accepted: 1 };
-      const two = { ...none, attempts: 2, accepted: 2 };
-      const rejected = { ...none, attempts: 1, rejected: 1 };
-      assert.deepEqual(await store.statistics.outcomesOf(id), [
-        { startMs: midnightMs, widthMs: 1000, pushService: fcm, ...two },
-        { startMs: midnightMs, widthMs: 1000, pushService: windows, ...rejected },
-        { startMs: midnightMs + 11_000, widthMs: 1000, pushService: fcm, ...accepted },
-      ]);
-      const fine = { widthMs: 10_000 };
-      assert.deepEqual(await store.statistics.outcomes({ width: 'fine', sinceMs: midnightMs }), [
-        { startMs: midnightMs, ...fine, pushService: fcm, ...two },
-        { startMs: midnightMs, ...fine, pushService: windows, ...rejected },
-        { startMs: midnightMs + 10_000, ...fine, pushService: fcm, ...accepted },
-      ]);
-      assert.deepEqual(await store.statistics.outcomes({ width: 'coarse', sinceMs: midnightMs }), [
-        { startMs: midnightMs, widthMs: 600_000, pushService: fcm, ...none, attempts: 3, accepted: 3 },
-        { startMs: midnightMs, widthMs: 600_000, pushService: windows, ...rejected },
-      ]);
-    });
-
-    test('the intervals of a broadcast grow with its age', async () => {
-      for (let index = 0; index < 3; index += 1) await put(index);
-      const { id } = await createBroadcast();
-      for (const elapsedMs of [119_000, 125_000, 2 * 60 * 60 * 1000]) {
-        nowMs = midnightMs + elapsedMs;
-        await commitNext(id);
-      }
-      const intervals = await store.statistics.outcomesOf(id);
-      assert.deepEqual(
-        intervals.map(({ startMs, widthMs }) => [startMs - midnightMs, widthMs]),
-        [
-          [119_000, 1000],
-          [120_000, 10_000],
-          [7_200_000, 60_000],
-        ],
-      );
-    });
-
-    test('totals only grow: what the intervals drop stays in them', async () => {
-      for (let index = 0; index < 3; index += 1) await put(index);
-      assert.deepEqual(await store.statistics.outcomeTotals(), []);
-      const { id } = await createBroadcast();
-      await commitNext(id);
-      await commitNext(id, { origin: 'https://db5p.notify.windows.com', result: 'gone' });
-      nowMs += 2 * outcomeWidths.coarse.keptMs;
-      await commitNext((await createBroadcast()).id);
-      assert.equal((await store.statistics.outcomes({ width: 'coarse', sinceMs: 0 })).length, 1);
-      assert.deepEqual(await store.statistics.outcomeTotals(), [
-        { pushService: fcm, ...none, attempts: 2, accepted: 2 },
-        { pushService: 'notify.windows.com', ...none, attempts: 1, gone: 1 },
-      ]);
-    });
-
-    test('alarms of a paused broadcast stay in the backlog, its rows do not', async () => {
-      await put(1);
-      await put(2);
-      const { id } = await createBroadcast();
-      await commitNext(id, { result: 'rejected', alarm: { reason: 'vapid-refused', detail: 'BadJwtToken' } });
-      await store.broadcasts.pause(id);
-      const { pendingRows, alarms } = await store.statistics.backlog();
-      assert.deepEqual([pendingRows, alarms], [0, [{ reason: 'vapid-refused', count: 1 }]]);
-    });
-
-    test('a single message is counted, and what is old is dropped', async () => {
-      const told = (answer: SingleAnswer) =>
-        recordAnswer(store, madeUpSubscription(1), answer, `https://${fcm}`);
-      await told('accepted');
-      nowMs += outcomeWidths.fine.keptMs + 1;
-      await told('refused');
-      assert.deepEqual(
-        (await store.statistics.outcomes({ width: 'fine', sinceMs: 0 })).map(({ rejected }) => rejected),
-        [1],
-      );
-      const coarse = await store.statistics.outcomes({ width: 'coarse', sinceMs: 0 });
-      assert.deepEqual(
-        coarse.map(({ accepted }) => accepted),
-        [1, 0],
-      );
-    });
+  test('subscriptions are counted on the day they came; a renewal is no new one', async () => {
+    await put(1);
+    nowMs += dayMs - 1;
+    await put(2);
+    await put(1);
+    nowMs += 1;
+    await put(3);
+    assert.deepEqual(await store.statistics.subscriptionDays(midnightMs), [
+      { startMs: midnightMs, gained: 2, lost: 0 },
+      { startMs: midnightMs + dayMs, gained: 1, lost: 0 },
+    ]);
+    assert.deepEqual(await store.statistics.subscriptionDays(midnightMs + dayMs), [
+      { startMs: midnightMs + dayMs, gained: 1, lost: 0 },
+    ]);
   });
-}
+
+  test('a subscription is lost once; losses are found by reason, push service, subscription and time, for 90 days', async () => {
+    const rows = [await put(1), await put(2), await put(3)];
+    await store.subscriptions.removeById(rows[0]!.id, 'ada');
+    await store.subscriptions.removeById(rows[0]!.id);
+    await store.subscriptions.removeById(rows[1]!.id);
+    await recordAnswer(store, rows[2]!, 'gone', `https://${fcm}`);
+    const days = await store.statistics.subscriptionDays(0);
+    assert.equal(
+      days.reduce((sum, { lost }) => sum + lost, 0),
+      3,
+    );
+    const origins = [`https://${fcm}`];
+    const [newest] = await store.losses.list({ reason: 'removed', origins, limit: 1 });
+    assert.equal(newest?.subscriptionId, rows[1]!.id);
+    const rest = await store.losses.list({ reason: 'removed', beforeId: newest.id, limit: 9 });
+    assert.deepEqual(
+      rest.map(({ subscriptionId, removedBy }) => [subscriptionId, removedBy]),
+      [[rows[0]!.id, 'ada']],
+    );
+    const [lost] = await store.losses.list({ subscriptionId: rows[2]!.id, limit: 9 });
+    assert.equal(lost?.reason, 'gone');
+    const since = { sinceMs: lost.atMs - dayMs, untilMs: lost.atMs + dayMs };
+    assert.equal((await store.losses.list({ ...since, limit: 9 })).length, 3);
+    for (const other of [
+      { sinceMs: since.untilMs },
+      { untilMs: since.sinceMs },
+      { origins: ['https://fcm'] },
+    ])
+      assert.deepEqual(await store.losses.list({ ...other, limit: 9 }), []);
+    assert.equal((await store.losses.countByDay()).length, 2);
+    nowMs = Date.now() + 91 * dayMs;
+    while (await store.retention.prune({}));
+    assert.deepEqual(await store.losses.countByDay(), []);
+  });
+
+  test('a subscription that changes its key is counted with the new one', async () => {
+    await put(1);
+    await put(2);
+    await put(2, otherVapidPublicKey);
+    assert.deepEqual(
+      await store.vapidKeys.countSubscriptions(),
+      new Map([
+        [vapidPublicKey, 1],
+        [otherVapidPublicKey, 1],
+      ]),
+    );
+    assert.equal(await store.subscriptions.count(), 2);
+  });
+
+  test('outcomes are counted by push service and interval, all together and by broadcast', async () => {
+    for (let index = 0; index < 4; index += 1) await put(index);
+    const { id } = await createBroadcast();
+    await commitNext(id);
+    await commitNext(id, { origin: 'https://db5p.notify.windows.com', result: 'rejected' });
+    nowMs += 999;
+    await commitNext(id);
+    nowMs += 10_001;
+    await commitNext(id);
+
+    const windows = 'notify.windows.com';
+    const accepted = { ...none, attempts: 1, accepted: 1 };
+    const two = { ...none, attempts: 2, accepted: 2 };
+    const rejected = { ...none, attempts: 1, rejected: 1 };
+    assert.deepEqual(await store.statistics.outcomesOf(id), [
+      { startMs: midnightMs, widthMs: 1000, pushService: fcm, ...two },
+      { startMs: midnightMs, widthMs: 1000, pushService: windows, ...rejected },
+      { startMs: midnightMs + 11_000, widthMs: 1000, pushService: fcm, ...accepted },
+    ]);
+    const fine = { widthMs: 10_000 };
+    assert.deepEqual(await store.statistics.outcomes({ width: 'fine', sinceMs: midnightMs }), [
+      { startMs: midnightMs, ...fine, pushService: fcm, ...two },
+      { startMs: midnightMs, ...fine, pushService: windows, ...rejected },
+      { startMs: midnightMs + 10_000, ...fine, pushService: fcm, ...accepted },
+    ]);
+    assert.deepEqual(await store.statistics.outcomes({ width: 'coarse', sinceMs: midnightMs }), [
+      { startMs: midnightMs, widthMs: 600_000, pushService: fcm, ...none, attempts: 3, accepted: 3 },
+      { startMs: midnightMs, widthMs: 600_000, pushService: windows, ...rejected },
+    ]);
+  });
+
+  test('the intervals of a broadcast grow with its age', async () => {
+    for (let index = 0; index < 3; index += 1) await put(index);
+    const { id } = await createBroadcast();
+    for (const elapsedMs of [119_000, 125_000, 2 * 60 * 60 * 1000]) {
+      nowMs = midnightMs + elapsedMs;
+      await commitNext(id);
+    }
+    const intervals = await store.statistics.outcomesOf(id);
+    assert.deepEqual(
+      intervals.map(({ startMs, widthMs }) => [startMs - midnightMs, widthMs]),
+      [
+        [119_000, 1000],
+        [120_000, 10_000],
+        [7_200_000, 60_000],
+      ],
+    );
+  });
+
+  test('totals only grow: what the intervals drop stays in them', async () => {
+    for (let index = 0; index < 3; index += 1) await put(index);
+    assert.deepEqual(await store.statistics.outcomeTotals(), []);
+    const { id } = await createBroadcast();
+    await commitNext(id);
+    await commitNext(id, { origin: 'https://db5p.notify.windows.com', result: 'gone' });
+    nowMs += 2 * outcomeWidths.coarse.keptMs;
+    await commitNext((await createBroadcast()).id);
+    assert.equal((await store.statistics.outcomes({ width: 'coarse', sinceMs: 0 })).length, 1);
+    assert.deepEqual(await store.statistics.outcomeTotals(), [
+      { pushService: fcm, ...none, attempts: 2, accepted: 2 },
+      { pushService: 'notify.windows.com', ...none, attempts: 1, gone: 1 },
+    ]);
+  });
+
+  test('alarms of a paused broadcast stay in the backlog, its rows do not', async () => {
+    for (let index = 0; index < 3; index += 1) await put(index);
+    const { id } = await createBroadcast();
+    await commitNext(id, { result: 'rejected', alarm: { reason: 'vapid-refused', detail: 'BadJwtToken' } });
+    const retry = { delayMs: 1000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + dayMs };
+    await commitNext(id, { result: 'retry', retry });
+    await store.broadcasts.pause(id);
+    const { pendingRows, retryRows, alarms } = await store.statistics.backlog();
+    assert.deepEqual([pendingRows, retryRows, alarms], [0, 0, [{ reason: 'vapid-refused', count: 1 }]]);
+  });
+
+  test('a single message is counted, and what is old is dropped', async () => {
+    const told = (answer: SingleAnswer) =>
+      recordAnswer(store, madeUpSubscription(1), answer, `https://${fcm}`);
+    await told('accepted');
+    nowMs += outcomeWidths.fine.keptMs + 1;
+    await told('refused');
+    assert.deepEqual(
+      (await store.statistics.outcomes({ width: 'fine', sinceMs: 0 })).map(({ rejected }) => rejected),
+      [1],
+    );
+    const coarse = await store.statistics.outcomes({ width: 'coarse', sinceMs: 0 });
+    assert.deepEqual(
+      coarse.map(({ accepted }) => accepted),
+      [1, 0],
+    );
+  });
+});

@@ -10,41 +10,29 @@ import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { SubscriptionLimit } from '../../src/store/subscriptions.ts';
 import type { SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-
-export interface StoreUnderTest {
-  /** Opens an empty store that reads the clock given. */
-  open(now: () => number, limit?: SubscriptionLimit): Promise<Store>;
-  /** Removes what `open` made. */
-  remove(): Promise<void>;
-}
-
-type Prepare = () => Promise<StoreUnderTest>;
+import { type OpenedStore, openTestStore } from './test-database.ts';
 
 /** One store for all tests of the suite; its members are there when the first one runs. */
-export const openForSuite = (prepare: Prepare, now: () => number): Store =>
-  openBetween(before, after, prepare, now);
+export const openForSuite = (now: () => number, limit?: SubscriptionLimit): Store =>
+  openBetween(before, after, now, limit);
 
 /** A store for each test of the suite. */
-export const openForEachTest = (prepare: Prepare, now: () => number, limit?: SubscriptionLimit): Store =>
-  openBetween(beforeEach, afterEach, prepare, now, limit);
+export const openForEachTest = (now: () => number, limit?: SubscriptionLimit): Store =>
+  openBetween(beforeEach, afterEach, now, limit);
 
 function openBetween(
   first: typeof before,
   last: typeof after,
-  prepare: Prepare,
   now: () => number,
   limit?: SubscriptionLimit,
 ): Store {
   const store = {} as Store;
-  let underTest: StoreUnderTest;
+  let opened: OpenedStore;
   first(async () => {
-    underTest = await prepare();
-    Object.assign(store, await underTest.open(now, limit));
+    opened = await openTestStore(now, limit);
+    Object.assign(store, opened.store);
   });
-  last(async () => {
-    await store.close();
-    await underTest.remove();
-  });
+  last(() => opened.remove());
   return store;
 }
 

@@ -6,6 +6,7 @@ import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { openStoreAt } from '../../src/store/open-store-at.ts';
 import type { Store, StoreAddress } from '../../src/store/store.ts';
+import type { SubscriptionLimit } from '../../src/store/subscriptions.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 import { createSqliteFile } from '../../tools/new-sqlite-file.ts';
@@ -16,6 +17,8 @@ let getPostgres: ReturnType<typeof useSharedServer> | undefined;
 export function usePostgres(): void {
   getPostgres = useSharedServer();
 }
+
+export const databaseName = (): string => (getPostgres === undefined ? 'SQLite' : 'PostgreSQL');
 
 /** An empty database in PostgreSQL, where it is used; `undefined` for SQLite, which needs none. */
 export async function createTestDatabase(): Promise<TestDatabase | undefined> {
@@ -31,16 +34,16 @@ export interface OpenedStore {
 }
 
 /** An empty store. @param now its clock */
-export async function openTestStore(now?: () => number): Promise<OpenedStore> {
+export async function openTestStore(now?: () => number, limit?: SubscriptionLimit): Promise<OpenedStore> {
   const database = await createTestDatabase();
-  return database === undefined ? openInSqlite(now) : openInPostgres(database, now);
+  return database === undefined ? openInSqlite(now, limit) : openInPostgres(database, now, limit);
 }
 
-async function openInSqlite(now?: () => number): Promise<OpenedStore> {
+async function openInSqlite(now?: () => number, limit?: SubscriptionLimit): Promise<OpenedStore> {
   const folder = mkdtempSync(join(fastFolder(), 'deskbell-store-'));
   const path = join(folder, 'deskbell.db');
   await createSqliteFile(path);
-  const store = await openSqliteStore({ path, now });
+  const store = await openSqliteStore({ path, now, subscriptionLimit: limit });
   return {
     store,
     run: async (sql) => {
@@ -54,8 +57,12 @@ async function openInSqlite(now?: () => number): Promise<OpenedStore> {
   };
 }
 
-async function openInPostgres(database: TestDatabase, now?: () => number): Promise<OpenedStore> {
-  const store = await openPostgresStore({ url: database.url, now });
+async function openInPostgres(
+  database: TestDatabase,
+  now?: () => number,
+  limit?: SubscriptionLimit,
+): Promise<OpenedStore> {
+  const store = await openPostgresStore({ url: database.url, now, subscriptionLimit: limit });
   return {
     store,
     run: (sql) => database.run(`set search_path to deskbell; ${sql}`),
@@ -67,6 +74,9 @@ async function openInPostgres(database: TestDatabase, now?: () => number): Promi
 }
 
 /** The same store once more, as another process opens it. */
-export async function openAgain({ address }: { readonly address: StoreAddress }): Promise<Store> {
-  return openStoreAt(address);
+export async function openAgain(
+  { address: { database, options } }: { readonly address: StoreAddress },
+  now?: () => number,
+): Promise<Store> {
+  return openStoreAt({ database, options: { ...options, ...(now && { now }) } });
 }
