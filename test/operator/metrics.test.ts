@@ -25,7 +25,6 @@ import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService } from '../../src/push-service/start-push-service.ts';
 import { operatorRoles } from '../../src/store/operators.ts';
-import type { Store } from '../../src/store/store.ts';
 import { idlePushService, madeUpSubscription, workerReport } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast, recordAnswer } from '../store/store-under-test.ts';
 import { startOperator, stoppedClock, type RunningOperator } from './running-operator.ts';
@@ -101,14 +100,19 @@ test('what a broadcast came to is counted, by push service and outcome', async (
   assert.ok(values.has('nodejs_eventloop_lag_p99_seconds'));
 });
 
-test('breakers are those of all senders, whichever process is asked; buckets add up', async (t) => {
+test('breakers, keys that are refused and senders are those of all processes; buckets add up', async (t) => {
   const { store } = await startOperator(t, { now: stoppedClock() });
   const metrics = createMetrics(store);
   const pushService = 'fcm.googleapis.com';
   for (const [index, breaker] of (['open', 'half-open', 'closed'] as const).entries()) {
     const pushServices = [{ ...idlePushService, origin: `https://${pushService}`, breaker }];
-    await store.senders.put({ ...workerReport, id: String(index), processId: index, pushServices });
+    const kind = breaker === 'open' ? 'worker' : 'single';
+    await store.senders.put({ ...workerReport, id: String(index), processId: index, kind, pushServices });
   }
+  await store.broadcasts.create(madeUpBroadcast(store.now()));
+  const refusal = { origin: `https://${pushService}`, accepted: 0, hasRefused: true, refusalsInRow: 20 };
+  const answers = ['one', 'another'].map((vapidPublicKey) => ({ ...refusal, vapidPublicKey }));
+  await store.ledger.commit({ broadcastId: 1, fenceToken: '', rows: [], answers, leaseMs: 1000 });
   const counts = Array.from({ length: 13 }, (_, bucket) => Number(bucket < 2));
   for (let times = 0; times < 3; times += 1) {
     metrics.recordFigures(figures({ answers: [{ pushService, counts, sumSeconds: 0.5 }], leasesLost: 1 }));
@@ -116,91 +120,14 @@ test('breakers are those of all senders, whichever process is asked; buckets add
   const values = valuesOf((await metrics.render(undefined)).text);
   const label = `{origin="${pushService}"`;
   assert.equal(values.get(`deskbell_breaker_open${label}}`), 2);
-  assert.equal(values.get('deskbell_senders{kind="worker"}'), 3);
+  assert.equal(values.get('deskbell_senders{kind="worker"}'), 1);
+  assert.equal(values.get('deskbell_senders{kind="single"}'), 2);
+  assert.equal(values.get(`deskbell_push_service_held${label}}`), 2, 'two of our keys');
   assert.equal(values.get('deskbell_lease_lost_total'), 3);
   const bucket = (le: string) =>
     values.get(`deskbell_push_request_duration_seconds_bucket${label},le="${le}"}`);
   assert.deepEqual([bucket('0.005'), bucket('0.01'), bucket('30'), bucket('+Inf')], [3, 6, 6, 6]);
   assert.equal(values.get(`deskbell_push_request_duration_seconds_sum${label}}`), 1.5);
-});
-
-test('each figure of the database is under its own name, and durations are in seconds', async (t) => {
-  const { store } = await startOperator(t);
-  const pushService = 'notify.windows.com';
-  const origin = `https://db5p.${pushService}`;
-  const nowMs = store.now();
-  const outcomes = {
-    attempts: 1,
-    accepted: 2,
-    gone: 3,
-    rejected: 4,
-    expired: 5,
-    exhausted: 6,
-    capped: 7,
-    doubtful: 20,
-    dormant: 21,
-  };
-  const backlog = { pendingRows: 9, sendableRows: 8, retryRows: 10, deferredRows: 11, suspendedRows: 12 };
-  const given = {
-    ...store,
-    now: () => nowMs,
-    subscriptions: { count: async () => 8 },
-    statistics: {
-      ...store.statistics,
-      outcomeTotals: async () => [{ pushService, ...outcomes }],
-      backlog: async () => ({ ...backlog, alarms: [{ reason: 'bad-request', count: 13 }] }),
-    },
-    ledger: {
-      pushServices: async () => [true, true, false].map((isSuspended) => ({ origin, isSuspended })),
-    },
-    heldDeletions: { list: async () => [{ origin, subscriptions: 14, sinceMs: nowMs }] },
-    senders: {
-      list: async () => ['single', 'worker', 'single'].map((kind) => ({ kind, pushServices: [] })),
-    },
-    alarms: {
-      ...store.alarms,
-      dueWork: async () => ({
-        broadcasts: [90_000, 120_500].map((lateMs, id) => ({ id, sinceMs: nowMs - lateMs, hasBegun: false })),
-        schedules: [75_500, 60_000].map((lateMs, id) => ({ id, sinceMs: nowMs - lateMs })),
-        lastSentAtMs: 0,
-      }),
-    },
-    webhooks: { backlog: async () => ({ waiting: 15, oldestAtMs: nowMs - 16_500, dropped: 17 }) },
-  } as unknown as Store;
-  const metrics = createMetrics(given);
-  const counts = Array.from({ length: 13 }, (_, bucket) => bucket);
-  metrics.recordFigures(figures({ commits: { counts, sumSeconds: 18.5 }, leasesLost: 19 }));
-  const values = valuesOf((await metrics.render(undefined)).text);
-  const of = `{origin="${pushService}"}`;
-  const message = (outcome: string) =>
-    `deskbell_messages_total{origin="${pushService}",outcome="${outcome}"}`;
-  const { attempts, ...messages } = outcomes;
-  for (const [outcome, count] of Object.entries(messages)) assert.equal(values.get(message(outcome)), count);
-  for (const [name, value] of Object.entries({
-    [`attempts_total${of}`]: attempts,
-    subscriptions: 8,
-    broadcast_pending_rows: 9,
-    broadcast_sendable_rows: 8,
-    retries_waiting: 10,
-    rows_held_back: 12,
-    'broadcast_alarms{reason="bad-request"}': 13,
-    [`held_deletions${of}`]: 14,
-    webhook_events_waiting: 15,
-    webhook_oldest_event_seconds: 16.5,
-    webhook_dropped_total: 17,
-    commit_duration_seconds_sum: 18.5,
-    commit_duration_seconds_count: 78,
-    'commit_duration_seconds_bucket{le="30"}': 66,
-    lease_lost_total: 19,
-    [`push_service_held${of}`]: 2,
-    'senders{kind="single"}': 2,
-    'senders{kind="worker"}': 1,
-    broadcast_late_seconds: 120.5,
-    schedule_late_seconds: 75.5,
-    'alarms{kind="broadcast-late",rank="soon",acknowledged="false"}': 1,
-    'alarms{kind="schedule-late",rank="urgent",acknowledged="false"}': 1,
-  }))
-    assert.equal(values.get(`deskbell_${name}`), value, name);
 });
 
 test('registrations are counted by the status of their answer, and nothing else is', async (t) => {
