@@ -755,14 +755,10 @@ function fieldsOf(html: string): Readonly<Record<string, string>> {
   ]) as Record<string, string>;
 }
 
-test('a broadcast says when 50, 95 and 99 % were reached, how exact that is, and what was shown of the accepted', async (t) => {
+test('a broadcast says that a share is not reached yet, or never will be; the list of broadcasts has no times', async (t) => {
   const { create, operator, store, visitor } = await startWith(t, 200);
   const id = await create();
-  const { startAtMs } = await store.broadcasts.get(id);
   const url = `/console/broadcasts/${id}`;
-  const reached = async () =>
-    (await operator.read<{ readonly reachTimes: readonly object[] }>(`/v1/broadcasts/${id}`)).reachTimes;
-  assert.deepEqual(await reached(), [{ percent: 50 }, { percent: 95 }, { percent: 99 }]);
   const slice = (await store.leases.leaseSlice({ leaseMs, broadcastId: id }))!;
   const rows = await store.ledger.readRows(slice, slice.cursor, 200);
   assert.equal(rows.length, 200);
@@ -780,14 +776,6 @@ test('a broadcast says when 50, 95 and 99 % were reached, how exact that is, and
     fromCursor = cursor;
   };
   await commit(100);
-  const [first, ...others] = (await reached()) as readonly {
-    readonly seconds?: number;
-    readonly precisionSeconds?: number;
-  }[];
-  const elapsed = Math.ceil((Date.now() - startAtMs) / 1000) + 1;
-  assert.equal(first!.precisionSeconds, 1);
-  assert.ok(first!.seconds! >= 1 && first!.seconds! <= elapsed, `${first!.seconds} of ${elapsed} s`);
-  assert.deepEqual(others, [{ percent: 95 }, { percent: 99 }]);
   assert.match(
     wordsOf(await visitor.open(url)),
     /Time to 50 % \d+ s .* exact to 1 s Time to 95 % – not yet Time to 99 % – not yet/,
