@@ -121,15 +121,15 @@ test('the cookie is for the console and the browser alone, and secure where the 
 
 test('a session ends with signing out, and when its operator is removed', async (t) => {
   const operator = await startOperator(t);
-  const visitor = await signIn(operator);
+  const visitor = await signIn(operator, 'read');
   const { cookie } = visitor;
-  const other = await signIn(operator, 'read');
+  const other = await signIn(operator);
   await visitor.submit('/console/sign-out');
   visitor.cookie = cookie;
   assert.match((await visitor.open('/console/')).url, /sign-in/);
 
   assert.equal((await other.open('/console/')).url, '/console/');
-  await operator.store.operators.remove('ada-read');
+  await operator.store.operators.remove('ada-full');
   assert.match((await other.open('/console/')).url, /sign-in/);
 });
 

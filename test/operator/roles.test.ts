@@ -8,7 +8,7 @@ import { createSessions } from '../../src/operator/console/sessions.ts';
 import { type OperatorRole, operatorRoles } from '../../src/store/operators.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import type { Asked } from './collect-routes.ts';
-import { createVisitor, openConsole, signIn } from './console-visitor.ts';
+import { openConsole, signIn } from './console-visitor.ts';
 import { codeOf, type RunningOperator, startOperator, startStage } from './running-operator.ts';
 
 /** Who asks, with what they carry. */
@@ -401,17 +401,6 @@ test('the role send learns nothing of what is known about a person', async (t) =
     `${all.id}/outcomes?user=me`,
   ])
     assert.equal((await ask(`/v1/broadcasts/${path}`)).status, 403, path);
-});
-
-test('an operator who may only read signs out', async (t) => {
-  const operator = await startStage(t);
-  const visitor = await signIn(operator, 'read');
-  const { cookie } = visitor;
-  const { url, status } = await visitor.submit('/console/sign-out');
-  assert.deepEqual([url, status], ['/console/sign-in', 200]);
-  const again = createVisitor(operator);
-  again.cookie = cookie;
-  assert.match((await again.open('/console/')).url, /sign-in/);
 });
 
 // What is wrong with a request is said in a short answer, however much of it is wrong.
