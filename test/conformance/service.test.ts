@@ -230,6 +230,11 @@ describe('Resources and their fields', () => {
     }
     database.close();
     assert.equal((await edge.ask('GET', `/v1/user/${id - 1n}`)).status, 404);
+    assert.equal(
+      (await edge.ask('PUT', `/v1/user/${id}`, { name: 'New', email: 'new@example.org' })).status,
+      200,
+    );
+    assert.match(await (await edge.ask('GET', `/v1/user/${id}`)).text(), /"name":"New"/);
     users.close();
   });
 

