@@ -142,31 +142,6 @@ test('HTTP/2: conversations with bytes changed, cut anywhere', async () => {
   );
 });
 
-test('HTTP/2: a conversation reads the same, cut at every byte', async () => {
-  const whole = Buffer.concat([
-    frame(type.ping, 0, 0, Buffer.alloc(8)),
-    answer(3),
-    frame(type.headers, 0, 1, Buffer.concat([Buffer.from([0x20]), field(':status', '404')])),
-    frame(type.continuation, endHeaders, 1, field('server', 'x')),
-    frame(type.data, 8, 1, Buffer.from([2, 65, 66, 0, 0])),
-    frame(type.data, endStream, 1, Buffer.from('C')),
-    frame(type.rstStream, 0, 5, uint32(7)),
-    frame(type.headers, endHeaders, 7, field(':status', '103')),
-    answer(7),
-    frame(type.goaway, 0, 0, uint32(9, 0)),
-    answer(9),
-  ]);
-  const expected = ['404', '201', 'refused', '201', '201', 'refused'];
-  for (let at = 0; at <= whole.length; at += 1) {
-    const chunks = [settings(), whole.subarray(0, at), whole.subarray(at)];
-    assert.deepEqual(await converse('h2', chunks), expected, `cut at ${at}`);
-  }
-  assert.deepEqual(
-    await converse('h2', [settings(), ...Array.from(whole, (byte) => Buffer.from([byte]))]),
-    expected,
-  );
-});
-
 /** Each frame as text. */
 const readFrames = (chunks: readonly Uint8Array[]): string[] => {
   const seen: string[] = [];
