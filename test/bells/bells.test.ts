@@ -11,6 +11,7 @@ import { readMessage } from '../../src/protocol/message/read-message.ts';
 import { runCommand, serve, temporaryFolder } from '../cli/run-command.ts';
 import { startStage } from '../operator/running-operator.ts';
 import { requestsOf, type ToolRequest } from './tool-requests.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const minuteMs = 60_000;
 
@@ -313,10 +314,7 @@ test('over the limit, what comes is answered as ever, and counted in one notific
   const counting = all
     .map((broadcast) => readMessage(broadcast.payload)!)
     .filter(({ tag }) => tag?.startsWith('bell-'));
-  assert.deepEqual(
-    counting.map(({ title }) => title),
-    ['alerts: 172 more', 'alerts: 170 more'],
-  );
+  assert.deepEqual(pluck(counting, 'title'), ['alerts: 172 more', 'alerts: 170 more']);
   assert.deepEqual(new Set(counting.map(({ tag }) => tag)), new Set([payload['tag']]));
   assert.equal(all.length, 62);
   assert.equal((await store.bells.requests(bell.id))[0]!.outcome, 'folded');
@@ -378,10 +376,7 @@ test('a delivery that is repeated rings once, and another one of its number agai
   );
   assert.equal((await store.broadcasts.list({ limit: 9 })).length, 1);
   assert.equal((await deliver({ ref: 'b' })).text, '{"outcome":"rung"}');
-  assert.deepEqual(
-    (await store.bells.requests(bell.id)).map(({ outcome }) => outcome),
-    ['rung', 'repeated', 'rung'],
-  );
+  assert.deepEqual(pluck(await store.bells.requests(bell.id), 'outcome'), ['rung', 'repeated', 'rung']);
 });
 
 test('JSON Pointers of the bell say where text, title and link are; defaults of the bell fill in', async (t) => {

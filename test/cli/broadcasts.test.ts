@@ -20,6 +20,7 @@ import {
 } from './run-command.ts';
 import { until } from '../../tools/until.ts';
 import { idlePushService, workerReport } from '../store/made-up-subscription.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready'];
 
@@ -366,7 +367,7 @@ suite('broadcasts of the command line', () => {
     assert.deepEqual([end.broadcast, end.recipients, end.rejected], [1, 20, 20]);
     const workers = records.filter(({ event }) => event === 'worker');
     assert.deepEqual(
-      workers.map(({ state, machine, processId }) => [state, machine, processId]),
+      pluck(workers, 'state', 'machine', 'processId'),
       ['started', 'stopped'].map((state) => [state, hostname(), process.pid]),
       'its own start and stop, once',
     );
@@ -417,13 +418,10 @@ suite('broadcasts of the command line', () => {
     await run('send', '--all', '--detach', ...options.split(' '), ...texts, ...message);
 
     const listed = parseLines((await run('broadcasts', 'list', '--json')).stdout);
-    assert.deepEqual(
-      listed.map(({ id, state }) => [id, state]),
-      [
-        [2, 'running'],
-        [1, 'done'],
-      ],
-    );
+    assert.deepEqual(pluck(listed, 'id', 'state'), [
+      [2, 'running'],
+      [1, 'done'],
+    ]);
     const shown = await run('broadcasts', 'show', '1', '--subscription', '2', '--json');
     const [broadcast, ...attempts] = parseLines(shown.stdout);
     assert.equal(broadcast.counts.accepted, 3);
@@ -452,7 +450,7 @@ suite('broadcasts of the command line', () => {
     assert.match(csv[2]!, /^2,,https?:[^,]+,accepted,201,,,1,/);
     const rows = parseLines((await run('broadcasts', 'outcomes', '2', '--json')).stdout);
     assert.deepEqual(
-      rows.map(({ subscriptionId, state }) => [subscriptionId, state]),
+      pluck(rows, 'subscriptionId', 'state'),
       [1, 2, 3].map((id) => [id, 'pending']),
     );
     const why = await run('subscriptions', 'show', '2');

@@ -7,6 +7,7 @@ import { suite, test } from 'node:test';
 import { finished } from 'node:stream/promises';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, startCommand, temporaryFolder, parseLines, newDataDirectory } from './run-command.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const jsonLines = (rows: readonly unknown[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('');
@@ -141,10 +142,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     const words = ['subscriptions', 'import', '-', '--json', '--data', data];
     const reports = parseLines((await runCommand(words, { input: JSON.stringify(rows) })).stdout);
     assert.deepEqual(reports.pop(), counts({ imported: 2, refused: 3 }));
-    assert.deepEqual(
-      reports.map(({ line }) => line),
-      [2, 3, 5],
-    );
+    assert.deepEqual(pluck(reports, 'line'), [2, 3, 5]);
   });
 
   test('UTF-16 is read wherever a command reads a file; another encoding is refused with its place, or read as it is called', async () => {
@@ -402,10 +400,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
       { id: 1, removed: true },
     ]);
     const { stdout } = await runCommand(['subscriptions', 'list', '--json', '--data', data]);
-    assert.deepEqual(
-      parseLines(stdout).map(({ id }) => id),
-      [2],
-    );
+    assert.deepEqual(pluck(parseLines(stdout), 'id'), [2]);
     assert.equal((await runCommand(['subscriptions', 'remove', '2', '--data', data])).exitCode, 0);
     assert.equal((await runCommand(['subscriptions', 'remove', '0', '--data', data])).exitCode, 2);
     const ofHost = (host: string) =>

@@ -13,6 +13,7 @@ import { openExampleUsers } from '../../src/service/demonstration/users.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { spawnUntilStopped, temporaryFolder, type RunningCommand } from '../cli/run-command.ts';
 import { startConformanceService, subscribe, type ConformanceService } from './conformance-service.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const demoRequests = [
   ['GET', '/api/get', undefined],
@@ -400,10 +401,7 @@ describe('Example user API', () => {
         const response = await service.ask(method, `/v1/user/${id}`, body);
         const { code, errors = [] } = (await response.json()) as Problem;
         assert.deepEqual([response.status, code], [400, 'ERR_USER_ID_INVALID'], id);
-        assert.deepEqual(
-          errors.map(({ pointer }) => pointer),
-          ['/user_id'],
-        );
+        assert.deepEqual(pluck(errors, 'pointer'), ['/user_id']);
       }
     }
   });

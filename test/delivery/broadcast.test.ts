@@ -37,6 +37,7 @@ import {
 import { fastFolder } from '../../tools/fast-folder.ts';
 import { until, within } from '../../tools/until.ts';
 import { never } from './test-clock.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const rowsOfSlice = 600;
 
@@ -506,10 +507,7 @@ describe('a broadcast', () => {
     await until(async () => (await read())?.waiting === 30, 'all rows wait');
     const { counts, alarms } = (await read())!;
     assert.deepEqual([counts.pending, counts.rejected], [30, 0]);
-    assert.deepEqual(
-      alarms.map(({ reason, rows }) => [reason, rows]),
-      [['not-listed', 30]],
-    );
+    assert.deepEqual(pluck(alarms, 'reason', 'rows'), [['not-listed', 30]]);
     assert.match(formatAlarm(alarms[0]!), /its messages wait for .*"pushServices"/);
     assert.deepEqual(timesReceived(pushService), { 0: 30 });
 
@@ -547,10 +545,7 @@ describe('a broadcast', () => {
       'https://fcm.googleapis.com': 0,
       [origin]: 5,
     });
-    assert.deepEqual(
-      alarms.map(({ reason }) => reason),
-      ['address-blocked'],
-    );
+    assert.deepEqual(pluck(alarms, 'reason'), ['address-blocked']);
     assert.match(
       formatAlarm(alarms[0]!),
       /^fcm\.googleapis\.com leads to 198\.18\.0\.5.*"pushServiceAddresses"/,
@@ -574,10 +569,7 @@ describe('a broadcast', () => {
     assertDone(broadcast, { accepted: 5, rejected: 1 });
     const blocked = broadcast.origins.find((one) => one.origin === origin);
     assert.deepEqual([blocked?.attempts, blocked?.rejected], [4, 1]);
-    assert.deepEqual(
-      broadcast.alarms.map(({ reason, rows }) => [reason, rows]),
-      [['address-blocked', 1]],
-    );
+    assert.deepEqual(pluck(broadcast.alarms, 'reason', 'rows'), [['address-blocked', 1]]);
   });
 
   test('says once, of a large broadcast only, why it goes without the accelerator', async (t) => {

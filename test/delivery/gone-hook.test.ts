@@ -5,6 +5,7 @@ import { startGoneReports } from '../../src/delivery/reports/gone-hook.ts';
 import type { EndedSubscription } from '../../src/store/held-deletions.ts';
 import { deliver } from './broadcast-bench.ts';
 import { broadcastToAll, message, openStageWithRecorder, vapidKeys } from './fault-stage.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 describe('onGone', () => {
   const alive = 100;
@@ -89,10 +90,7 @@ describe('onGone', () => {
     await stage.sender({ onGone }).close();
     assert.deepEqual(told, ids, 'each is told once in a turn');
     const left = await stage.store.ended.list(1000);
-    assert.deepEqual(
-      left.map(({ id }) => id),
-      failing,
-    );
+    assert.deepEqual(pluck(left, 'id'), failing);
   });
 
   test('is told again by the same sender a second after it threw, with one warning until it works', async (t) => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { broadcastToAll, openStageWithRecorder, protocols, vapidKeys } from './fault-stage.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const rows = 600;
 
@@ -17,10 +18,7 @@ describe('held deletions', { concurrency: 2 }, () => {
         const broadcast = await broadcastToAll(stage, { sender: { threads } });
         assert.equal(broadcast.counts.gone, rows);
         assert.equal((await stage.stored()).length, rows);
-        assert.deepEqual(
-          broadcast.alarms.map(({ origin, reason }) => [origin, reason]),
-          [[recorder.origin, 'deletions-held']],
-        );
+        assert.deepEqual(pluck(broadcast.alarms, 'origin', 'reason'), [[recorder.origin, 'deletions-held']]);
         const [held] = await stage.store.heldDeletions.list();
         assert.deepEqual([held?.origin, held?.subscriptions], [recorder.origin, rows]);
 

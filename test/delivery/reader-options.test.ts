@@ -12,6 +12,7 @@ import type { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { addSubscriptions } from '../store/store-under-test.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const message = { title: 'Hello', message: 'World' };
 const filled: Message = { ...message, title: 'Hello {name}', placeholders: true };
@@ -37,10 +38,7 @@ async function openStage() {
 
 const atButton = (words: RegExp) => (error: DeskbellError) => {
   assert.match(error.message, words);
-  assert.deepEqual(
-    error.fields.map(({ pointer }) => pointer),
-    ['/message/texts/de/actions/0/title'],
-  );
+  assert.deepEqual(pluck(error.fields, 'pointer'), ['/message/texts/de/actions/0/title']);
   return true;
 };
 

@@ -26,6 +26,7 @@ import { until, within } from '../../tools/until.ts';
 import { certificate, startServer } from '../transport/peers.ts';
 import { openBroadcastBench, timesReceived, vapid as benchVapid } from './broadcast-bench.ts';
 import { TestClock } from './test-clock.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const keys = generateVapidKeys();
 const vapid = { ...keys, subject: 'mailto:push@example.org' };
@@ -425,10 +426,7 @@ describe("a VAPID subject that is not at a domain which can exist is refused wit
     assert.equal(counts.pending, 1);
     assert.equal(origins.find(({ origin }) => origin === 'https://web.push.apple.com')?.attempts, 0);
     await run.stop();
-    assert.deepEqual(
-      alarms.map(({ origin, reason }) => [origin, reason]),
-      [['https://web.push.apple.com', 'vapid-refused']],
-    );
+    assert.deepEqual(pluck(alarms, 'origin', 'reason'), [['https://web.push.apple.com', 'vapid-refused']]);
     assert.match(alarms[0]?.detail ?? '', /^BadJwtToken/);
   });
 });
@@ -477,10 +475,7 @@ describe('a sender with a store', () => {
       assert.equal((await sender.send(subscription, message)).outcome.kind, 'gone');
     }
     const left = await bench.store.subscriptions.page({ afterId: 0, limit: 2 });
-    assert.deepEqual(
-      left.map(({ id }) => id),
-      [renewedRow.id],
-    );
+    assert.deepEqual(pluck(left, 'id'), [renewedRow.id]);
   });
 
   test('tells of a store that fails, and what became of the message all the same', async () => {

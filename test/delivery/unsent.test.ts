@@ -18,6 +18,7 @@ import { addSubscriptions, madeUpBroadcast, openIds } from '../store/store-under
 import { openTestStore } from '../store/test-database.ts';
 import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
 import { workerReport } from '../store/made-up-subscription.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 describe('a broadcast whose time is over', () => {
   for (const [name, isToAll] of [
@@ -237,10 +238,7 @@ test('a pause, and a clock that push services contradict, are warnings of the in
   });
   await store.senders.put({ ...workerReport, clockDifferenceMs: -threeMinutesMs - 1 });
   const warnings = await createWarningReader(store)();
-  assert.deepEqual(
-    warnings.map(({ code }) => code),
-    ['sending-paused', 'clock-wrong'],
-  );
+  assert.deepEqual(pluck(warnings, 'code'), ['sending-paused', 'clock-wrong']);
   assert.match(
     warnings[0]!.detail,
     /^Sending has been paused since 2027-03-25T12:00:00.000Z \(the store was restored/,
@@ -259,14 +257,11 @@ test('a pause, and a clock that push services contradict, are warnings of the in
   const id = 'sending-paused';
   await acknowledgeAlarm(store, readKeys, { id, operator: 'ann', note: 'Until the copy is gone.' });
   const { standing } = await readAlarms(store, readKeys);
-  assert.deepEqual(
-    standing.map(({ kind, link, sinceMs, count, unit }) => [kind, link, sinceMs, count, unit]),
-    [
-      ['keys-missing', '/console/keys', undefined, 1, 'installation'],
-      ['clock-wrong', '/console/push-services', undefined, 1, 'installation'],
-      [id, '/console/broadcasts', store.now(), 2, 'broadcast'],
-    ],
-  );
+  assert.deepEqual(pluck(standing, 'kind', 'link', 'sinceMs', 'count', 'unit'), [
+    ['keys-missing', '/console/keys', undefined, 1, 'installation'],
+    ['clock-wrong', '/console/push-services', undefined, 1, 'installation'],
+    [id, '/console/broadcasts', store.now(), 2, 'broadcast'],
+  ]);
 
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
@@ -274,8 +269,5 @@ test('a pause, and a clock that push services contradict, are warnings of the in
   assert.equal((await read()).length, 2);
   await store.sending.resume({ withBroadcasts: false });
   nowMs += 5000;
-  assert.deepEqual(
-    (await read()).map(({ code }) => code),
-    ['clock-wrong'],
-  );
+  assert.deepEqual(pluck(await read(), 'code'), ['clock-wrong']);
 });

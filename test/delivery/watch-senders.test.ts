@@ -20,6 +20,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 import { message, openStageWithRecorder } from './fault-stage.ts';
 import { idlePushService, workerReport } from '../store/made-up-subscription.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const { origin } = idlePushService;
 const service: ReportedPushService = {
@@ -72,13 +73,10 @@ describe('a push service that cannot be reached', () => {
     }));
     const found = unreachableAlarms([{ ...report!, pushServices }]);
     const alarms = shareAlarms(found, new Set(strangers.map((each) => new URL(each).host)));
-    assert.deepEqual(
-      alarms.map(({ pushService, what }) => [pushService, what]),
-      [
-        ['push.example.net', 'push.example.net cannot be reached'],
-        ['', 'Each of 87 push services that nobody has listed cannot be reached'],
-      ],
-    );
+    assert.deepEqual(pluck(alarms, 'pushService', 'what'), [
+      ['push.example.net', 'push.example.net cannot be reached'],
+      ['', 'Each of 87 push services that nobody has listed cannot be reached'],
+    ]);
     assert.match(alarms[1]!.detail ?? '', /^n0\.example\.org, n1\.example\.org, n10\.example\.org, …$/);
   });
 

@@ -11,6 +11,7 @@ import { settingNames, variableOf } from '../../src/cli/configuration/configurat
 import { furtherVariables } from '../../src/cli/configuration/read-configuration.ts';
 import { runCommand } from '../cli/run-command.ts';
 import { codeBlocks, pages } from './pages.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 interface Link {
   readonly path: string;
@@ -87,10 +88,7 @@ const reference = /^docs\/(?:commands|library)\.md$/;
 
 test('no page has more than 200 lines, except those of reference', () => {
   const long = pages.filter(({ path, text }) => !reference.test(path) && text.split('\n').length > 201);
-  assert.deepEqual(
-    long.map(({ path }) => path),
-    [],
-  );
+  assert.deepEqual(pluck(long, 'path'), []);
 });
 
 test('no cell of a table has more than 200 characters', () => {

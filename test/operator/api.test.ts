@@ -18,6 +18,7 @@ import {
 } from '../store/made-up-subscription.ts';
 import { recordAnswer } from '../store/store-under-test.ts';
 import { codeOf, startStage, stoppedClock, type RunningOperator } from './running-operator.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const newKey = (): string => generateVapidKeys().publicKey;
 
@@ -90,14 +91,11 @@ suite('POST /v1/messages', () => {
     await stage.store.subscriptions.put(other, foreign, { assign: { user: 'ada' } });
     const body = { to: { user: 'ada' }, message };
     const { items } = await stage.read<Page>('/v1/messages', { method: 'POST', body });
-    assert.deepEqual(
-      items.map(({ id, outcome }) => [id, outcome]),
-      [
-        [1, 'accepted'],
-        [3, 'accepted'],
-        [4, 'rejected'],
-      ],
-    );
+    assert.deepEqual(pluck(items, 'id', 'outcome'), [
+      [1, 'accepted'],
+      [3, 'accepted'],
+      [4, 'rejected'],
+    ]);
     const { detail, ...refused } = items[2]!;
     assert.deepEqual(refused, { id: 4, pushService: 'https://push.example.net', outcome: 'rejected' });
     assert.match(String(detail), /push\.example\.net/);
@@ -524,7 +522,7 @@ suite('/v1/broadcasts', () => {
           `The members ${names.join(' and ')} of the message are both blank; give at least one of them a text.`,
         );
         assert.deepEqual(
-          errors.map(({ pointer }) => pointer),
+          pluck(errors, 'pointer'),
           names.map((name) => `/message/${name.replaceAll('.', '/')}`),
         );
       }
@@ -724,7 +722,7 @@ test('a schedule is made, listed and removed; what needs a setting that is missi
   }>('/v1/schedules/1');
   assert.deepEqual(createdBy, { operator: 'tester' });
   assert.deepEqual(
-    changes.map(({ operator, action }) => [operator, action]),
+    pluck(changes, 'operator', 'action'),
     ['resume', 'pause', 'create'].map((name) => ['tester', `schedule.${name}`]),
   );
   const ofOne = await read<Page<object>>('/v1/audit?target=schedule%201&limit=1');

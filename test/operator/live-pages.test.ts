@@ -19,6 +19,7 @@ import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscriptio
 import { addSubscriptions, commitSlice, madeUpBroadcast, withResult } from '../store/store-under-test.ts';
 import { decode, signIn, type Visitor, wordsOf } from './console-visitor.ts';
 import { type RunningOperator, startOperator, startStage } from './running-operator.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 /**
  * Follows a live page. `next`: up to the next event of this kind, with new parts unless told otherwise; `begin`: what is read for this
@@ -341,14 +342,11 @@ test('a client that comes back gets the alarms that it has missed, and after the
   ).finished;
   assert.match(await (await follow(stage, 1)).text(), /^[\n\x20-\x7e]*$/, 'no terminal obeys it');
   const all = await allEventsOf(await follow(stage, 1));
-  assert.deepEqual(
-    all.map(({ event, id }) => [event, id]),
-    [
-      ['alarm', '1'],
-      ['alarm', '2'],
-      ['done', '2-done'],
-    ],
-  );
+  assert.deepEqual(pluck(all, 'event', 'id'), [
+    ['alarm', '1'],
+    ['alarm', '2'],
+    ['done', '2-done'],
+  ]);
   const alarms = all.slice(0, 2).map(({ data }) => data);
   assert.deepEqual(
     new Set(alarms.map(({ reason }) => reason)),
@@ -358,10 +356,7 @@ test('a client that comes back gets the alarms that it has missed, and after the
   assert.deepEqual(await allEventsOf(await follow(stage, 1, { 'last-event-id': '1' })), all.slice(1));
   assert.equal((await follow(stage, 1, { 'last-event-id': '2-done' })).status, 204);
   const odd = await allEventsOf(await follow(stage, 1, { 'last-event-id': 'none of ours' }));
-  assert.deepEqual(
-    odd.map(({ event }) => event),
-    ['alarm', 'alarm', 'done'],
-  );
+  assert.deepEqual(pluck(odd, 'event'), ['alarm', 'alarm', 'done']);
   assert.equal((await follow(stage, 99)).status, 404);
 
   const broadcast = { ...(await stage.store.broadcasts.get(1)), state: 'running' } as const;

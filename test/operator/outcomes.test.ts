@@ -19,6 +19,7 @@ import { commitSlices, madeUpBroadcast } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { signIn, wordsOf } from './console-visitor.ts';
 import { codeOf, startOperator, startStage, stoppedClock } from './running-operator.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const message = { title: 'Tea', message: 'is ready' };
@@ -67,23 +68,17 @@ test('the API answers why somebody got nothing, in the push service’s words, a
   const outcomes = `/v1/broadcasts/${broadcast.id}/outcomes`;
 
   const ofAda = (await read<Page>(`${outcomes}?user=ada`)).items;
-  assert.deepEqual(
-    ofAda.map(({ subscriptionId, state }) => [subscriptionId, state]),
-    [
-      [1, 'gone'],
-      [2, 'accepted'],
-    ],
-  );
+  assert.deepEqual(pluck(ofAda, 'subscriptionId', 'state'), [
+    [1, 'gone'],
+    [2, 'accepted'],
+  ]);
   // its row has left the store, and it is still the person's
   assert.equal(await store.subscriptions.findById(1), undefined);
   assert.match(ofAda[0]!.explanation, /said that the subscription has ended at \S+Z: “NotRegistered”\./);
   const [bobs] = (await read<Page>(`${outcomes}?subscription=3`)).items;
   assert.match(bobs!.explanation, /refused it with status 403 at .*The push service refuses our token/);
   const both = (await read<Page>(`${outcomes}?user=ada&subscription=2`)).items;
-  assert.deepEqual(
-    both.map(({ subscriptionId }) => subscriptionId),
-    [2],
-  );
+  assert.deepEqual(pluck(both, 'subscriptionId'), [2]);
   const notAda = (await read<Page>(`/v1/broadcasts/${toBob.broadcast.id}/outcomes?user=ada`)).items;
   assert.deepEqual(new Set(notAda.map(({ state }) => state)), new Set(['notInAudience']));
   assert.deepEqual((await read<Page>(`${outcomes}?user=nobody`)).items, []);
@@ -112,10 +107,7 @@ test('the API answers why somebody got nothing, in the push service’s words, a
     pages.push(...page.items);
     cursor = page.next;
   }
-  assert.deepEqual(
-    pages.map(({ subscriptionId }) => subscriptionId),
-    [1, 2, 3, 4],
-  );
+  assert.deepEqual(pluck(pages, 'subscriptionId'), [1, 2, 3, 4]);
 
   const csv = await ask(`${outcomes}.csv`);
   assert.equal(csv.headers.get('content-type'), 'text/csv; charset=utf-8');
@@ -427,7 +419,7 @@ test('the figures of all senders are added up, and the worst breaker is shown', 
   await store.ledger.commit({ broadcastId: 1, fenceToken: '', rows: [], answers, leaseMs: 1000 });
   const refusing = await read<{ items: { refusedKeys: string[]; senders: number }[] }>('/v1/push-services');
   assert.deepEqual(
-    refusing.items.map(({ refusedKeys, senders }) => [refusedKeys, senders]),
+    pluck(refusing.items, 'refusedKeys', 'senders'),
     [[['refused'], 0]],
     'also where nobody sends to it',
   );
@@ -491,10 +483,7 @@ test('a sender of single messages says nothing until it has sent, and then repea
   const endWorker = startSenderReport(store.senders, { snapshot: () => [] }, { kind: 'worker' }, noClock);
   t.mock.timers.tick(2000);
   await untilReported(store);
-  assert.deepEqual(
-    (await store.senders.list()).map(({ kind }) => kind),
-    ['worker'],
-  );
+  assert.deepEqual(pluck(await store.senders.list(), 'kind'), ['worker']);
   await end();
   await endWorker();
   assert.deepEqual(await store.senders.list(), []);
@@ -524,10 +513,7 @@ test('channels are made, changed, listed by pages and removed', async (t) => {
   const rest = await read<{ readonly items: readonly { readonly name: string }[] }>(
     `/v1/channels?cursor=${first.next}`,
   );
-  assert.deepEqual(
-    rest.items.map(({ name }) => name),
-    ['sport'],
-  );
+  assert.deepEqual(pluck(rest.items, 'name'), ['sport']);
   const sending = { headers: { authorization: `Bearer ${await add('cron', 'send')}` } };
   assert.equal((await ask('/v1/channels', sending)).status, 200, 'who sends sees to what');
   assert.equal((await ask('/v1/channels/news', { method: 'DELETE', ...sending })).status, 403);
@@ -538,13 +524,10 @@ test('channels are made, changed, listed by pages and removed', async (t) => {
   const { code, detail } = (await again.json()) as Problem;
   assert.deepEqual([code, detail], ['ERR_CHANNEL_NOT_FOUND', 'There is no channel "sport".']);
   const { items } = await read<{ readonly items: readonly Record<string, unknown>[] }>('/v1/audit');
-  assert.deepEqual(
-    items.slice(0, 2).map(({ action, target, status }) => [action, target, status]),
-    [
-      ['channel.remove', 'channel sport', 404],
-      ['channel.remove', 'channel sport', 204],
-    ],
-  );
+  assert.deepEqual(pluck(items.slice(0, 2), 'action', 'target', 'status'), [
+    ['channel.remove', 'channel sport', 404],
+    ['channel.remove', 'channel sport', 204],
+  ]);
 });
 
 test('a person is set and cleared member by member, and removed with all that was set', async (t) => {

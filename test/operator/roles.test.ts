@@ -10,6 +10,7 @@ import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscriptio
 import type { Asked } from './collect-routes.ts';
 import { openConsole, signIn } from './console-visitor.ts';
 import { codeOf, type RunningOperator, startOperator, startStage } from './running-operator.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 /** Who asks, with what they carry. */
 interface Caller {
@@ -615,10 +616,7 @@ describe('what is wrong with a request', () => {
       message: { ...message, silent: 'no', renotify: 'no' },
       ttlSeconds: -1,
     });
-    assert.deepEqual(
-      errors.map(({ pointer }) => pointer),
-      ['/message/renotify', '/message/silent', '/ttlSeconds'],
-    );
+    assert.deepEqual(pluck(errors, 'pointer'), ['/message/renotify', '/message/silent', '/ttlSeconds']);
     assert.doesNotMatch(detail, /more/);
 
     const body = { audience: 'all', message, 'a\u202eb': 1 };

@@ -5,6 +5,7 @@ import type { Problem } from '../../src/http/problem.ts';
 import { createHandler } from '../../src/service/create-handler.ts';
 import type { HandlerOptions } from '../../src/service/options.ts';
 import { newSubscription, openStoreForSuite, optionsFor, type LogRecord } from './running-service.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://shop.example.org';
 
@@ -160,10 +161,7 @@ describe('createHandler', () => {
     assert.deepEqual(statuses, [200, 200, 429, 200]);
     assert.equal((await store.subscriptions.findByEndpoint(subscription.endpoint))?.user, 'ada');
     await send('DELETE', subscription, '192.0.2.3');
-    assert.deepEqual(
-      left.map(({ ip }) => ip),
-      ['192.0.2.3'],
-    );
+    assert.deepEqual(pluck(left, 'ip'), ['192.0.2.3']);
   });
 
   test('says once that it does not know the address of clients, who then share one limit', async (t) => {

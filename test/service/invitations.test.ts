@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { hashInvitation } from '../../src/store/invitations.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import { newPoint, newSubscription, sendJson, startServiceForSuite } from './running-service.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const key = { key: new Uint8Array(32).fill(7), audience: 'deskbell' };
 let invited = 0;
@@ -118,10 +119,7 @@ describe('registrations: invited', () => {
     // worker and page together, which have the same subscription
     const second = newSubscription();
     const together = await Promise.all([post(second, formerly(first)), post(second, formerly(first))]);
-    assert.deepEqual(
-      together.map(({ status }) => status),
-      [200, 200],
-    );
+    assert.deepEqual(pluck(together, 'status'), [200, 200]);
     assert.equal((await post(second, formerly(first))).status, 200);
     assert.equal(await userOf(second), 'me');
     assert.equal(await service.store.subscriptions.findByEndpoint(first.endpoint), undefined);

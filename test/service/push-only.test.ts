@@ -13,6 +13,7 @@ import {
   startServiceForSuite,
   vapidPublicKey,
 } from './running-service.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 interface Document {
   readonly tags: readonly { readonly name: string }[];
@@ -86,10 +87,7 @@ describe('the service with pushOnly', () => {
       ],
     );
     assert.deepEqual(document.components.securitySchemes, {});
-    assert.deepEqual(
-      document.tags.map(({ name }) => name),
-      ['Web Push', 'Service', 'Files'],
-    );
+    assert.deepEqual(pluck(document.tags, 'name'), ['Web Push', 'Service', 'Files']);
     const text = JSON.stringify(document.paths) + (await (await fetch(`${service.base}/docs`)).text());
     assert.doesNotMatch(text, /csrf|session|\/api\/|\/v1\//i);
   });
@@ -111,10 +109,7 @@ describe('the service with pushOnly', () => {
     assert.doesNotMatch(page, /deskbell send|sendCommand|<!--/);
     assert.equal((await fetch(`${base}/api/get`)).status, 404);
     const { tags } = (await (await fetch(`${base}/openapi.json`)).json()) as Document;
-    assert.deepEqual(
-      tags.map(({ name }) => name),
-      ['Web Push', 'Service', 'Files'],
-    );
+    assert.deepEqual(pluck(tags, 'name'), ['Web Push', 'Service', 'Files']);
   });
 
   test('is the same as a plug-in, and leaves the application’s own paths to it', async (t) => {

@@ -22,6 +22,7 @@ import {
   startServiceForSuite,
   vapidPublicKey,
 } from './running-service.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const former = (value: object) => ({ 'deskbell-former-subscription': JSON.stringify(value) });
 
@@ -46,10 +47,7 @@ test('one endpoint in five spellings is one row, and any of them removes it', as
     assert.equal((await sendJson(base, 'POST', '/webPush', { ...subscription, endpoint })).status, 200);
   }
   const rows = await store.subscriptions.page({ afterId: 0, limit: 10 });
-  assert.deepEqual(
-    rows.map(({ endpoint }) => endpoint),
-    [subscription.endpoint],
-  );
+  assert.deepEqual(pluck(rows, 'endpoint'), [subscription.endpoint]);
   for (const endpoint of spellings) {
     await sendJson(base, 'POST', '/webPush', subscription);
     const { auth } = subscription;
@@ -343,10 +341,7 @@ test('the console line is written out after the row is stored and before the ans
   });
   const post = () => sendJson(base, 'POST', '/webPush', newSubscription());
   const answers = await Promise.all([post(), post(), post()]);
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [200, 200, 200],
-  );
+  assert.deepEqual(pluck(answers, 'status'), [200, 200, 200]);
   const each = (step: string) => Array.from(answers, () => step);
   assert.deepEqual(steps, [...each('stored'), ...each('line'), 'flush'], 'one write for all');
 });

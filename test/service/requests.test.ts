@@ -13,6 +13,7 @@ import {
   startService,
   startServiceForSuite,
 } from './running-service.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 describe('a request', () => {
   const service = startServiceForSuite();
@@ -188,10 +189,7 @@ describe('Request-Time', () => {
     socket.write(first + second);
     await answer;
     const lines = service.records.filter(({ mechanism }) => mechanism === 'filter');
-    assert.deepEqual(
-      lines.map(({ status }) => status),
-      [400],
-    );
+    assert.deepEqual(pluck(lines, 'status'), [400]);
   });
 });
 

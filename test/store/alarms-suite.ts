@@ -15,6 +15,7 @@ import {
   withResult,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const leaseMs = 10_000;
 const minuteMs = 60_000;
@@ -131,10 +132,7 @@ describe(`alarms: ${databaseName()}`, () => {
     );
     await putWorker();
     const { standing: found, lateness } = await read();
-    assert.deepEqual(
-      found.map(({ kind, broadcastIds }) => [kind, broadcastIds]),
-      [['broadcast-late', [id]]],
-    );
+    assert.deepEqual(pluck(found, 'kind', 'broadcastIds'), [['broadcast-late', [id]]]);
     assert.deepEqual(lateness, { broadcastMs: minuteMs, scheduleMs: 0 });
     await commitNext(id, () => ({}));
     nowMs += 10 * minuteMs;
@@ -159,10 +157,7 @@ describe(`alarms: ${databaseName()}`, () => {
     await store.broadcasts.cancel(broadcast);
     await putWorker();
     const { standing: found, lateness } = await read();
-    assert.deepEqual(
-      found.map(({ kind, count, unit }) => [kind, count, unit]),
-      [['schedule-late', 1, 'schedule']],
-    );
+    assert.deepEqual(pluck(found, 'kind', 'count', 'unit'), [['schedule-late', 1, 'schedule']]);
     assert.equal(lateness.scheduleMs, 2 * minuteMs);
     const later = await store.schedules.add(madeUpSchedule({ nextAtMs: firstAtMs + 1 }));
     const [alarm] = await standing();
@@ -274,10 +269,9 @@ describe(`alarms: ${databaseName()}`, () => {
     const another = 'https://am3p.notify.windows.com';
     for (let slice = 0; slice < 8; slice += 1)
       await commitNext(other, () => (slice < 4 ? {} : { result: 'gone', origin: another }));
-    assert.deepEqual(
-      (await standing()).map(({ pushService, broadcastIds, count }) => [pushService, broadcastIds, count]),
-      [['notify.windows.com', [id, other], 80]],
-    );
+    assert.deepEqual(pluck(await standing(), 'pushService', 'broadcastIds', 'count'), [
+      ['notify.windows.com', [id, other], 80],
+    ]);
   });
 
   test('a refused token is one alarm until a token is accepted, and answers are judged for a day', async () => {

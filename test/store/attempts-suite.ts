@@ -23,6 +23,7 @@ import {
   openIds,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
@@ -166,7 +167,7 @@ describe(`attempts: ${databaseName()}`, () => {
     };
     const all = await readAll();
     assert.deepEqual(
-      all.map(({ id }) => id),
+      pluck(all, 'id'),
       all.map(({ id }) => id).toSorted((one, other) => other - one),
     );
     assert.deepEqual(new Map(all.map(({ subscriptionId, outcome }) => [subscriptionId, outcome])), given);
@@ -268,14 +269,11 @@ describe(`attempts: ${databaseName()}`, () => {
     await settleRetries(id, (recipient) => result(recipient, 'accepted', { status: 201, attempt: 3 }));
     const settled = await stateOf(id, subscriptionId);
     assert.equal(settled.state, 'accepted');
-    assert.deepEqual(
-      settled.attempts.map(({ attempt, outcome, status }) => [attempt, outcome, status]),
-      [
-        [3, 'accepted', 201],
-        [2, 'retry', 503],
-        [1, 'retry', 503],
-      ],
-    );
+    assert.deepEqual(pluck(settled.attempts, 'attempt', 'outcome', 'status'), [
+      [3, 'accepted', 201],
+      [2, 'retry', 503],
+      [1, 'retry', 503],
+    ]);
     const cancelled = await createBroadcast();
     await settleAll(cancelled, retried);
     await store.broadcasts.cancel(cancelled);
@@ -332,13 +330,10 @@ describe(`attempts: ${databaseName()}`, () => {
       suspended!.subscriptionId!,
     ]);
     const { expiresAtMs } = retry;
-    assert.deepEqual(
-      states.map(({ state, wait }) => [state, wait]),
-      [
-        ['waiting', { for: 'turn', untilMs: nowMs + 500, expiresAtMs, attempts: 0 }],
-        ['waiting', { for: 'pushService', expiresAtMs, attempts: 0 }],
-      ],
-    );
+    assert.deepEqual(pluck(states, 'state', 'wait'), [
+      ['waiting', { for: 'turn', untilMs: nowMs + 500, expiresAtMs, attempts: 0 }],
+      ['waiting', { for: 'pushService', expiresAtMs, attempts: 0 }],
+    ]);
   });
 
   test('who is not in the audience, was removed or is left out by a cancellation is told apart', async () => {

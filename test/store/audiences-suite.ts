@@ -19,6 +19,7 @@ import {
   withResult,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 60_000;
@@ -276,15 +277,9 @@ describe(`audiences: ${databaseName()}`, () => {
     for (const removed of ids.slice(0, 30)) await store.subscriptions.removeById(removed);
     const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
     const page = await store.ledger.readRows(slice!, slice!.cursor, 10);
-    assert.deepEqual(
-      page.map(({ position }) => position),
-      ids.slice(30, 40),
-    );
+    assert.deepEqual(pluck(page, 'position'), ids.slice(30, 40));
     const next = await store.ledger.readRows(slice!, ids[39]!, 10);
-    assert.deepEqual(
-      next.map(({ position }) => position),
-      ids.slice(40, 50),
-    );
+    assert.deepEqual(pluck(next, 'position'), ids.slice(40, 50));
   });
 
   test('a row that is tried again is found by its id', async () => {

@@ -4,6 +4,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { bellSecretPattern, createBellSecret, hashBellSecret, keptRequests } from '../../src/store/bells.ts';
 import { addSubscriptions, madeUpBroadcast, openForEachTest } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const minuteMs = 60_000;
 const startMs = 30_000_000 * minuteMs;
@@ -45,10 +46,7 @@ describe(`bells: ${databaseName()}`, () => {
     // the answer was lost
     assert.equal((await add()).id, added.id);
     const first = await add({ name: 'a', secretHash: hashBellSecret('a') });
-    assert.deepEqual(
-      (await store.bells.list()).map(({ id }) => id),
-      [first.id, added.id],
-    );
+    assert.deepEqual(pluck(await store.bells.list(), 'id'), [first.id, added.id]);
     assert.equal(await store.bells.remove('alerts'), true);
     assert.equal(await store.bells.remove('alerts'), false);
     assert.equal(await store.bells.findBySecret(secretHash), undefined);
@@ -83,7 +81,7 @@ describe(`bells: ${databaseName()}`, () => {
     assert.equal(requests.length, keptRequests);
     assert.deepEqual(requests[0], { atMs: nowMs, broadcastId: undefined, ...request });
     assert.deepEqual(
-      requests.slice(1).map(({ broadcastId }) => broadcastId),
+      pluck(requests.slice(1), 'broadcastId'),
       Array.from({ length: keptRequests - 1 }, (_, index) => keptRequests - index),
     );
     assert.equal((await store.bells.get('alerts')).lastRequestAtMs, nowMs);

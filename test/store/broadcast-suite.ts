@@ -18,6 +18,7 @@ import {
   withResult,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
@@ -170,10 +171,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
     // more than one statement reads
     for (let count = 0; count < 53; count += 1) ids.push((await createBroadcast()).id);
     const newestFirst = await store.broadcasts.findAll([...ids, ids[0]!, 999_999]);
-    assert.deepEqual(
-      newestFirst.map(({ id }) => id),
-      ids.toReversed(),
-    );
+    assert.deepEqual(pluck(newestFirst, 'id'), ids.toReversed());
     assert.deepEqual(newestFirst[0], await store.broadcasts.find(ids.at(-1)!));
     assert.deepEqual(await store.broadcasts.findAll([]), []);
   });
@@ -295,10 +293,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
     await settleAll(id, gone);
     assert.equal((await found(id)).counts.gone, 2);
     const left = await store.subscriptions.page({ afterId: 0, limit: 10 });
-    assert.deepEqual(
-      left.map(({ endpoint }) => endpoint),
-      [madeUpSubscription(1).endpoint],
-    );
+    assert.deepEqual(pluck(left, 'endpoint'), [madeUpSubscription(1).endpoint]);
   });
 
   test('slices do not overlap and cover the audience, also where ids have gaps', async () => {
@@ -558,10 +553,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
 
     nowMs += leaseMs;
     const claim = await store.leases.leaseRetries({ leaseMs, limit: 10 });
-    assert.deepEqual(
-      claim?.rows.map(({ position }) => position),
-      [rows[1]?.position],
-    );
+    assert.deepEqual(pluck(claim!.rows, 'position'), [rows[1]?.position]);
     await store.ledger.commit({ ...held(slice), rows: rows.slice(1, 2).map(accepted), leaseMs });
     assert.equal((await found(id)).counts.accepted, 9, 'the row is another worker’s by now');
     assert.ok(claim);
@@ -582,10 +574,9 @@ describe(`broadcasts: ${databaseName()}`, () => {
       leaseMs,
     });
     assert.equal((await found(id)).counts.gone, 3);
-    assert.deepEqual(
-      (await store.subscriptions.page({ afterId: 0, limit: 10 })).map(({ endpoint }) => endpoint),
-      [madeUpSubscription(1).endpoint],
-    );
+    assert.deepEqual(pluck(await store.subscriptions.page({ afterId: 0, limit: 10 }), 'endpoint'), [
+      madeUpSubscription(1).endpoint,
+    ]);
   });
 
   test('a subscription that is capped or dormant is not deleted', async () => {

@@ -7,6 +7,7 @@ import type { Subscription } from '../../src/protocol/subscription.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { addSubscriptions, madeUpBroadcast, openForEachTest, recordAnswer } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const path = '/fcm/send/aB%2B+c%2b?Q=%3D';
 const normal = `https://fcm.googleapis.com${path}`;
@@ -34,10 +35,7 @@ describe(`endpoint spellings: ${databaseName()}`, () => {
       await store.subscriptions.put(spelled(endpoint, index), vapidPublicKey);
     }
     const rows = await store.subscriptions.page({ afterId: 0, limit: 10 });
-    assert.deepEqual(
-      rows.map(({ endpoint }) => endpoint),
-      [normal],
-    );
+    assert.deepEqual(pluck(rows, 'endpoint'), [normal]);
     assert.deepEqual([...(rows[0]?.auth ?? [])], [...madeUpSubscription(spellings.length - 1).auth]);
   });
 
@@ -93,10 +91,7 @@ describe(`limit on subscriptions: ${databaseName()}`, () => {
     await assert.rejects(put(10), { code: 'ERR_SUBSCRIPTION_LIMIT', message: /limit of 10 subscriptions/ });
     for (let index = 0; index < 10; index += 1) assert.equal((await put(index)).id, stored[index]?.id);
     const together = await Promise.allSettled([put(0), put(10)]);
-    assert.deepEqual(
-      together.map(({ status }) => status),
-      ['fulfilled', 'rejected'],
-    );
+    assert.deepEqual(pluck(together, 'status'), ['fulfilled', 'rejected']);
     assert.equal(await store.subscriptions.count(), 10);
 
     await store.subscriptions.removeById(stored[0]?.id ?? 0);

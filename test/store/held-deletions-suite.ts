@@ -16,6 +16,7 @@ import {
   withResult,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const leaseMs = 10_000;
 
@@ -253,10 +254,7 @@ describe(`held deletions: ${databaseName()}`, () => {
       const { counts, alarms } = await store.broadcasts.get(id);
       assert.equal(counts.gone, 1264);
       assert.deepEqual([await store.subscriptions.count(), await held()], [2400, 1264]);
-      assert.deepEqual(
-        alarms.map(({ reason, rows }) => [reason, rows]),
-        [['deletions-held', 1264]],
-      );
+      assert.deepEqual(pluck(alarms, 'reason', 'rows'), [['deletions-held', 1264]]);
       await removeSubscriptions(store);
     }
   });
@@ -290,10 +288,9 @@ describe(`held deletions: ${databaseName()}`, () => {
     await store.subscriptions.put(madeUpSubscription(3), vapidPublicKey);
     assert.equal(await held(), 29);
     assert.equal(await store.heldDeletions.confirm(origin), 29);
-    assert.deepEqual(
-      (await store.subscriptions.page({ afterId: 0, limit: 10 })).map(({ endpoint }) => endpoint),
-      [madeUpSubscription(3).endpoint],
-    );
+    assert.deepEqual(pluck(await store.subscriptions.page({ afterId: 0, limit: 10 }), 'endpoint'), [
+      madeUpSubscription(3).endpoint,
+    ]);
   });
 
   test('an operator confirms or discards, for one origin', async () => {

@@ -7,6 +7,7 @@ import type { Registration } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { openForSuite, removeSubscriptions } from './store-under-test.ts';
 import { databaseName, openAgain } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const notInvited = { code: 'ERR_NOT_INVITED' };
 const endpointOf = (index: number) => madeUpSubscription(index).endpoint;
@@ -104,10 +105,7 @@ describe(`invitations: ${databaseName()}`, () => {
     );
     assert.equal(stored[0]!.user, 'me');
     const page = await store.subscriptions.page({ afterId: 0, limit: 10 });
-    assert.deepEqual(
-      page.map(({ id }) => id),
-      [stored[0]!.id],
-    );
+    assert.deepEqual(pluck(page, 'id'), [stored[0]!.id]);
     const index = 2 + results.findIndex(({ status }) => status === 'fulfilled');
     assert.equal((await renew(index)).id, stored[0]!.id);
     await assert.rejects(renew(index === 2 ? 3 : 2), notInvited);

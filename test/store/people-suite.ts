@@ -21,6 +21,7 @@ import {
   withResult,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const ada = { user: 'ada', tags: ['beta', 'de'] };
@@ -274,16 +275,10 @@ describe(`people: ${databaseName()}`, () => {
       assert.equal(await store.subscriptions.findById(second.id), undefined);
       assert.equal(await store.broadcasts.find(toAda.id), undefined);
       const schedules = await store.schedules.list();
-      assert.deepEqual(
-        schedules.map(({ audience }) => audience),
-        [{ user: 'bob' }],
-      );
+      assert.deepEqual(pluck(schedules, 'audience'), [{ user: 'bob' }]);
       for (const { id: broadcastId } of [toIds, toAll]) {
         const left = await store.attempts.list({ broadcastId, limit: 100 });
-        assert.deepEqual(
-          left.map(({ subscriptionId }) => subscriptionId),
-          [other.id],
-        );
+        assert.deepEqual(pluck(left, 'subscriptionId'), [other.id]);
       }
       assert.deepEqual(await read(other.id), { user: 'bob', tags: ['de'] });
       assert.equal((await store.broadcasts.find(toList.id))?.counts.accepted, 2, 'counts stay');
@@ -436,10 +431,7 @@ describe(`expressions of user and tags: ${databaseName()}`, () => {
       limit: 100,
       matching,
     });
-    assert.deepEqual(
-      page.map(({ id }) => id),
-      ids.slice(10, 15),
-    );
+    assert.deepEqual(pluck(page, 'id'), ids.slice(10, 15));
     assert.equal((await store.subscriptions.page({ afterId: 0, limit: 3, matching })).length, 3);
   });
 
@@ -467,9 +459,6 @@ describe(`expressions of user and tags: ${databaseName()}`, () => {
     await store.people.changeTags(ids[0]! + 1, { add: ['rare'] });
     const lease = await store.leases.leaseSlice({ leaseMs: 1000, broadcastId: broadcast.id });
     const recipients = await store.ledger.readRows(lease!, 0, 100);
-    assert.deepEqual(
-      recipients.map(({ subscriptionId }) => subscriptionId),
-      ids,
-    );
+    assert.deepEqual(pluck(recipients, 'subscriptionId'), ids);
   });
 });

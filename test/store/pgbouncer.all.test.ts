@@ -13,6 +13,7 @@ import { sendJson, startService } from '../service/running-service.ts';
 import { startPgBouncer, type PgBouncer } from './pgbouncer.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { until } from '../../tools/until.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const getServer = useSharedServer();
 const rows = 300;
@@ -106,10 +107,7 @@ describe('through PgBouncer', { skip: skipWithout('the tests with PgBouncer', [p
     assert.equal(await store.subscriptions.count(), rows - 1);
 
     await store.operators.add({ name: 'grace', role: 'full', tokenHash: new Uint8Array(32) });
-    assert.deepEqual(
-      (await store.operators.list()).map(({ name }) => name),
-      ['grace'],
-    );
+    assert.deepEqual(pluck(await store.operators.list(), 'name'), ['grace']);
   });
 
   test('a call whose server process is killed behind it is made again', async (t) => {

@@ -13,6 +13,7 @@ import {
   withResult,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const dayMs = 24 * 60 * 60 * 1000;
@@ -175,10 +176,7 @@ describe(`retention: ${databaseName()}`, () => {
     assert.equal((await store.audit.list({ limit: 10 })).length, 2, 'they have a time of their own');
     await pruneAll({ auditBeforeMs: nowMs });
     const records = await store.audit.list({ limit: 10 });
-    assert.deepEqual(
-      records.map(({ operator }) => operator),
-      ['bob'],
-    );
+    assert.deepEqual(pluck(records, 'operator'), ['bob']);
   });
 
   test('gives room back to the disk', async () => {

@@ -10,6 +10,7 @@ import { inBatches } from '../../src/store/sqlite/portable-database.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 import { temporaryFolder } from '../cli/run-command.ts';
 import { acceptAllSlices, addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 describe('a SQLite database', () => {
   let folder: string;
@@ -65,10 +66,7 @@ describe('a SQLite database', () => {
       }),
       database.write(add('last')),
     ]);
-    assert.deepEqual(
-      results.map(({ status }) => status),
-      ['fulfilled', 'rejected', 'fulfilled'],
-    );
+    assert.deepEqual(pluck(results, 'status'), ['fulfilled', 'rejected', 'fulfilled']);
     assert.ok(results[1]?.status === 'rejected' && results[1].reason === thrown);
     assert.equal(countNotes(), 2);
   });

@@ -50,6 +50,7 @@ import './webhook-outbox-suite.ts';
 import { addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 import { until } from '../../tools/until.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const isWindows = process.platform === 'win32';
 
@@ -251,10 +252,7 @@ describe('the SQLite file', () => {
     await assert.rejects(openSqliteStore({ path }), /already exists/);
     const again = new DatabaseSync(path);
     const names = again.prepare("select name from sqlite_schema where type = 'table'").all();
-    assert.deepEqual(
-      names.map(({ name }) => name),
-      ['webhook_events'],
-    );
+    assert.deepEqual(pluck(names, 'name'), ['webhook_events']);
     again.close();
   });
 

@@ -19,6 +19,7 @@ import {
   withResult,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const leaseMs = 10_000;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -81,10 +82,7 @@ describe(`statistics: ${databaseName()}`, () => {
     const [newest] = await store.losses.list({ reason: 'removed', origins, limit: 1 });
     assert.equal(newest?.subscriptionId, rows[1]!.id);
     const rest = await store.losses.list({ reason: 'removed', beforeId: newest.id, limit: 9 });
-    assert.deepEqual(
-      rest.map(({ subscriptionId, removedBy }) => [subscriptionId, removedBy]),
-      [[rows[0]!.id, 'ada']],
-    );
+    assert.deepEqual(pluck(rest, 'subscriptionId', 'removedBy'), [[rows[0]!.id, 'ada']]);
     const [lost] = await store.losses.list({ subscriptionId: rows[2]!.id, limit: 9 });
     assert.equal(lost?.reason, 'gone');
     const since = { sinceMs: lost.atMs - dayMs, untilMs: lost.atMs + dayMs };
@@ -196,14 +194,8 @@ describe(`statistics: ${databaseName()}`, () => {
     await told('accepted');
     nowMs += outcomeWidths.fine.keptMs + 1;
     await told('refused');
-    assert.deepEqual(
-      (await store.statistics.outcomes({ width: 'fine', sinceMs: 0 })).map(({ rejected }) => rejected),
-      [1],
-    );
+    assert.deepEqual(pluck(await store.statistics.outcomes({ width: 'fine', sinceMs: 0 }), 'rejected'), [1]);
     const coarse = await store.statistics.outcomes({ width: 'coarse', sinceMs: 0 });
-    assert.deepEqual(
-      coarse.map(({ accepted }) => accepted),
-      [1, 0],
-    );
+    assert.deepEqual(pluck(coarse, 'accepted'), [1, 0]);
   });
 });

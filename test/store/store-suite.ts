@@ -6,6 +6,7 @@ import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';
 import { addSubscriptions, openForSuite, removeSubscriptions } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 /** A row for each date. */
 const rowsOf = (dates: readonly (number | undefined)[]) =>
@@ -146,12 +147,9 @@ describe(`store: ${databaseName()}`, () => {
       }
       const [, , third = 0, , , sixth = 0] = ids;
       const page = await store.subscriptions.page({ afterId: third, throughId: sixth, limit: 100 });
+      assert.deepEqual(pluck(page, 'id'), ids.slice(3, 6));
       assert.deepEqual(
-        page.map(({ id }) => id),
-        ids.slice(3, 6),
-      );
-      assert.deepEqual(
-        (await store.subscriptions.page({ afterId: third, throughId: sixth, limit: 2 })).map(({ id }) => id),
+        pluck(await store.subscriptions.page({ afterId: third, throughId: sixth, limit: 2 }), 'id'),
         ids.slice(3, 5),
       );
     });

@@ -7,6 +7,7 @@ import { dormantKnownForMs, wakeMessages, withUnlisted } from '../../src/store/u
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { commitSlice, commitSlices, madeUpBroadcast, openForEachTest } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const max = 3;
 const firstAtMs = Date.UTC(2027, 0, 4);
@@ -215,10 +216,7 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
     await store.subscriptions.removeById(fourth!);
     nowMs += 3_000_000;
     const last = await due();
-    assert.deepEqual(
-      last?.rows.map(({ position }) => position),
-      [second],
-    );
+    assert.deepEqual(pluck(last!.rows, 'position'), [second]);
     await store.ledger.commit({
       ...last!,
       rows: [{ ...accepted(last!.rows[0]!), wasOutside: true }],
@@ -235,10 +233,7 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
       [3, 3],
     );
     const events = await store.webhooks.lease({ limit: 10, leaseMs });
-    assert.deepEqual(
-      events.map(({ type, atMs }) => [type, atMs]),
-      [['broadcast.done', done.finishedAtMs]],
-    );
+    assert.deepEqual(pluck(events, 'type', 'atMs'), [['broadcast.done', done.finishedAtMs]]);
     // nothing is left of it, so that retention may delete it
     nowMs += 1000;
     assert.equal(await store.retention.prune({ broadcastsBeforeMs: nowMs }), true);

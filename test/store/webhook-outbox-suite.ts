@@ -11,6 +11,7 @@ import {
   withResult,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const other = 'https://updates.push.services.mozilla.com';
@@ -83,10 +84,7 @@ describe(`webhook outbox: ${databaseName()}`, () => {
     await store.webhooks.remove(events[0]!.id);
     await store.webhooks.postpone(events[1]!.id, 1000);
     nowMs += 1000;
-    assert.deepEqual(
-      (await lease()).map(({ id, attempts }) => [id, attempts]),
-      [[events[1]!.id, 1]],
-    );
+    assert.deepEqual(pluck(await lease(), 'id', 'attempts'), [[events[1]!.id, 1]]);
     nowMs += leaseMs;
     assert.equal((await lease()).length, 2);
   });

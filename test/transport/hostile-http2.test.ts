@@ -23,6 +23,7 @@ import { ManualClock } from './manual-clock.ts';
 import { certificate } from './peers.ts';
 import { describe, pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
 import { until, within } from '../../tools/until.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const code = { protocol: 1, flowControl: 3, frameSize: 6, compression: 9, enhanceYourCalm: 11 } as const;
 const headers = (block: Buffer, flags = endHeaders | endStream): Buffer =>
@@ -191,11 +192,7 @@ test('each breach of one stream is answered with RST_STREAM, and the connection 
       assert.equal(describe(await sendOne(transport, origin)), 'ERR_PROTOCOL in doubt', what);
       assert.equal(describe(await sendOne(transport, origin)), '201', what);
       assert.equal(wires.length, 1, what);
-      assert.deepEqual(
-        wires[0]?.resets.map(({ streamId }) => streamId),
-        [1],
-        what,
-      );
+      assert.deepEqual(pluck(wires[0]!.resets, 'streamId'), [1], what);
     });
   }
 });

@@ -8,6 +8,7 @@ import nock from 'nock';
 import type { RequestOptions } from '../../src/web-push/index.ts';
 import { makeSubscriber, ours } from './original.ts';
 import { startPushServer } from './push-servers.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const variable = 'DESKBELL_WEB_PUSH_TRANSPORT';
 /** No such host: whatever is sent there without a replacement fails. */
@@ -74,10 +75,7 @@ suite('otherwise', () => {
       201,
     );
     assert.equal(request.mock.callCount(), 0);
-    assert.deepEqual(
-      server.take().map(({ httpVersion }) => httpVersion),
-      ['2.0', '2.0'],
-    );
+    assert.deepEqual(pluck(server.take(), 'httpVersion'), ['2.0', '2.0']);
   });
 
   test('another value is refused, and named', async () => {

@@ -21,6 +21,7 @@ import {
 } from '../harness.ts';
 import { until } from '../../../tools/until.ts';
 import { listenOnNewPort } from '../../../tools/listening.ts';
+import { pluck } from '../../../tools/pluck.ts';
 
 const push = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 
@@ -327,8 +328,5 @@ test('close lets a request that is under way have its answer', async () => {
   const answers = [sendByHttp1(endpoint, push), sendByHttp2(endpoint, push)];
   await until(() => (service.statistics().events.fault ?? 0) >= 2, 'both faults');
   await service.close();
-  assert.deepEqual(
-    (await Promise.all(answers)).map(({ status }) => status),
-    [201, 201],
-  );
+  assert.deepEqual(pluck(await Promise.all(answers), 'status'), [201, 201]);
 });
