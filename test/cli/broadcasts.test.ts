@@ -79,7 +79,7 @@ suite('broadcasts of the command line', () => {
     assert.equal(exitCode, 0, stderr);
     assert.equal(stderr, '');
     assert.match(stdout, /^Broadcast 1 to 40 subscriptions\.\n/);
-    assert.match(stdout, /Broadcast 1 is done in \d+:\d\d:\n/);
+    assert.match(stdout, /Broadcast 1 is done in \d+ s:\n/);
     assert.match(stdout, /^ +39 accepted /m);
     assert.match(stdout, /^ +1 gone /m);
     assert.match(stdout, /^ +40 in total$/m);
@@ -525,7 +525,7 @@ suite('broadcasts of the command line', () => {
     assert.match(stdout, /^ +2 shown +66\.7 % of the accepted, .*\n +1 clicked +33\.3 % of the accepted, /m);
     assert.match(
       stdout,
-      /^ {2}99 % of the recipients were reached after 0:\d\d at the latest, exact to 0:01$/m,
+      /^ {2}99 % of the recipients were reached after \d+ s at the latest, exact to 1 s$/m,
     );
     assert.match(stdout, /^ +1 +on the action 1$/m);
     assert.match(stdout, new RegExp(`^ +${new URL(pushService.origin).host} +3 +3 +2 +1 +0$`, 'm'));

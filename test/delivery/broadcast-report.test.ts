@@ -59,7 +59,7 @@ test('the progress has share, rate, time left, and the outcomes of each push ser
   };
   assert.equal(
     formatProgress({ broadcast: sending, settled: 1000, ratePerSecond: 16.4, etaSeconds: 61 }),
-    '[#########···········] 47 %  948 of 2,000 reached  16/s  1:01 left  ' +
+    '[#########···········] 47 %  948 of 2,000 reached  16/s  1 min 1 s left  ' +
       'push.apple.com: 1 accepted, 50 rejected  fcm.googleapis.com: 947 accepted, 2 gone',
   );
 });

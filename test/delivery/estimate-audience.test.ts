@@ -257,7 +257,7 @@ test('how long a broadcast takes is told by the last ones that went to as many, 
   const seconds = 50 / usual.perSecond;
   const known = await forecast(store, 50);
   assert.deepEqual(known, { ...usual, seconds, doneAtMs: nowMs + seconds * 1000 });
-  assert.equal(formatForecast(known), 'about 0:02, as the last broadcast went: 25 a second');
+  assert.equal(formatForecast(known), 'about 2 s, as the last broadcast went: 25 a second');
   const { doneAtMs } = (await forecast(store, 50, nowMs + 60_000))!;
   assert.equal(doneAtMs, known!.doneAtMs + 60_000, 'those who get it last');
   assert.equal(await forecast(store, 101), undefined, 'none went to as many');

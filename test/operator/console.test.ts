@@ -1,4 +1,5 @@
 // Who gets into the console and stays there: tokens, sessions, forms of its own pages, and nobody else's.
+import { formatSpan } from '../../src/errors/format-count.ts';
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -6,7 +7,6 @@ import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
 import { htmlText } from '../../src/http/description/html.ts';
 import { dayBars, roundUp, serviceCharts, toServiceBars } from '../../src/operator/console/charts.ts';
-import { formatSpan } from '../../src/operator/console/components.ts';
 import {
   describeLocalTime,
   readLocalTime,

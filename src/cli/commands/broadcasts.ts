@@ -4,12 +4,11 @@ import { type CountName, countNames, leftOutMeanings } from '../../delivery/broa
 import {
   formatAskedAudience,
   formatCreator,
-  formatDuration,
   isoTime,
   stateOf,
 } from '../../delivery/broadcast/format-broadcast.ts';
 import { measureReach } from '../../delivery/broadcast/progress.ts';
-import { formatCount } from '../../errors/format-count.ts';
+import { formatCount, formatSpan } from '../../errors/format-count.ts';
 import { cutText } from '../../errors/untrusted-text.ts';
 import { formatChange, readChanges } from '../../operations/audit.ts';
 import { broadcastChanges, broadcastView, broadcastWithTimesToJson } from '../../operations/broadcasts.ts';
@@ -151,7 +150,7 @@ const reachLines = (broadcast: Broadcast, intervals: readonly OutcomeInterval[])
   return measureReach(broadcast, intervals).map(({ percent, seconds, precisionSeconds = 0 }) =>
     seconds === undefined
       ? `  ${percent} % of the recipients were ${isOver(broadcast) ? 'never reached' : 'not reached yet'}`
-      : `  ${percent} % of the recipients were reached after ${formatDuration(seconds)} at the latest, exact to ${formatDuration(precisionSeconds)}`,
+      : `  ${percent} % of the recipients were reached after ${formatSpan(seconds)} at the latest, exact to ${formatSpan(precisionSeconds)}`,
   );
 };
 

@@ -3,7 +3,6 @@
 import {
   byPushService,
   formatAlarm,
-  formatDuration,
   formatReached,
   formatShare,
   isoTime,
@@ -19,7 +18,7 @@ import { formatWait, type Progress, waitsByService } from '../../delivery/broadc
 import { alarmKey, formatReachability, watchPushServices } from '../../delivery/broadcast/watch.ts';
 import type { BroadcastRun } from '../../delivery/sender-interface.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { countOf, formatCount } from '../../errors/format-count.ts';
+import { countOf, formatCount, formatSpan } from '../../errors/format-count.ts';
 import { alarmToJson } from '../../operations/alarms.ts';
 import { broadcastToJson, progressToJson } from '../../operations/broadcasts.ts';
 import {
@@ -107,7 +106,7 @@ function originTable(
 
 const cells = (values: readonly string[]): string => values.map((value) => value.padStart(11)).join('');
 
-/** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  0:32 left  fcm.googleapis.com: 479,000 accepted …` */
+/** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  32 s left  fcm.googleapis.com: 479,000 accepted …` */
 export function formatProgress({ broadcast, ratePerSecond, etaSeconds, nextPartAtMs }: Progress): string {
   if (broadcast.state === 'preparing') return formatPreparation(broadcast);
   const width = 20;
@@ -116,7 +115,7 @@ export function formatProgress({ broadcast, ratePerSecond, etaSeconds, nextPartA
     `[${bar}] ${formatReached(broadcast)}`,
     `${formatCount(broadcast.counts.accepted)} of ${formatCount(broadcast.recipients)} reached`,
     `${formatCount(ratePerSecond)}/s`,
-    ...(etaSeconds === undefined ? [] : [`${formatDuration(etaSeconds)} left`]),
+    ...(etaSeconds === undefined ? [] : [`${formatSpan(etaSeconds)} left`]),
     ...(nextPartAtMs === undefined ? [] : [`the next part starts at ${isoTime(nextPartAtMs)}`]),
     ...waitsByService(broadcast).flatMap((wait) => (wait.for === 'now' ? [] : formatWait(wait))),
     ...byPushService(broadcast.origins).map(formatService),
@@ -238,7 +237,7 @@ async function showEnd(broadcast: Broadcast, output: Context['output'], json: bo
   if (broadcast.recipients === 0) return output.line(toNobody);
   const { finishedAtMs = Date.now(), startAtMs, createdAtMs } = broadcast;
   const seconds = Math.max(0.001, (finishedAtMs - Math.max(startAtMs, createdAtMs)) / 1000);
-  const time = broadcast.state === 'done' ? ` in ${formatDuration(seconds)}` : '';
+  const time = broadcast.state === 'done' ? ` in ${formatSpan(seconds)}` : '';
   await output.line(`Broadcast ${broadcast.id} is ${output.style('bold', stateOf(broadcast))}${time}:`);
   for (const line of summarize(broadcast, output)) await output.line(line);
 }

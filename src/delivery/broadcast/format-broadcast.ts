@@ -120,16 +120,6 @@ export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | '
   return `${pushServiceName(origin)} ${verb}: ${reason}${detail === '' ? '' : ` (${detail})`}`;
 }
 
-/** Formats a duration, such as `1:05:09` or `0:32`. */
-export function formatDuration(seconds: number): string {
-  const whole = Math.ceil(seconds);
-  const hours = Math.floor(whole / 3600);
-  const minutes = Math.floor(whole / 60) % 60;
-  return hours > 0
-    ? `${hours}:${twoDigits(minutes)}:${twoDigits(whole % 60)}`
-    : `${minutes}:${twoDigits(whole % 60)}`;
-}
-
 /** Adds up counts by push service, combining its hosts. @returns the push service's name as `origin` */
 export function byPushService<Counts extends { readonly origin: string }>(
   all: readonly Counts[],
@@ -150,8 +140,6 @@ export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString(
 
 export const isoTimeOf = (timeMs: number | undefined): string | undefined =>
   timeMs === undefined ? undefined : isoTime(timeMs);
-
-const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
 const notRecorded = 'not recorded';
 

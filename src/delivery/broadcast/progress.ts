@@ -4,8 +4,8 @@ import { type Broadcast, type BroadcastStore, isOver, settlements } from '../../
 import { hasReaderTimes } from '../../store/reader-times.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import type { Store } from '../../store/store.ts';
-import { formatCount } from '../../errors/format-count.ts';
-import { byPushService, formatDuration, settledRows, stateOf } from './format-broadcast.ts';
+import { formatCount, formatSpan } from '../../errors/format-count.ts';
+import { byPushService, settledRows, stateOf } from './format-broadcast.ts';
 
 /** Progress of all processes that deliver the broadcast. */
 export interface Progress {
@@ -254,12 +254,12 @@ export async function forecast(
   return { ...usual, seconds, doneAtMs: Math.max(store.now(), lastMs) + seconds * 1000 };
 }
 
-/** For example `about 0:19, as the last 3 broadcasts went: 4,300 a second`. */
+/** For example `about 19 s, as the last 3 broadcasts went: 4,300 a second`. */
 export function formatForecast(known: Forecast | undefined): string {
   if (known === undefined)
     return `not known, because none of the last ${newestBroadcasts} broadcasts went at once to as many, or to ${formatCount(tellingRecipients)}`;
   const { seconds, perSecond, broadcasts } = known;
   const last = broadcasts === 1 ? 'broadcast' : `${broadcasts} broadcasts`;
   const rate = perSecond < 1 ? 'less than 1' : formatCount(Math.floor(perSecond));
-  return `about ${formatDuration(seconds)}, as the last ${last} went: ${rate} a second`;
+  return `about ${formatSpan(seconds)}, as the last ${last} went: ${rate} a second`;
 }

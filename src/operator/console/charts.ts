@@ -1,11 +1,12 @@
 // Bar charts as SVG, with a scale, a time axis and a table of all figures. The page's script takes the values of the
 // bar under the pointer from the table. A chart needs neither script nor inline style.
+import { formatSpan } from '../../errors/format-count.ts';
 import { formatReached, reachedShare } from '../../delivery/broadcast/format-broadcast.ts';
 import { lookUp } from '../../errors/check-options.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { type Broadcast, type Settlement, settlements } from '../../store/broadcasts.ts';
 import type { OutcomeInterval, SubscriptionDay } from '../../store/statistics.ts';
-import { formatSpan, time } from './components.ts';
+import { time } from './components.ts';
 import { counted, figure, figuresOf } from './figures.ts';
 
 /** An axis of bars with equal width, and the labels below its beginning, middle and end. */

@@ -1,5 +1,6 @@
 // Previews a message in a given language with a person's data, roughly as four browsers first show it. The source of
 // each figure is in docs/notifications.md. Pictures from other hosts are not loaded. The page's style limits the lines.
+import { formatSpan } from '../../errors/format-count.ts';
 import { checkUser } from '../../audience/user-and-tags.ts';
 import { nonZeroCounts } from '../../delivery/broadcast/format-broadcast.ts';
 import type { GivenReader } from '../../delivery/single/reader.ts';
@@ -12,7 +13,7 @@ import type { Message } from '../../protocol/message/message.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { deliveryOptions, type DeliveryOptions, pickDeliveryOptions } from '../../store/delivery-options.ts';
 import type { ReaderStore } from '../../store/readers.ts';
-import { badge, formatSpan, prose, untrusted } from './components.ts';
+import { badge, prose, untrusted } from './components.ts';
 import { actionIndexes } from './form-fields.ts';
 import { figure } from './figures.ts';
 import { type Fields, optionalField, textField } from './forms.ts';

@@ -1,4 +1,5 @@
 // The progress of a broadcast in figures, and its outcomes over time and by push service.
+import { formatSpan } from '../../../errors/format-count.ts';
 import {
   byPushService,
   formatShare,
@@ -35,7 +36,6 @@ import { progressBar, reachedFigure, reachedWords, serviceCharts, sumOf, toServi
 import {
   capitalize,
   empty,
-  formatSpan,
   moreHosts,
   stateBadge,
   table,

@@ -1,5 +1,6 @@
 // Push services: which of them accept our messages, which refuse them, and why, in their own words. Confirming or
 // discarding held deletions takes a second step, which says how many there are.
+import { formatSpan } from '../../../errors/format-count.ts';
 import type { FastifyInstance } from 'fastify';
 import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
@@ -17,7 +18,6 @@ import { sumsText, toServiceBars } from '../charts.ts';
 import {
   badge,
   card,
-  formatSpan,
   live,
   moreHosts,
   table,
