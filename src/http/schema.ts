@@ -99,8 +99,28 @@ export const Type = {
     [model]: name,
   }),
 
+  /** An object with a name in the description document. */
+  Named: <Members extends Properties>(
+    name: string,
+    properties: Members,
+    keywords: Keywords = {},
+  ): ObjectSchema<Members> => Type.Model(name, Type.Object(properties, keywords)),
+
   /** A schema whose values have another type in TypeScript. */
   Unsafe: <Value>(schema: Keywords): Schema<Value> => schema,
+};
+
+/** Schemas of members that may be absent. */
+export const Optional = {
+  String: (keywords?: Keywords) => Type.Optional(Type.String(keywords)),
+  Integer: (keywords?: Keywords) => Type.Optional(Type.Integer(keywords)),
+  Boolean: (keywords?: Keywords) => Type.Optional(Type.Boolean(keywords)),
+  Time: (description?: string) => Type.Optional(Type.Time(description)),
+  Array: <Item extends Schema>(items: Item, keywords?: Keywords) =>
+    Type.Optional(Type.Array(items, keywords)),
+  Named: <Members extends Properties>(name: string, properties: Members, keywords?: Keywords) =>
+    Type.Optional(Type.Named(name, properties, keywords)),
+  Unsafe: <Value>(schema: Keywords) => Type.Optional(Type.Unsafe<Value>(schema)),
 };
 
 /** The Fastify instance for routes, with types from their schemas. */

@@ -8,20 +8,17 @@ import {
   type StandingAlarm,
 } from '../delivery/alarms/standing-alarm.ts';
 import { isoTime, isoTimeOf } from '../delivery/broadcast/format-broadcast.ts';
-import { Type } from '../http/schema.ts';
+import { Optional, Type } from '../http/schema.ts';
 import type { Alarm } from '../store/broadcasts.ts';
 import { type NamedList, operation, type View } from './operation.ts';
 
-const schema = Type.Model(
-  'Alarm',
-  Type.Object({
-    origin: Type.String({ description: 'Empty if it does not concern a push service.' }),
-    reason: Type.String(),
-    detail: Type.String({ description: 'The push service’s own words.' }),
-    rows: Type.Integer({ description: 'The number of messages that it concerns.' }),
-    firstAt: Type.Time(),
-  }),
-);
+const schema = Type.Named('Alarm', {
+  origin: Type.String({ description: 'Empty if it does not concern a push service.' }),
+  reason: Type.String(),
+  detail: Type.String({ description: 'The push service’s own words.' }),
+  rows: Type.Integer({ description: 'The number of messages that it concerns.' }),
+  firstAt: Type.Time(),
+});
 
 export const alarmView: View<Alarm> = { schema, toJson: alarmToJson };
 
@@ -51,41 +48,37 @@ const example = {
 
 /** An active alarm, with its acknowledgement. */
 const standingAlarmView: View<StandingAlarm> = {
-  schema: Type.Model(
+  schema: Type.Named(
     'StandingAlarm',
-    Type.Object(
-      {
-        id: Type.String({ description: 'Does not change as long as the alarm stands.' }),
-        kind: Type.String({
-          description: `${alarmKinds.map((kind) => `\`${kind}\``).join(', ')}, or the reason of an alarm that broadcasts have raised.`,
-        }),
-        rank: Type.String({
-          enum: [...alarmRanks],
-          description:
-            '`urgent`: something will not be sent or stored until somebody acts. `soon`: somebody has to decide. `note`: single messages.',
-        }),
-        pushService: Type.Optional(Type.String({ description: 'Host or domain.' })),
-        what: Type.String(),
-        remedy: Type.String(),
-        detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
-        since: Type.Optional(Type.Time()),
-        count: Type.Integer({
-          description:
-            'An approximate number. If several broadcasts have the same alarm, the largest number.',
-        }),
-        unit: Type.String({ enum: [...alarmUnits] }),
-        isAtLeast: Type.Boolean({ description: 'There may be more than `count`.' }),
-        broadcasts: Type.Array(Type.Integer()),
-        link: Type.String({ description: 'The page of the console on which you can deal with it.' }),
-        acknowledgement: Type.Optional(
-          Type.Model(
-            'AcknowledgedBy',
-            Type.Object({ operator: Type.String(), note: Type.String(), at: Type.Time() }),
-          ),
-        ),
-      },
-      { examples: [example] },
-    ),
+    {
+      id: Type.String({ description: 'Does not change as long as the alarm stands.' }),
+      kind: Type.String({
+        description: `${alarmKinds.map((kind) => `\`${kind}\``).join(', ')}, or the reason of an alarm that broadcasts have raised.`,
+      }),
+      rank: Type.String({
+        enum: [...alarmRanks],
+        description:
+          '`urgent`: something will not be sent or stored until somebody acts. `soon`: somebody has to decide. `note`: single messages.',
+      }),
+      pushService: Optional.String({ description: 'Host or domain.' }),
+      what: Type.String(),
+      remedy: Type.String(),
+      detail: Optional.String({ description: 'The push service’s own words.' }),
+      since: Optional.Time(),
+      count: Type.Integer({
+        description: 'An approximate number. If several broadcasts have the same alarm, the largest number.',
+      }),
+      unit: Type.String({ enum: [...alarmUnits] }),
+      isAtLeast: Type.Boolean({ description: 'There may be more than `count`.' }),
+      broadcasts: Type.Array(Type.Integer()),
+      link: Type.String({ description: 'The page of the console on which you can deal with it.' }),
+      acknowledgement: Optional.Named('AcknowledgedBy', {
+        operator: Type.String(),
+        note: Type.String(),
+        at: Type.Time(),
+      }),
+    },
+    { examples: [example] },
   ),
   toJson: ({ sinceMs, broadcastIds, pushService, detail, acknowledgement, ...alarm }) => ({
     ...alarm,
@@ -122,14 +115,12 @@ export const acknowledge = operation({
   params: {
     id: Type.String({ description: 'Percent-encoded: deletions-held%3Afcm.googleapis.com' }),
   },
-  body: Type.Model(
+  body: Type.Named(
     'Acknowledgement',
-    Type.Object(
-      {
-        note: Type.String({ minLength: 1, maxLength: maxNoteLength, description: 'For other operators.' }),
-      },
-      { additionalProperties: false, examples: [{ note: 'I have asked the push service.' }] },
-    ),
+    {
+      note: Type.String({ minLength: 1, maxLength: maxNoteLength, description: 'For other operators.' }),
+    },
+    { additionalProperties: false, examples: [{ note: 'I have asked the push service.' }] },
   ),
   answer: standingAlarmView,
   errors: ['ERR_ALARM_NOT_FOUND'],

@@ -3,7 +3,7 @@ import { maxTags, maxUserBytes } from '../audience/user-and-tags.ts';
 import type { Audience, MatchingAudience } from '../delivery/broadcast/audience.ts';
 import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts';
 import type { SubscriptionInput } from '../delivery/message-path/subscription-input.ts';
-import { idKeywords, Type, type Schema } from '../http/schema.ts';
+import { idKeywords, Optional, type Schema, Type } from '../http/schema.ts';
 import { maxEndpointLength } from '../protocol/endpoint-policy.ts';
 import { type AskedAudience, type ListKind, type OutcomeGroup, outcomeGroups } from '../store/broadcasts.ts';
 
@@ -17,16 +17,14 @@ export const tagsSchema = (minItems: 0 | 1, description: string): Schema<readonl
 
 const allAudience = Type.Literal('all');
 
-const tagExpression = Type.Model(
+const tagExpression = Type.Named(
   'TagExpression',
-  Type.Object(
-    {
-      all: Type.Optional(tagsSchema(1, 'All of these tags.')),
-      any: Type.Optional(tagsSchema(1, 'At least one of these tags.')),
-      none: Type.Optional(tagsSchema(1, 'None of these.')),
-    },
-    { minProperties: 1, additionalProperties: false },
-  ),
+  {
+    all: Type.Optional(tagsSchema(1, 'All of these tags.')),
+    any: Type.Optional(tagsSchema(1, 'At least one of these tags.')),
+    none: Type.Optional(tagsSchema(1, 'None of these.')),
+  },
+  { minProperties: 1, additionalProperties: false },
 );
 
 /** The subscriptions of a user or with tags. */
@@ -35,9 +33,7 @@ const matchingAudience = Type.Model(
   Type.Unsafe<MatchingAudience>(
     Type.Object(
       {
-        user: Type.Optional(
-          Type.String({ ...userKeywords, description: 'All subscriptions of this person.' }),
-        ),
+        user: Optional.String({ ...userKeywords, description: 'All subscriptions of this person.' }),
         tags: Type.Optional(tagExpression),
       },
       {
@@ -50,24 +46,22 @@ const matchingAudience = Type.Model(
 );
 
 /** Recipients of an earlier broadcast with a certain outcome. */
-const outcomeAudience = Type.Model(
+const outcomeAudience = Type.Named(
   'OutcomeAudience',
-  Type.Object(
-    {
-      broadcast: Type.Integer({ ...idKeywords, description: 'Id of an earlier broadcast.' }),
-      outcome: Type.Unsafe<OutcomeGroup>({
-        type: 'string',
-        enum: outcomeGroups,
-        description:
-          'An outcome; `missed`: ended without getting it, except those in doubt; why they were left out; or, of those accepted, what their browsers reported or did not.',
-      }),
-    },
-    {
-      additionalProperties: false,
+  {
+    broadcast: Type.Integer({ ...idKeywords, description: 'Id of an earlier broadcast.' }),
+    outcome: Type.Unsafe<OutcomeGroup>({
+      type: 'string',
+      enum: outcomeGroups,
       description:
-        'The stored subscriptions with an outcome in an earlier broadcast, looked up once, when the broadcast is created.',
-    },
-  ),
+        'An outcome; `missed`: ended without getting it, except those in doubt; why they were left out; or, of those accepted, what their browsers reported or did not.',
+    }),
+  },
+  {
+    additionalProperties: false,
+    description:
+      'The stored subscriptions with an outcome in an earlier broadcast, looked up once, when the broadcast is created.',
+  },
 );
 
 const keys = {
@@ -87,9 +81,9 @@ const endpoint = Type.String({
   maxLength: maxEndpointLength,
   format: 'endpoint',
 });
-const vapidPublicKey = Type.Optional(
-  Type.String({ description: 'The key with which the subscription was made. Default: the current key.' }),
-);
+const vapidPublicKey = Optional.String({
+  description: 'The key with which the subscription was made. Default: the current key.',
+});
 
 /** A subscription that need not be stored. */
 const pushSubscriptionSchema = Type.Model(
@@ -97,16 +91,13 @@ const pushSubscriptionSchema = Type.Model(
   Type.Unsafe<SubscriptionInput>(
     Type.Union(
       [
-        Type.Model(
-          'SubscriptionOfBrowser',
-          Type.Object({
-            endpoint,
-            keys: Type.Model('SubscriptionKeys', Type.Object(keys)),
-            ...notBeside,
-            vapidPublicKey,
-          }),
-        ),
-        Type.Model('SubscriptionValues', Type.Object({ endpoint, ...keys, vapidPublicKey })),
+        Type.Named('SubscriptionOfBrowser', {
+          endpoint,
+          keys: Type.Named('SubscriptionKeys', keys),
+          ...notBeside,
+          vapidPublicKey,
+        }),
+        Type.Named('SubscriptionValues', { endpoint, ...keys, vapidPublicKey }),
       ],
       {
         description:
@@ -119,12 +110,10 @@ const pushSubscriptionSchema = Type.Model(
 
 /** The schema of an object whose only member is `name`. */
 export const one = (model: string, name: string, schema: Schema, description?: string): Schema =>
-  Type.Model(
+  Type.Named(
     model,
-    Type.Object(
-      { [name]: schema },
-      { additionalProperties: false, ...(description !== undefined && { description }) },
-    ),
+    { [name]: schema },
+    { additionalProperties: false, ...(description !== undefined && { description }) },
   );
 
 /** A row is written for each id before the response. For more recipients, use tags or the library. */

@@ -1,28 +1,21 @@
 // An audit record as it is shown.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { lookUp } from '../errors/check-options.ts';
-import { Type } from '../http/schema.ts';
+import { Optional, Type } from '../http/schema.ts';
 import type { AuditRecord } from '../store/operators.ts';
 import type { Store } from '../store/store.ts';
 import type { View } from './operation.ts';
 
 /** A change by an operator. */
 export const auditView: View<AuditRecord> = {
-  schema: Type.Model(
-    'AuditRecord',
-    Type.Object({
-      id: Type.Integer(),
-      at: Type.Time(),
-      operator: Type.String(),
-      action: Type.String({ description: 'The action, such as broadcast.pause.' }),
-      target: Type.Optional(
-        Type.String({ description: 'What the action changed. A person appears as a keyed hash.' }),
-      ),
-      status: Type.Optional(
-        Type.Integer({ description: 'HTTP status of the answer; absent if there was none.' }),
-      ),
-    }),
-  ),
+  schema: Type.Named('AuditRecord', {
+    id: Type.Integer(),
+    at: Type.Time(),
+    operator: Type.String(),
+    action: Type.String({ description: 'The action, such as broadcast.pause.' }),
+    target: Optional.String({ description: 'What the action changed. A person appears as a keyed hash.' }),
+    status: Optional.Integer({ description: 'HTTP status of the answer; absent if there was none.' }),
+  }),
   toJson: ({ atMs, ...record }) => ({ at: isoTime(atMs), ...record }),
 };
 

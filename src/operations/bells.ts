@@ -4,7 +4,7 @@ import { formatAskedAudience, isoTime, isoTimeOf } from '../delivery/broadcast/f
 import { findChannel } from '../delivery/broadcast/reader-options.ts';
 import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { Type } from '../http/schema.ts';
+import { Optional, Type } from '../http/schema.ts';
 import { bellsPath } from '../http/unknown-paths.ts';
 import { readPayloadTexts } from '../protocol/message/read-message.ts';
 import { urgencies } from '../protocol/request.ts';
@@ -86,7 +86,7 @@ const given = {
   ...Object.fromEntries(
     Object.entries(bellSettings).map(([name, { description, keywords }]) => [
       name,
-      Type.Optional(Type.String({ description, ...keywords })),
+      Optional.String({ description, ...keywords }),
     ]),
   ),
 };
@@ -101,12 +101,12 @@ const bellBody = Type.Model(
 const members = {
   ...given,
   createdAt: Type.Time(),
-  lastRequestAt: Type.Optional(Type.Time('Absent if nothing was posted yet.')),
+  lastRequestAt: Optional.Time('Absent if nothing was posted yet.'),
 };
 
 /** A bell, without its secret. */
 const bellView: View<Bell> = {
-  schema: Type.Model('Bell', Type.Object(members)),
+  schema: Type.Named('Bell', members),
   toJson: ({ id: _id, createdAtMs, lastRequestAtMs, ...bell }) => ({
     ...bell,
     createdAt: isoTime(createdAtMs),
@@ -141,42 +141,35 @@ export interface BellWithRequests extends Bell {
   readonly requests: readonly ShownRequest[];
 }
 
-const requestSchema = Type.Model(
-  'RequestToBell',
-  Type.Object({
-    at: Type.Time(),
-    tool: Type.String({ description: 'The tool that sent it, if it was recognised, such as Alertmanager.' }),
-    outcome: Type.String({
-      enum: bellOutcomes,
-      description:
-        'rung: a broadcast was made. folded: counted in one with others, since more came in this minute than the limit. repeated: it ' +
-        'came before. cancelled: what waited is not sent. nothing: there is nothing to show. refused: the answer was an error.',
-    }),
-    broadcast: Type.Optional(Type.Integer({ description: 'Id of the broadcast.' })),
-    title: Type.Optional(
-      Type.String({ description: 'The message that was sent, as long as the broadcast is kept.' }),
-    ),
-    message: Type.Optional(Type.String()),
-    reachedNobody: Type.Optional(
-      Type.String({ description: 'Why the broadcast reached nobody, such as: nobody is subscribed.' }),
-    ),
-    leftOut: Type.Optional(
-      Type.String({
-        description:
-          'The parts of the request that were not sent, or the reason why it was refused or shows nothing.',
-      }),
-    ),
-    shape: Type.Optional(
-      Type.String({ description: 'Members and types of JSON that was not understood, without values.' }),
-    ),
+const requestSchema = Type.Named('RequestToBell', {
+  at: Type.Time(),
+  tool: Type.String({ description: 'The tool that sent it, if it was recognised, such as Alertmanager.' }),
+  outcome: Type.String({
+    enum: bellOutcomes,
+    description:
+      'rung: a broadcast was made. folded: counted in one with others, since more came in this minute than the limit. repeated: it ' +
+      'came before. cancelled: what waited is not sent. nothing: there is nothing to show. refused: the answer was an error.',
   }),
-);
+  broadcast: Optional.Integer({ description: 'Id of the broadcast.' }),
+  title: Optional.String({ description: 'The message that was sent, as long as the broadcast is kept.' }),
+  message: Optional.String(),
+  reachedNobody: Optional.String({
+    description: 'Why the broadcast reached nobody, such as: nobody is subscribed.',
+  }),
+  leftOut: Optional.String({
+    description:
+      'The parts of the request that were not sent, or the reason why it was refused or shows nothing.',
+  }),
+  shape: Optional.String({
+    description: 'Members and types of JSON that was not understood, without values.',
+  }),
+});
 
 export const bellWithRequestsView: View<BellWithRequests> = {
-  schema: Type.Model(
-    'BellWithRequests',
-    Type.Object({ ...members, requests: Type.Array(requestSchema, { description: 'The last ten.' }) }),
-  ),
+  schema: Type.Named('BellWithRequests', {
+    ...members,
+    requests: Type.Array(requestSchema, { description: 'The last ten.' }),
+  }),
   toJson: ({ requests, ...bell }) => ({
     ...bellView.toJson(bell),
     requests: requests.map(({ atMs, broadcastId, ...request }) => ({
@@ -229,14 +222,11 @@ export interface NewSecret {
 }
 
 const secretView: View<NewSecret> = {
-  schema: Type.Model(
-    'BellSecret',
-    Type.Object({
-      name: nameSchema,
-      secret: Type.String({ description: 'Shown only in this answer.' }),
-      path: Type.String({ description: 'The path of the address on the listener.' }),
-    }),
-  ),
+  schema: Type.Named('BellSecret', {
+    name: nameSchema,
+    secret: Type.String({ description: 'Shown only in this answer.' }),
+    path: Type.String({ description: 'The path of the address on the listener.' }),
+  }),
   toJson: (made) => ({ ...made, path: `${bellsPath}/${made.secret}` }),
 };
 

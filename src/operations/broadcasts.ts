@@ -16,7 +16,7 @@ import {
   waitsOf,
 } from '../delivery/broadcast/progress.ts';
 import { givenKey } from '../delivery/broadcast/create-broadcast.ts';
-import { Type } from '../http/schema.ts';
+import { Optional, Type } from '../http/schema.ts';
 import { readPayloadTexts } from '../protocol/message/read-message.ts';
 import { type Broadcast, settlements } from '../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../store/delivery-options.ts';
@@ -29,13 +29,11 @@ import { auditView, changesSchema } from './audit.ts';
 import { storedOptionSchemas } from './message.ts';
 import { idParams, operation, type View } from './operation.ts';
 
-const share = Type.Optional(
-  Type.Unsafe<number>({
-    type: 'number',
-    minimum: 0,
-    description: 'Counts of accepted messages. Absent if none was accepted.',
-  }),
-);
+const share = Optional.Unsafe<number>({
+  type: 'number',
+  minimum: 0,
+  description: 'Counts of accepted messages. Absent if none was accepted.',
+});
 
 /** All states of broadcasts that are shown. */
 export const broadcastStates = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
@@ -48,31 +46,27 @@ const exampleCounts = { accepted: 400, gone: 2, rejected: 20 };
 
 const settledCounts = Object.fromEntries(settlements.map((name) => [name, count]));
 
-const origin = Type.Model(
+const origin = Type.Named(
   'PushServiceCounts',
-  Type.Object(
-    { origin: Type.String(), attempts: count, ...settledCounts },
-    {
-      description: 'The counts at one push service.',
-      examples: [
-        { origin: 'https://fcm.googleapis.com', attempts: 422, ...zero(settlements), ...exampleCounts },
-      ],
-    },
-  ),
+  { origin: Type.String(), attempts: count, ...settledCounts },
+  {
+    description: 'The counts at one push service.',
+    examples: [
+      { origin: 'https://fcm.googleapis.com', attempts: 422, ...zero(settlements), ...exampleCounts },
+    ],
+  },
 );
 
-const receiptCounts = Type.Model(
+const receiptCounts = Type.Named(
   'ReceiptCounts',
-  Type.Object(
-    {
-      origin: Type.String(),
-      shown: count,
-      clicked: count,
-      dismissed: count,
-      actions: Type.Unsafe({ type: 'object', additionalProperties: count }),
-    },
-    { description: 'The reports of browsers, by push service.' },
-  ),
+  {
+    origin: Type.String(),
+    shown: count,
+    clicked: count,
+    dismissed: count,
+    actions: Type.Unsafe({ type: 'object', additionalProperties: count }),
+  },
+  { description: 'The reports of browsers, by push service.' },
 );
 
 export const creatorSchema = Type.Model(
@@ -89,157 +83,122 @@ export const creatorSchema = Type.Model(
   ),
 );
 
-const receiptTotals = Type.Model(
+const receiptTotals = Type.Named(
   'ReceiptTotals',
-  Type.Object(
-    { shown: count, shownShare: share, clicked: count, clickedShare: share, dismissed: count },
-    {
-      description:
-        'The reports of browsers, for all push services together. Absent if the broadcast does not ask for receipts.',
-    },
-  ),
+  { shown: count, shownShare: share, clicked: count, clickedShare: share, dismissed: count },
+  {
+    description:
+      'The reports of browsers, for all push services together. Absent if the broadcast does not ask for receipts.',
+  },
 );
 
-const reachTime = Type.Model(
+const reachTime = Type.Named(
   'ReachTime',
-  Type.Object(
-    {
-      percent: Type.Integer({
-        description: 'Share of the recipients, without those that were removed before their turn.',
-      }),
-      seconds: Type.Optional(
-        Type.Integer({
-          description:
-            'Push services had accepted the message for this share at most this long after the start. Absent if this has not happened.',
-        }),
-      ),
-      precisionSeconds: Type.Optional(
-        Type.Integer({ description: 'The time may be too long by at most this much.' }),
-      ),
-    },
-    { description: 'The time until a share of the recipients was reached.' },
-  ),
+  {
+    percent: Type.Integer({
+      description: 'Share of the recipients, without those that were removed before their turn.',
+    }),
+    seconds: Optional.Integer({
+      description:
+        'Push services had accepted the message for this share at most this long after the start. Absent if this has not happened.',
+    }),
+    precisionSeconds: Optional.Integer({ description: 'The time may be too long by at most this much.' }),
+  },
+  { description: 'The time until a share of the recipients was reached.' },
 );
 
-const countsSchema = Type.Model(
+const countsSchema = Type.Named(
   'Counts',
-  Type.Object(
-    Object.fromEntries(
-      Object.entries(countMeanings).map(([name, description]) => [
-        name,
-        Type.Integer({ ...(name !== 'unaccounted' && { minimum: 0 }), description }),
-      ]),
-    ),
-    { examples: [{ ...zero(Object.keys(countMeanings)), ...exampleCounts, pending: 578 }] },
+  Object.fromEntries(
+    Object.entries(countMeanings).map(([name, description]) => [
+      name,
+      Type.Integer({ ...(name !== 'unaccounted' && { minimum: 0 }), description }),
+    ]),
   ),
+  { examples: [{ ...zero(Object.keys(countMeanings)), ...exampleCounts, pending: 578 }] },
 );
 
-const schema = Type.Model(
-  'Broadcast',
-  Type.Object({
-    id: Type.Integer(),
-    state: Type.String({
-      enum: broadcastStates,
-      examples: ['running'],
-      description: '`preparing`: its audience is being selected; nothing is sent until it is complete.',
-    }),
-    title: Type.Optional(
-      Type.String({
-        description: 'Title of the message; empty if the payload is not a message. Not in events.',
-      }),
-    ),
-    audience: Type.Optional(askedAudienceSchema),
-    createdBy: Type.Optional(creatorSchema),
-    recipients: Type.Integer({
-      description:
-        'The number of subscriptions in the audience when the broadcast was created; the counts add up to it. While `preparing`: the number found so far.',
-      examples: [1000],
-    }),
-    inactive: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        description: 'Subscriptions that were left out as inactive; absent without `skipInactive`.',
-      }),
-    ),
-    leftOut: Type.Optional(
-      Type.Model(
-        'LeftOut',
-        Type.Object(
-          Object.fromEntries(Object.keys(leftOutCodes).map((reason) => [reason, Type.Optional(count)])),
-          {
-            description:
-              'Only for a single broadcast: the numbers of readers who were left out of its audience, by reason, without zeros, as long as this is kept.',
-          },
-        ),
-      ),
-    ),
-    texts: Type.Optional(
-      Type.Array(
-        Type.Model('RecipientsOfText', Type.Object({ language: Type.String(), recipients: count })),
-        {
-          description:
-            'The number of readers for the text of each language; all others get the message’s own text. Absent if it has no texts.',
-        },
-      ),
-    ),
-    counts: countsSchema,
-    waiting: Type.Integer({ description: 'Pending messages that are stored one by one, to be sent later.' }),
-    toRetry: Type.Integer({
-      description:
-        'Waiting messages that were tried and will be tried again. The others are held back, or were put off and not tried yet.',
-    }),
-    heldBack: Type.Array(
-      Type.Model('RowsHeldBack', Type.Object({ origin: Type.String(), rows: Type.Integer() })),
-      {
-        description:
-          'Waiting messages that are held back, because their push service refuses our token or key.',
-      },
-    ),
-    waits: Type.Array(
-      Type.Model(
-        'Wait',
-        Type.Object({
-          for: Type.String({ enum: Object.keys(waitMeanings) }),
-          rows: count,
-          origin: Type.Optional(Type.String({ description: 'With `pushService`.' })),
-        }),
-      ),
-      {
-        description:
-          'What the pending messages wait for; the rows add up to their number. `now`: nothing keeps them from being sent. `localTime`: the time of their readers, or ' +
-          'the end of their quiet hours. `retry`: tried before. `turn`: put off, not tried yet. `pushService`: it refuses our token or key.',
-        examples: [[{ for: 'now', rows: 578 }]],
-      },
-    ),
-    nextPartAt: Type.Optional(
-      Type.Time('When the next message can be sent, if none can be sent now; absent if this is not known.'),
-    ),
-    reachedShare: Type.Optional(
-      Type.Unsafe<number>({
-        type: 'number',
-        minimum: 0,
-        maximum: 1,
-        examples: [0.4],
-        description:
-          'Share of the recipients whose push services accepted the message. Absent if there are no recipients.',
-      }),
-    ),
-    origins: Type.Array(origin),
-    alarms: Type.Array(alarmView.schema),
-    receipts: Type.Optional(Type.Array(receiptCounts)),
-    receiptTotals: Type.Optional(receiptTotals),
-    reachTimes: Type.Optional(
-      Type.Array(reachTime, { description: 'Only for a single broadcast; lists leave this out.' }),
-    ),
-    changes: Type.Optional(changesSchema),
-    ...storedOptionSchemas,
-    idempotencyKey: Type.Optional(Type.String()),
-    createdAt: Type.Time(),
-    startAt: Type.Time(),
-    expiresAt: Type.Time(),
-    finishedAt: Type.Optional(Type.Time()),
+const schema = Type.Named('Broadcast', {
+  id: Type.Integer(),
+  state: Type.String({
+    enum: broadcastStates,
+    examples: ['running'],
+    description: '`preparing`: its audience is being selected; nothing is sent until it is complete.',
   }),
-);
+  title: Optional.String({
+    description: 'Title of the message; empty if the payload is not a message. Not in events.',
+  }),
+  audience: Type.Optional(askedAudienceSchema),
+  createdBy: Type.Optional(creatorSchema),
+  recipients: Type.Integer({
+    description:
+      'The number of subscriptions in the audience when the broadcast was created; the counts add up to it. While `preparing`: the number found so far.',
+    examples: [1000],
+  }),
+  inactive: Optional.Integer({
+    minimum: 0,
+    description: 'Subscriptions that were left out as inactive; absent without `skipInactive`.',
+  }),
+  leftOut: Optional.Named(
+    'LeftOut',
+    Object.fromEntries(Object.keys(leftOutCodes).map((reason) => [reason, Type.Optional(count)])),
+    {
+      description:
+        'Only for a single broadcast: the numbers of readers who were left out of its audience, by reason, without zeros, as long as this is kept.',
+    },
+  ),
+  texts: Optional.Array(Type.Named('RecipientsOfText', { language: Type.String(), recipients: count }), {
+    description:
+      'The number of readers for the text of each language; all others get the message’s own text. Absent if it has no texts.',
+  }),
+  counts: countsSchema,
+  waiting: Type.Integer({ description: 'Pending messages that are stored one by one, to be sent later.' }),
+  toRetry: Type.Integer({
+    description:
+      'Waiting messages that were tried and will be tried again. The others are held back, or were put off and not tried yet.',
+  }),
+  heldBack: Type.Array(Type.Named('RowsHeldBack', { origin: Type.String(), rows: Type.Integer() }), {
+    description: 'Waiting messages that are held back, because their push service refuses our token or key.',
+  }),
+  waits: Type.Array(
+    Type.Named('Wait', {
+      for: Type.String({ enum: Object.keys(waitMeanings) }),
+      rows: count,
+      origin: Optional.String({ description: 'With `pushService`.' }),
+    }),
+    {
+      description:
+        'What the pending messages wait for; the rows add up to their number. `now`: nothing keeps them from being sent. `localTime`: the time of their readers, or ' +
+        'the end of their quiet hours. `retry`: tried before. `turn`: put off, not tried yet. `pushService`: it refuses our token or key.',
+      examples: [[{ for: 'now', rows: 578 }]],
+    },
+  ),
+  nextPartAt: Optional.Time(
+    'When the next message can be sent, if none can be sent now; absent if this is not known.',
+  ),
+  reachedShare: Optional.Unsafe<number>({
+    type: 'number',
+    minimum: 0,
+    maximum: 1,
+    examples: [0.4],
+    description:
+      'Share of the recipients whose push services accepted the message. Absent if there are no recipients.',
+  }),
+  origins: Type.Array(origin),
+  alarms: Type.Array(alarmView.schema),
+  receipts: Optional.Array(receiptCounts),
+  receiptTotals: Type.Optional(receiptTotals),
+  reachTimes: Optional.Array(reachTime, {
+    description: 'Only for a single broadcast; lists leave this out.',
+  }),
+  changes: Type.Optional(changesSchema),
+  ...storedOptionSchemas,
+  idempotencyKey: Optional.String(),
+  createdAt: Type.Time(),
+  startAt: Type.Time(),
+  expiresAt: Type.Time(),
+  finishedAt: Optional.Time(),
+});
 
 /** A broadcast, its counts, and what is wrong. */
 export const broadcastView: View<Broadcast> = {

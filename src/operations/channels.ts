@@ -1,7 +1,7 @@
 // Channels: topics that readers switch on and off.
 import { maxTitleCharacters, maxTitles, type Channel } from '../audience/channels.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { Type } from '../http/schema.ts';
+import { Optional, Type } from '../http/schema.ts';
 import { maxLanguageCharacters, readLanguage } from '../protocol/language.ts';
 import type { ChannelStore } from '../store/readers.ts';
 import { type NamedList, operation, type View, watchers } from './operation.ts';
@@ -30,34 +30,31 @@ const example = {
   isOnByDefault: true,
 };
 
-const channelBody = Type.Model(
+const channelBody = Type.Named(
   'ChannelUpdate',
-  Type.Object(
-    {
-      title: Type.Optional(
-        titleSchema('Title for readers whose language has no title of its own. A new channel needs it.'),
-      ),
-      titles: Type.Optional(
-        Type.Unsafe<Readonly<Record<string, string | null>>>({
-          ...members.titles,
-          additionalProperties: { ...titleSchema('In this language.'), type: ['string', 'null'] },
-          description: 'By language (BCP 47); null removes one.',
-        }),
-      ),
-      isOnByDefault: Type.Optional(
-        Type.Boolean({
-          description: 'Whether the channel is on for readers who have not chosen. A new channel is on.',
-        }),
-      ),
-    },
-    { additionalProperties: false, minProperties: 1, examples: [example] },
-  ),
+  {
+    title: Type.Optional(
+      titleSchema('Title for readers whose language has no title of its own. A new channel needs it.'),
+    ),
+    titles: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, string | null>>>({
+        ...members.titles,
+        additionalProperties: { ...titleSchema('In this language.'), type: ['string', 'null'] },
+        description: 'By language (BCP 47); null removes one.',
+      }),
+    ),
+    isOnByDefault: Optional.Boolean({
+      description: 'Whether the channel is on for readers who have not chosen. A new channel is on.',
+    }),
+  },
+  { additionalProperties: false, minProperties: 1, examples: [example] },
 );
 
 const channelView: View<Channel> = {
-  schema: Type.Model(
+  schema: Type.Named(
     'Channel',
-    Type.Object({ name: channelNameSchema, ...members }, { examples: [{ name: 'news', ...example }] }),
+    { name: channelNameSchema, ...members },
+    { examples: [{ name: 'news', ...example }] },
   ),
   toJson: (channel) => channel,
 };

@@ -5,14 +5,11 @@ import { requireHeldDeletions, type HeldOrigin } from '../store/held-deletions.t
 import { type NamedList, operation, type View } from './operation.ts';
 
 const heldDeletionView: View<HeldOrigin> = {
-  schema: Type.Model(
-    'HeldDeletions',
-    Type.Object({
-      origin: Type.String(),
-      subscriptions: Type.Integer(),
-      since: Type.Time(),
-    }),
-  ),
+  schema: Type.Named('HeldDeletions', {
+    origin: Type.String(),
+    subscriptions: Type.Integer(),
+    since: Type.Time(),
+  }),
   toJson: ({ sinceMs, ...held }) => ({ ...held, since: isoTime(sinceMs) }),
 };
 
@@ -24,10 +21,7 @@ const params = {
 };
 
 const decidedView: View<Omit<HeldOrigin, 'sinceMs'>> = {
-  schema: Type.Model(
-    'DecidedDeletions',
-    Type.Object({ origin: Type.String(), subscriptions: Type.Integer() }),
-  ),
+  schema: Type.Named('DecidedDeletions', { origin: Type.String(), subscriptions: Type.Integer() }),
   toJson: (decided) => decided,
 };
 

@@ -1,6 +1,6 @@
 // Shows subscriptions that have left the store, counted by day and one by one.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
-import { Type } from '../http/schema.ts';
+import { Optional, Type } from '../http/schema.ts';
 import { type Loss, type LossCount, type LossReason, lossReasons } from '../store/losses.ts';
 import type { NamedList, View } from './operation.ts';
 
@@ -19,23 +19,20 @@ export const lossReasonSchema = Type.Unsafe<LossReason>({
 const pushService = Type.String({ description: 'Origin.' });
 
 export const lossView: View<Loss> = {
-  schema: Type.Model(
-    'Loss',
-    Type.Object({
-      subscription: Type.Optional(
-        Type.Integer({ description: 'Id of the subscription; absent if its person was removed.' }),
-      ),
-      at: Type.Time(),
-      pushService,
-      reason: { ...lossReasonSchema, examples: ['removed'] },
-      by: Type.Optional(
-        Type.String({ description: 'Who removed the subscription: an operator, or the user of a command.' }),
-      ),
-      user: Type.Optional(
-        Type.String({ description: 'User of the subscription; for those that are gone, kept for 30 days.' }),
-      ),
+  schema: Type.Named('Loss', {
+    subscription: Optional.Integer({
+      description: 'Id of the subscription; absent if its person was removed.',
     }),
-  ),
+    at: Type.Time(),
+    pushService,
+    reason: { ...lossReasonSchema, examples: ['removed'] },
+    by: Optional.String({
+      description: 'Who removed the subscription: an operator, or the user of a command.',
+    }),
+    user: Optional.String({
+      description: 'User of the subscription; for those that are gone, kept for 30 days.',
+    }),
+  }),
   toJson: ({ subscriptionId, atMs, origin, reason, removedBy, user }) => ({
     subscription: subscriptionId,
     at: isoTime(atMs),
@@ -56,15 +53,12 @@ export const listLosses: NamedList<LossCount> = {
   summary: 'How many subscriptions were lost, by day, push service and reason',
   description: 'The last 90 days, in UTC.',
   view: {
-    schema: Type.Model(
-      'LossCount',
-      Type.Object({
-        day: Type.String({ format: 'date' }),
-        pushService,
-        reason: lossReasonSchema,
-        subscriptions: Type.Integer({ minimum: 1 }),
-      }),
-    ),
+    schema: Type.Named('LossCount', {
+      day: Type.String({ format: 'date' }),
+      pushService,
+      reason: lossReasonSchema,
+      subscriptions: Type.Integer({ minimum: 1 }),
+    }),
     toJson: ({ startMs, origin, reason, subscriptions }) => ({
       day: formatDay(startMs),
       pushService: origin,

@@ -1,6 +1,6 @@
 // Schemas of messages and delivery options, and the result of a message.
 import type { SendResult } from '../delivery/sender.ts';
-import { type OptionalSchema, Type } from '../http/schema.ts';
+import { Optional, type OptionalSchema, Type } from '../http/schema.ts';
 import {
   actionMembers,
   memberDescriptions,
@@ -24,7 +24,7 @@ export const deliveryOptionSchemas = Object.fromEntries(
   Object.entries<OptionDescription>(deliveryOptions).map(([name, option]) => {
     const { schema, description: text, byDefault } = option;
     const description = byDefault === undefined ? text : `${text} Default: ${byDefault}.`;
-    return [name, Type.Optional(Type.Unsafe({ ...schema, description }))];
+    return [name, Optional.Unsafe({ ...schema, description })];
   }),
 ) as Schemas<DeliveryOptions>;
 
@@ -101,23 +101,20 @@ export const exampleForReaders = {
 };
 
 /** The schema of the result of `sentMessageToJson`. */
-export const sentMessageSchema = Type.Model(
-  'SentMessage',
-  Type.Object({
-    id: Type.Optional(Type.Integer()),
-    pushService: Type.String(),
-    outcome: Type.String({
-      enum: ['accepted', 'gone', 'retry', 'rejected'],
-      description:
-        'accepted: the push service took the message. gone: the subscription has ended. retry: may be accepted later. rejected: ' +
-        'will not be accepted as it is.',
-    }),
-    status: Type.Optional(Type.Integer({ description: 'HTTP status of the push service’s answer.' })),
-    reason: Type.Optional(Type.String()),
-    detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
-    retryAfterSeconds: Type.Optional(Type.Integer()),
+export const sentMessageSchema = Type.Named('SentMessage', {
+  id: Optional.Integer(),
+  pushService: Type.String(),
+  outcome: Type.String({
+    enum: ['accepted', 'gone', 'retry', 'rejected'],
+    description:
+      'accepted: the push service took the message. gone: the subscription has ended. retry: may be accepted later. rejected: ' +
+      'will not be accepted as it is.',
   }),
-);
+  status: Optional.Integer({ description: 'HTTP status of the push service’s answer.' }),
+  reason: Optional.String(),
+  detail: Optional.String({ description: 'The push service’s own words.' }),
+  retryAfterSeconds: Optional.Integer(),
+});
 
 /** @param id absent if the subscription was part of the request */
 export function sentMessageToJson(

@@ -3,7 +3,7 @@
 import { lastBroadcasts, meaningOf } from '../delivery/broadcast/meanings.ts';
 import { isoTime, isoTimeOf } from '../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../errors/untrusted-text.ts';
-import { Type } from '../http/schema.ts';
+import { Optional, Type } from '../http/schema.ts';
 import {
   attemptOutcomes,
   type AttemptRecord,
@@ -18,94 +18,76 @@ import { pushServiceName } from '../protocol/known-push-services.ts';
 
 /** One attempt to deliver a message of a broadcast. */
 export const attemptView: View<AttemptRecord> = {
-  schema: Type.Model(
-    'Attempt',
-    Type.Object({
-      id: Type.Integer(),
-      broadcastId: Type.Integer(),
-      subscriptionId: Type.Integer(),
-      since: Type.Time('The attempt was made after this time.'),
-      at: Type.Time('The time at which the result was stored.'),
-      origin: Type.String({ description: 'Origin of the push service.' }),
-      attempt: Type.Integer({
-        description: '1 for the first attempt; if nothing was sent, the number of earlier attempts.',
-      }),
-      outcome: Type.String({ enum: [...attemptOutcomes], examples: ['rejected'] }),
-      status: Type.Optional(
-        Type.Integer({ description: 'HTTP status; absent if there was no answer.', examples: [403] }),
-      ),
-      reason: Type.Optional(Type.String()),
-      detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
+  schema: Type.Named('Attempt', {
+    id: Type.Integer(),
+    broadcastId: Type.Integer(),
+    subscriptionId: Type.Integer(),
+    since: Type.Time('The attempt was made after this time.'),
+    at: Type.Time('The time at which the result was stored.'),
+    origin: Type.String({ description: 'Origin of the push service.' }),
+    attempt: Type.Integer({
+      description: '1 for the first attempt; if nothing was sent, the number of earlier attempts.',
     }),
-  ),
+    outcome: Type.String({ enum: [...attemptOutcomes], examples: ['rejected'] }),
+    status: Optional.Integer({ description: 'HTTP status; absent if there was no answer.', examples: [403] }),
+    reason: Optional.String(),
+    detail: Optional.String({ description: 'The push service’s own words.' }),
+  }),
   toJson: ({ sinceMs, atMs, ...attempt }) => ({ since: isoTime(sinceMs), at: isoTime(atMs), ...attempt }),
 };
 
 /** The outcome of one subscription in one broadcast. */
 export const rowOutcomeView: View<RowOutcome> = {
-  schema: Type.Model(
-    'RowOutcome',
-    Type.Object({
-      broadcastId: Type.Integer(),
-      subscriptionId: Type.Integer(),
-      user: Type.Optional(
-        Type.String({ description: 'Absent if the subscription is anonymous or no longer stored.' }),
-      ),
-      pushService: Type.Optional(Type.String({ description: 'Origin.' })),
-      state: Type.String({
-        enum: [...rowStates],
-        examples: ['rejected'],
-        description:
-          'An outcome; or `notInAudience`, `inactive`, `channelOff`, `timePassed` (left out by `skipInactive`, for the channel, or since a local time was over),  `preparing` (the audience is not complete), `pending` (its turn is still to come), `inFlight`, ' +
-          '`waiting`, `removed` (before its turn), `cancelled`, `notTracked` (the broadcast is to a list of subscriptions that need ' +
-          'not be stored, of which only sums are kept), `noLongerKept`.',
-      }),
-      explanation: Type.String({
-        description: 'An explanation in words, with the push service’s own words.',
-        examples: [
-          'fcm.googleapis.com refused it with status 403 at 2027-01-01T09:00:00.000Z: “BadJwtToken”. The push service refuses our token.',
-        ],
-      }),
-      wait: Type.Optional(
-        Type.Model(
-          'RowWait',
-          Type.Object(
-            {
-              for: Type.String({
-                enum: ['pushService', 'retry', 'localTime', 'turn'],
-                description:
-                  '`pushService`: it refuses our token or key. `localTime`: the time of its reader, or the end of their quiet hours. `turn`: nothing was sent yet.',
-              }),
-              until: Type.Optional(Type.Time('Absent if this depends on the push service.')),
-              expiresAt: Type.Time('The message is `expired` at this time.'),
-              attempts: Type.Integer(),
-            },
-            { description: 'With `waiting`.' },
-          ),
-        ),
-      ),
-      attempts: Type.Array(attemptView.schema, { description: 'All attempts, newest first.' }),
-      receipts: Type.Optional(
-        Type.Model(
-          'RowReceipts',
-          Type.Object(
-            {
-              kept: Type.Boolean({
-                description: '`false` if reports are no longer kept for each subscription.',
-              }),
-              events: Type.Array(Type.String({ enum: [...receiptEvents] })),
-            },
-            {
-              description: 'The browser’s reports; absent if the broadcast does not ask for receipts.',
-            },
-          ),
-        ),
-      ),
-      deletionHeldSince: Type.Optional(
-        Type.Time('The push service calls the subscription gone; it is kept until an operator decides.'),
-      ),
+  schema: Type.Named('RowOutcome', {
+    broadcastId: Type.Integer(),
+    subscriptionId: Type.Integer(),
+    user: Optional.String({ description: 'Absent if the subscription is anonymous or no longer stored.' }),
+    pushService: Optional.String({ description: 'Origin.' }),
+    state: Type.String({
+      enum: [...rowStates],
+      examples: ['rejected'],
+      description:
+        'An outcome; or `notInAudience`, `inactive`, `channelOff`, `timePassed` (left out by `skipInactive`, for the channel, or since a local time was over),  `preparing` (the audience is not complete), `pending` (its turn is still to come), `inFlight`, ' +
+        '`waiting`, `removed` (before its turn), `cancelled`, `notTracked` (the broadcast is to a list of subscriptions that need ' +
+        'not be stored, of which only sums are kept), `noLongerKept`.',
     }),
-  ),
+    explanation: Type.String({
+      description: 'An explanation in words, with the push service’s own words.',
+      examples: [
+        'fcm.googleapis.com refused it with status 403 at 2027-01-01T09:00:00.000Z: “BadJwtToken”. The push service refuses our token.',
+      ],
+    }),
+    wait: Optional.Named(
+      'RowWait',
+      {
+        for: Type.String({
+          enum: ['pushService', 'retry', 'localTime', 'turn'],
+          description:
+            '`pushService`: it refuses our token or key. `localTime`: the time of its reader, or the end of their quiet hours. `turn`: nothing was sent yet.',
+        }),
+        until: Optional.Time('Absent if this depends on the push service.'),
+        expiresAt: Type.Time('The message is `expired` at this time.'),
+        attempts: Type.Integer(),
+      },
+      { description: 'With `waiting`.' },
+    ),
+    attempts: Type.Array(attemptView.schema, { description: 'All attempts, newest first.' }),
+    receipts: Optional.Named(
+      'RowReceipts',
+      {
+        kept: Type.Boolean({
+          description: '`false` if reports are no longer kept for each subscription.',
+        }),
+        events: Type.Array(Type.String({ enum: [...receiptEvents] })),
+      },
+      {
+        description: 'The browser’s reports; absent if the broadcast does not ask for receipts.',
+      },
+    ),
+    deletionHeldSince: Optional.Time(
+      'The push service calls the subscription gone; it is kept until an operator decides.',
+    ),
+  }),
   toJson: (outcome) => {
     const { broadcastId, subscriptionId, user, origin, state, wait, attempts, receipts, heldSinceMs } =
       outcome;

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { maxChannels } from '../audience/channels.ts';
 import type { Person, PersonChange } from '../audience/person.ts';
 import { isoTimeOf } from '../delivery/broadcast/format-broadcast.ts';
-import { Type } from '../http/schema.ts';
+import { Optional, Type } from '../http/schema.ts';
 import { maxLanguageCharacters } from '../protocol/language.ts';
 import { channelNameSchema } from './channels.ts';
 import type { RemovedPerson } from '../store/remove-person.ts';
@@ -68,22 +68,20 @@ const personChangeSchema = Type.Model(
 
 /** The stored data of a person. */
 export const personView: View<Person> = {
-  schema: Type.Model(
+  schema: Type.Named(
     'Person',
-    Type.Object(
-      {
-        user: Type.String(),
-        data: mapOf(nameSchema, { anyOf: valueSchemas }, about.data),
-        language: Type.Optional(
-          Type.String({ description: 'BCP 47. If absent, each subscription’s own language applies.' }),
-        ),
-        timeZone: Type.Optional(
-          Type.String({ description: 'IANA name. If absent, each subscription’s own time zone applies.' }),
-        ),
-        channels: choicesSchema(about.channels),
-      },
-      { examples: [{ user: '42', ...example }] },
-    ),
+    {
+      user: Type.String(),
+      data: mapOf(nameSchema, { anyOf: valueSchemas }, about.data),
+      language: Optional.String({
+        description: 'BCP 47. If absent, each subscription’s own language applies.',
+      }),
+      timeZone: Optional.String({
+        description: 'IANA name. If absent, each subscription’s own time zone applies.',
+      }),
+      channels: choicesSchema(about.channels),
+    },
+    { examples: [{ user: '42', ...example }] },
   ),
   toJson: (person) => person,
 };
@@ -161,21 +159,16 @@ export async function checkRemoval(
 }
 
 export const checkedRemovalView: View<CheckedRemoval> = {
-  schema: Type.Model(
-    'CheckedRemoval',
-    Type.Object({
-      removedAt: Type.Optional(
-        Type.Time(
-          'Absent if the receipt does not belong to this person, or if the audit of that time is no longer kept.',
-        ),
-      ),
-      by: Type.Optional(Type.String({ description: 'Who removed them.' })),
-      subscriptions: Type.Integer({
-        minimum: 0,
-        description: 'The number of subscriptions now, since the person may have subscribed again.',
-      }),
+  schema: Type.Named('CheckedRemoval', {
+    removedAt: Optional.Time(
+      'Absent if the receipt does not belong to this person, or if the audit of that time is no longer kept.',
+    ),
+    by: Optional.String({ description: 'Who removed them.' }),
+    subscriptions: Type.Integer({
+      minimum: 0,
+      description: 'The number of subscriptions now, since the person may have subscribed again.',
     }),
-  ),
+  }),
   toJson: ({ removedAtMs, ...removal }) => ({
     removedAt: isoTimeOf(removedAtMs),
     ...removal,
@@ -183,23 +176,20 @@ export const checkedRemovalView: View<CheckedRemoval> = {
 };
 
 const removedPersonView: View<PersonRemoval> = {
-  schema: Type.Model(
-    'RemovedPerson',
-    Type.Object({
-      subscriptions: Type.Integer(),
-      ended: Type.Integer({ description: 'Subscriptions that had already ended.' }),
-      broadcasts: Type.Integer({ description: 'Broadcasts that were for this person alone.' }),
-      schedules: Type.Integer({ description: 'Schedules that were for this person alone.' }),
-      bells: Type.Integer({ description: 'Bells that were for this person alone.' }),
-      recipients: Type.Integer({ description: 'Entries in lists of recipients.' }),
-      attempts: Type.Integer({ description: 'Entries of the attempt log.' }),
-      receipts: Type.Integer({ description: 'Reports on notifications.' }),
-      removalReceipt: Type.String({
-        description:
-          'With this receipt and the user, GET /v1/people/{user}/removal tells you later when the person was removed. The receipt is not stored.',
-      }),
+  schema: Type.Named('RemovedPerson', {
+    subscriptions: Type.Integer(),
+    ended: Type.Integer({ description: 'Subscriptions that had already ended.' }),
+    broadcasts: Type.Integer({ description: 'Broadcasts that were for this person alone.' }),
+    schedules: Type.Integer({ description: 'Schedules that were for this person alone.' }),
+    bells: Type.Integer({ description: 'Bells that were for this person alone.' }),
+    recipients: Type.Integer({ description: 'Entries in lists of recipients.' }),
+    attempts: Type.Integer({ description: 'Entries of the attempt log.' }),
+    receipts: Type.Integer({ description: 'Reports on notifications.' }),
+    removalReceipt: Type.String({
+      description:
+        'With this receipt and the user, GET /v1/people/{user}/removal tells you later when the person was removed. The receipt is not stored.',
     }),
-  ),
+  }),
   toJson: (removed) => removed,
 };
 

@@ -3,7 +3,7 @@ import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { type ResumeOptions, resumeSending } from '../delivery/schedule/resume-sending.ts';
 import { resumeSchedule, type ScheduleWithTimes } from '../delivery/schedule/create-schedule.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { Type } from '../http/schema.ts';
+import { Optional, Type } from '../http/schema.ts';
 import type { Schedule } from '../store/schedules.ts';
 import { recurringAudienceSchema } from './audience.ts';
 import { auditView, type Changed, changesSchema } from './audit.ts';
@@ -15,20 +15,20 @@ const members = {
   id: Type.Integer(),
   cron: Type.String(),
   timezone: Type.String(),
-  nextAt: Type.Optional(Type.Time('The next time; absent while the schedule is paused.')),
-  pausedAt: Type.Optional(
-    Type.Time('Since when the schedule is paused. Times that pass during the pause are left out.'),
+  nextAt: Optional.Time('The next time; absent while the schedule is paused.'),
+  pausedAt: Optional.Time(
+    'Since when the schedule is paused. Times that pass during the pause are left out.',
   ),
   audience: recurringAudienceSchema,
   message: messageSchema,
   ...deliveryOptionSchemas,
   createdAt: Type.Time(),
   createdBy: Type.Optional(creatorSchema),
-  lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest broadcast that it has created.' })),
+  lastBroadcast: Optional.Integer({ description: 'The newest broadcast that it has created.' }),
 };
 
 export const scheduleView: View<Schedule> = {
-  schema: Type.Model('Schedule', Type.Object(members)),
+  schema: Type.Named('Schedule', members),
   toJson: ({ nextAtMs, createdAtMs, pausedAtMs, lastBroadcastId, ...schedule }) => ({
     ...schedule,
     ...(pausedAtMs === undefined ? { nextAt: isoTime(nextAtMs) } : { pausedAt: isoTime(pausedAtMs) }),
@@ -39,16 +39,13 @@ export const scheduleView: View<Schedule> = {
 
 /** A schedule with its next times. */
 export const scheduleWithTimesView: View<ScheduleWithTimes & Changed> = {
-  schema: Type.Model(
-    'ScheduleWithTimes',
-    Type.Object({
-      ...members,
-      nextTimes: Type.Array(Type.Time(), {
-        description: 'The next three times; none while the schedule is paused.',
-      }),
-      changes: changesSchema,
+  schema: Type.Named('ScheduleWithTimes', {
+    ...members,
+    nextTimes: Type.Array(Type.Time(), {
+      description: 'The next three times; none while the schedule is paused.',
     }),
-  ),
+    changes: changesSchema,
+  }),
   toJson: ({ nextTimes, changes, ...schedule }) => ({
     ...scheduleView.toJson(schedule),
     nextTimes: nextTimes.map(isoTime),

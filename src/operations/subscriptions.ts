@@ -1,28 +1,25 @@
 // Subscriptions as they are shown, without endpoint and keys, and how to change them.
 import { checkUserAndTags } from '../audience/user-and-tags.ts';
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
-import { Type } from '../http/schema.ts';
+import { Optional, Type } from '../http/schema.ts';
 import { requireSubscription, type StoredSubscription } from '../store/subscriptions.ts';
 import { tagsSchema, userKeywords } from './audience.ts';
 import { type Change, idParams, operation, type View } from './operation.ts';
 import { choicesSchema } from './people.ts';
 
 export const subscriptionView: View<StoredSubscription> = {
-  schema: Type.Model(
-    'Subscription',
-    Type.Object({
-      id: Type.Integer(),
-      pushService: Type.String({ description: 'Origin of the endpoint.' }),
-      vapidPublicKey: Type.String(),
-      user: Type.Optional(Type.String({ description: 'Absent: anonymous.' })),
-      tags: Type.Array(Type.String()),
-      language: Type.Optional(Type.String({ description: 'As its browser says.' })),
-      timeZone: Type.Optional(Type.String({ description: 'As its browser says.' })),
-      channels: choicesSchema('Choices that were made in this browser. Choices of its user take precedence.'),
-      createdAt: Type.Time(),
-      updatedAt: Type.Time(),
-    }),
-  ),
+  schema: Type.Named('Subscription', {
+    id: Type.Integer(),
+    pushService: Type.String({ description: 'Origin of the endpoint.' }),
+    vapidPublicKey: Type.String(),
+    user: Optional.String({ description: 'Absent: anonymous.' }),
+    tags: Type.Array(Type.String()),
+    language: Optional.String({ description: 'As its browser says.' }),
+    timeZone: Optional.String({ description: 'As its browser says.' }),
+    channels: choicesSchema('Choices that were made in this browser. Choices of its user take precedence.'),
+    createdAt: Type.Time(),
+    updatedAt: Type.Time(),
+  }),
   toJson: ({ id, endpoint, vapidPublicKey, createdAtMs, updatedAtMs, ...row }) => ({
     id,
     pushService: new URL(endpoint).origin,
@@ -45,26 +42,22 @@ export const updateSubscription = operation({
   operationId: 'updateSubscription',
   summary: 'Sets user and tags of a subscription',
   params: idParams,
-  body: Type.Model(
+  body: Type.Named(
     'SubscriptionUpdate',
-    Type.Object(
-      {
-        user: Type.Optional(
-          Type.Unsafe<string | null>({
-            ...userKeywords,
-            type: ['string', 'null'],
-            description: 'null: anonymous.',
-          }),
-        ),
-        tags: Type.Optional(tagsSchema(0, 'Replaces all tags.')),
-      },
-      {
-        additionalProperties: false,
-        minProperties: 1,
-        description: 'Members that are absent do not change.',
-        examples: [{ user: '42', tags: ['news', 'beta'] }],
-      },
-    ),
+    {
+      user: Optional.Unsafe<string | null>({
+        ...userKeywords,
+        type: ['string', 'null'],
+        description: 'null: anonymous.',
+      }),
+      tags: Type.Optional(tagsSchema(0, 'Replaces all tags.')),
+    },
+    {
+      additionalProperties: false,
+      minProperties: 1,
+      description: 'Members that are absent do not change.',
+      examples: [{ user: '42', tags: ['news', 'beta'] }],
+    },
   ),
   answer: subscriptionView,
   errors: ['ERR_SUBSCRIPTION_NOT_FOUND', 'ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],

@@ -12,7 +12,7 @@ import { enableFilters } from '../http/filter.ts';
 import { acceptConsumedBodies, defaultBodyLimitBytes, readJsonBodies, sendJson } from '../http/json-body.ts';
 import type { Log } from '../http/log.ts';
 import { type ResponseRules, sendProblems } from '../http/problem.ts';
-import { type Schema, type SchemaTypeProvider, type ServiceApp, Type } from '../http/schema.ts';
+import { Optional, type Schema, type SchemaTypeProvider, type ServiceApp, Type } from '../http/schema.ts';
 import { handleOptions, handleUnknownPaths, readWildcardParams } from '../http/unknown-paths.ts';
 import type { Store } from '../store/store.ts';
 import { addCorsHeaders, answerPreflights } from './cors.ts';
@@ -146,17 +146,14 @@ const describe = (operationId: string, summary: string, body: Schema, status: st
 const liveness = describe(
   'checkLiveness',
   'The process answers',
-  Type.Model('Liveness', Type.Object({ status: Type.Literal('live') })),
+  Type.Named('Liveness', { status: Type.Literal('live') }),
   'live',
 );
 const readiness: Operation = {
   ...describe(
     'checkReadiness',
     'The store can be read and written',
-    Type.Model(
-      'Readiness',
-      Type.Object({ status: Type.Literal('ready'), warnings: Type.Optional(Type.Array(Type.String())) }),
-    ),
+    Type.Named('Readiness', { status: Type.Literal('ready'), warnings: Optional.Array(Type.String()) }),
     'ready',
   ),
   errors: ['ERR_NOT_READY'],

@@ -3,7 +3,7 @@ import type { RouteOptions } from 'fastify';
 import type { ErrorCode, ServiceErrorEntry } from '../../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { type AnsweredErrors, problemType, toProblem } from '../problem.ts';
-import { type Schema, Type } from '../schema.ts';
+import { Optional, type Schema, Type } from '../schema.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -54,42 +54,33 @@ export interface ResponseDescription {
 
 export type Responses = Readonly<Record<number, ResponseDescription>>;
 
-const problemSchema = Type.Model(
+const problemSchema = Type.Named(
   'Problem',
-  Type.Object(
-    {
-      type: Type.String({ format: 'uri' }),
-      title: Type.String(),
-      status: Type.Integer(),
-      detail: Type.String(),
-      code: Type.String({ description: 'Stable; says which error it is.' }),
-      errors: Type.Optional(
-        Type.Array(
-          Type.Model(
-            'FieldError',
-            Type.Object({
-              pointer: Type.String({
-                description: 'JSON Pointer of the field; empty for the whole value.',
-              }),
-              code: Type.String(),
-              detail: Type.String({ description: 'The field, its fault, and what to give instead.' }),
-            }),
-          ),
-          { description: 'Every field that is wrong.' },
-        ),
-      ),
-      vapidPublicKey: Type.Optional(
-        Type.String({ description: 'With ERR_VAPID_KEY_UNKNOWN: the current key, to subscribe with.' }),
-      ),
-      items: Type.Optional(
-        Type.Array(Type.AnyObject(), {
-          description:
-            'With ERR_MESSAGE_RETRY: what came of the message, one for each subscription, as in a success.',
+  {
+    type: Type.String({ format: 'uri' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    code: Type.String({ description: 'Stable; says which error it is.' }),
+    errors: Optional.Array(
+      Type.Named('FieldError', {
+        pointer: Type.String({
+          description: 'JSON Pointer of the field; empty for the whole value.',
         }),
-      ),
-    },
-    { description: 'An RFC 9457 problem.' },
-  ),
+        code: Type.String(),
+        detail: Type.String({ description: 'The field, its fault, and what to give instead.' }),
+      }),
+      { description: 'Every field that is wrong.' },
+    ),
+    vapidPublicKey: Optional.String({
+      description: 'With ERR_VAPID_KEY_UNKNOWN: the current key, to subscribe with.',
+    }),
+    items: Optional.Array(Type.AnyObject(), {
+      description:
+        'With ERR_MESSAGE_RETRY: what came of the message, one for each subscription, as in a success.',
+    }),
+  },
+  { description: 'An RFC 9457 problem.' },
 );
 
 export function contentResponse(

@@ -1,6 +1,6 @@
 // /v1/broadcasts: creates, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
-import { idKeywords, type ServiceApp, Type } from '../../http/schema.ts';
+import { idKeywords, Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import { audienceSchema } from '../../operations/audience.ts';
 import { readChanges } from '../../operations/audit.ts';
 import {
@@ -34,43 +34,39 @@ import { readPage, searchBroadcasts } from '../searches.ts';
 import { exampleOf } from './examples.ts';
 import { addList, addOperations, addRoute, idempotencyKeyOf } from './operations.ts';
 
-const time = (description: string) => Type.Optional(Type.Time(description));
+const time = (description: string) => Optional.Time(description);
 
 /** In bytes; large enough for a list of recipients. */
 const bodyLimit = 128 * 1024;
 
-const createBody = Type.Model(
+const createBody = Type.Named(
   'BroadcastRequest',
-  Type.Object(
-    {
-      audience: audienceSchema,
-      message: messageSchema,
-      startAt: time('Nothing is sent before this time. It may be at most a minute ago. Default: now.'),
-      ...deliveryOptionSchemas,
-    },
-    {
-      additionalProperties: false,
-      examples: [
-        { audience: 'all', message: exampleMessage, startAt: '2037-01-01T09:00:00+01:00' },
-        { audience: 'all', message: exampleForReaders, localTime: '09:00', timeZone: 'Europe/Berlin' },
-      ],
-    },
-  ),
+  {
+    audience: audienceSchema,
+    message: messageSchema,
+    startAt: time('Nothing is sent before this time. It may be at most a minute ago. Default: now.'),
+    ...deliveryOptionSchemas,
+  },
+  {
+    additionalProperties: false,
+    examples: [
+      { audience: 'all', message: exampleMessage, startAt: '2037-01-01T09:00:00+01:00' },
+      { audience: 'all', message: exampleForReaders, localTime: '09:00', timeZone: 'Europe/Berlin' },
+    ],
+  },
 );
 
 const listQuery = {
-  text: Type.Optional(Type.String({ description: 'Text to find in title or message, ignoring case.' })),
-  state: Type.Optional(
-    Type.Unsafe<(typeof broadcastStates)[number]>({ type: 'string', enum: broadcastStates }),
-  ),
-  bell: Type.Optional(Type.String({ description: 'Only broadcasts of this bell.' })),
+  text: Optional.String({ description: 'Text to find in title or message, ignoring case.' }),
+  state: Optional.Unsafe<(typeof broadcastStates)[number]>({ type: 'string', enum: broadcastStates }),
+  bell: Optional.String({ description: 'Only broadcasts of this bell.' }),
   since: time('Only broadcasts that start at this time or later.'),
   until: time('Only broadcasts that start before this time.'),
 };
 
 const attemptsQuery = {
-  outcome: Type.Optional(Type.Unsafe<AttemptOutcome>({ type: 'string', enum: attemptOutcomes })),
-  subscription: Type.Optional(Type.Integer({ ...idKeywords, description: 'Only for this subscription.' })),
+  outcome: Optional.Unsafe<AttemptOutcome>({ type: 'string', enum: attemptOutcomes }),
+  subscription: Optional.Integer({ ...idKeywords, description: 'Only for this subscription.' }),
 };
 
 const idempotencyKey = idempotencyKeyOf(

@@ -1,5 +1,5 @@
 // Lists the VAPID public keys and the changes by operators.
-import { type ServiceApp, Type } from '../../http/schema.ts';
+import { Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import { auditView } from '../../operations/audit.ts';
 import type { NamedList, View } from '../../operations/operation.ts';
 import type { StoredVapidKey } from '../../store/vapid-keys.ts';
@@ -7,33 +7,29 @@ import type { OperatorContext } from '../context.ts';
 import { readPage } from '../searches.ts';
 import { addList, addOperations } from './operations.ts';
 
-const moment = (description: string) => Type.Optional(Type.Time(description));
+const moment = (description: string) => Optional.Time(description);
 
 const filters = {
-  operator: Type.Optional(
-    Type.String({ format: 'plain-text', description: 'Name of the operator who made the change.' }),
-  ),
-  action: Type.Optional(
-    Type.String({ format: 'plain-text', description: 'What was done, such as broadcast.pause.' }),
-  ),
-  target: Type.Optional(Type.String({ format: 'plain-text', description: 'To what, such as broadcast 7.' })),
+  operator: Optional.String({
+    format: 'plain-text',
+    description: 'Name of the operator who made the change.',
+  }),
+  action: Optional.String({ format: 'plain-text', description: 'What was done, such as broadcast.pause.' }),
+  target: Optional.String({ format: 'plain-text', description: 'To what, such as broadcast 7.' }),
   since: moment('Only changes at this time or later.'),
   until: moment('Only changes before this time.'),
 };
 
 const keyView: View<StoredVapidKey> = {
-  schema: Type.Model(
-    'VapidKey',
-    Type.Object({
-      publicKey: Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
-      state: Type.String({
-        enum: ['next', 'current', 'previous', 'retired'],
-        examples: ['current'],
-        description:
-          'Services offer the current one; those before it still sign for the subscriptions that were made with them.',
-      }),
+  schema: Type.Named('VapidKey', {
+    publicKey: Type.String({ pattern: '^[A-Za-z0-9_-]{87}$' }),
+    state: Type.String({
+      enum: ['next', 'current', 'previous', 'retired'],
+      examples: ['current'],
+      description:
+        'Services offer the current one; those before it still sign for the subscriptions that were made with them.',
     }),
-  ),
+  }),
   toJson: (key) => key,
 };
 

@@ -1,7 +1,7 @@
 // POST /v1/messages: sends one message to a subscription or a person's devices, and returns the push services'
 // responses. A message to a person can be plain text.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { type ObjectValue, type ServiceApp, Type, type ValueOf } from '../../http/schema.ts';
+import { type ObjectValue, Optional, type ServiceApp, Type, type ValueOf } from '../../http/schema.ts';
 import { addresseesSchema, userKeywords, type Addressees } from '../../operations/audience.ts';
 import {
   exampleForReaders,
@@ -16,18 +16,16 @@ import { assertNoRetry, sendMessage, sendOnce, UndeliveredError } from '../send-
 import { assertSameForAll, tellsSubscriptions } from '../authorize.ts';
 import { addRoute, idempotencyKeyOf } from './operations.ts';
 
-const body = Type.Model(
+const body = Type.Named(
   'MessageRequest',
-  Type.Object(
-    { to: addresseesSchema, message: messageSchema, ...pushOptionSchemas },
-    {
-      additionalProperties: false,
-      examples: [
-        { to: { id: 1 }, message: exampleMessage, urgency: 'high' },
-        { to: { user: '42' }, message: exampleForReaders },
-      ],
-    },
-  ),
+  { to: addresseesSchema, message: messageSchema, ...pushOptionSchemas },
+  {
+    additionalProperties: false,
+    examples: [
+      { to: { id: 1 }, message: exampleMessage, urgency: 'high' },
+      { to: { user: '42' }, message: exampleForReaders },
+    ],
+  },
 );
 
 type MessageRequest = ValueOf<typeof body>;
@@ -36,29 +34,25 @@ const textSchema = Type.String({ minLength: 1, examples: ['Backups are done'] })
 
 /** The query parameters of a request whose plain-text body is the message. */
 const textQuery = {
-  user: Type.Optional(
-    Type.String({ ...userKeywords, description: 'With text/plain: all subscriptions of this person.' }),
-  ),
-  title: Type.Optional(
-    Type.String({
-      description: 'With text/plain. Default: the host of the public URL, or the name of this machine.',
-    }),
-  ),
+  user: Optional.String({
+    ...userKeywords,
+    description: 'With text/plain: all subscriptions of this person.',
+  }),
+  title: Optional.String({
+    description: 'With text/plain. Default: the host of the public URL, or the name of this machine.',
+  }),
   ...pushOptionSchemas,
 };
 
-const answerSchema = Type.Model(
-  'SentMessages',
-  Type.Object({
-    items: Type.Array(sentMessageSchema, {
-      description: 'One result for each subscription.',
-      examples: [[{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }]],
-    }),
-    reachedNobody: Type.Boolean({
-      description: 'No push service accepted the message, and none will. Use another way, such as an e-mail.',
-    }),
+const answerSchema = Type.Named('SentMessages', {
+  items: Type.Array(sentMessageSchema, {
+    description: 'One result for each subscription.',
+    examples: [[{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }]],
   }),
-);
+  reachedNobody: Type.Boolean({
+    description: 'No push service accepted the message, and none will. Use another way, such as an e-mail.',
+  }),
+});
 
 export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void {
   addRoute(app, 'Sending', 'POST /v1/messages', {

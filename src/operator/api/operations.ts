@@ -9,6 +9,7 @@ import {
   idKeywords,
   modelOf,
   type ObjectValue,
+  Optional,
   type Properties,
   type Schema,
   type ServiceApp,
@@ -25,42 +26,33 @@ const maxLimit = 500;
 
 /** Query parameters of every list. A cursor is opaque to clients. */
 const pageQuery = {
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: maxLimit,
-      default: defaultLimit,
-      description: 'The maximum number of items on a page.',
-    }),
-  ),
-  cursor: Type.Optional(
-    Type.Integer({
-      ...idKeywords,
-      minimum: 0,
-      description: 'The `next` of the previous page; absent for the first page.',
-    }),
-  ),
+  limit: Optional.Integer({
+    minimum: 1,
+    maximum: maxLimit,
+    default: defaultLimit,
+    description: 'The maximum number of items on a page.',
+  }),
+  cursor: Optional.Integer({
+    ...idKeywords,
+    minimum: 0,
+    description: 'The `next` of the previous page; absent for the first page.',
+  }),
 };
 
 /** The schema for one page of items. */
 const pageOf = (schema: Schema, cursorType: 'integer' | 'string' = 'integer'): Schema =>
-  Type.Model(
-    `${modelOf(schema)}Page`,
-    Type.Object({
-      items: Type.Array(schema),
-      next: Type.Unsafe({
-        type: [cursorType, 'null'],
-        description: 'The cursor of the next page; null after the last one.',
-      }),
+  Type.Named(`${modelOf(schema)}Page`, {
+    items: Type.Array(schema),
+    next: Type.Unsafe({
+      type: [cursorType, 'null'],
+      description: 'The cursor of the next page; null after the last one.',
     }),
-  );
+  });
 
 /** Query parameters of a list that is sorted by name. */
 const namedPageQuery = {
   limit: pageQuery.limit,
-  cursor: Type.Optional(
-    Type.String({ description: 'The `next` of the previous page; absent for the first page.' }),
-  ),
+  cursor: Optional.String({ description: 'The `next` of the previous page; absent for the first page.' }),
 };
 
 /** Returns one page of a list that is sorted by name. */

@@ -1,7 +1,7 @@
 // The outcomes of a broadcast as JSON and CSV: those of all subscriptions, of one, or of a person. Also the broadcasts
 // to a subscription or a person.
 import { contentResponse, type Operation } from '../../http/description/operation.ts';
-import { idKeywords, type ServiceApp, Type } from '../../http/schema.ts';
+import { idKeywords, Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import type { RowOutcome, RowOutcomes } from '../../store/attempts.ts';
 import type { Operator } from '../../store/operators.ts';
 import { userKeywords } from '../../operations/audience.ts';
@@ -34,10 +34,8 @@ const csvOperation: Operation = {
 };
 
 const query = {
-  subscription: Type.Optional(Type.Integer({ ...idKeywords, description: 'Only for this subscription.' })),
-  user: Type.Optional(
-    Type.String({ ...userKeywords, description: 'Only for the devices of this person, at most 20.' }),
-  ),
+  subscription: Optional.Integer({ ...idKeywords, description: 'Only for this subscription.' }),
+  user: Optional.String({ ...userKeywords, description: 'Only for the devices of this person, at most 20.' }),
 };
 
 const ofBroadcasts =

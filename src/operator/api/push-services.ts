@@ -1,6 +1,6 @@
 // GET /v1/push-services: the current state of sending to each push service. GET /v1/senders: the active senders.
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import { Type } from '../../http/schema.ts';
+import { Optional, Type } from '../../http/schema.ts';
 import type { StoredSenderReport } from '../../store/sending.ts';
 import type { NamedList, View } from '../../operations/operation.ts';
 import { readPushServices, type PushServiceView } from '../push-services.ts';
@@ -8,59 +8,49 @@ import { readPushServices, type PushServiceView } from '../push-services.ts';
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const pushServiceView: View<PushServiceView> = {
-  schema: Type.Model(
-    'PushService',
-    Type.Object({
-      origin: Type.String(),
-      senders: count('Senders that use the push service now. The figures are totals over all of them.'),
-      connections: count('Open connections.'),
-      inFlight: count('Messages without an answer yet.'),
-      queued: count('Messages that wait for their turn.'),
-      maxInFlight: count('Maximum number of messages in flight now.'),
-      latencyMs: Type.Optional(
-        Type.Unsafe<number>({
-          type: 'number',
-          description: 'Latency of recent answers to the slowest sender.',
-        }),
-      ),
-      answers: count('Answers since the senders started.'),
-      throttled: count('Answers that asked for fewer messages (429, 503).'),
-      breaker: Type.String({
-        enum: ['closed', 'half-open', 'open'],
-        description:
-          'open: the push service has failed, and nothing is sent to it for a while. half-open: one message tests it.',
-      }),
-      breakerReason: Type.Optional(Type.String()),
-      unreachableMs: Type.Optional(
-        count(
-          'How long all attempts of a sender have failed without an answer; absent if it can be reached.',
-        ),
-      ),
-      refusedKeys: Type.Array(Type.String(), {
-        description:
-          'VAPID public keys whose tokens it refuses for every message: messages for it are held back.',
-      }),
-      heldDeletions: count('Deletions that wait for a decision.'),
+  schema: Type.Named('PushService', {
+    origin: Type.String(),
+    senders: count('Senders that use the push service now. The figures are totals over all of them.'),
+    connections: count('Open connections.'),
+    inFlight: count('Messages without an answer yet.'),
+    queued: count('Messages that wait for their turn.'),
+    maxInFlight: count('Maximum number of messages in flight now.'),
+    latencyMs: Optional.Unsafe<number>({
+      type: 'number',
+      description: 'Latency of recent answers to the slowest sender.',
     }),
-  ),
+    answers: count('Answers since the senders started.'),
+    throttled: count('Answers that asked for fewer messages (429, 503).'),
+    breaker: Type.String({
+      enum: ['closed', 'half-open', 'open'],
+      description:
+        'open: the push service has failed, and nothing is sent to it for a while. half-open: one message tests it.',
+    }),
+    breakerReason: Optional.String(),
+    unreachableMs: Type.Optional(
+      count('How long all attempts of a sender have failed without an answer; absent if it can be reached.'),
+    ),
+    refusedKeys: Type.Array(Type.String(), {
+      description:
+        'VAPID public keys whose tokens it refuses for every message: messages for it are held back.',
+    }),
+    heldDeletions: count('Deletions that wait for a decision.'),
+  }),
   toJson: (pushService) => pushService,
 };
 
 const senderView: View<StoredSenderReport> = {
-  schema: Type.Model(
-    'Sender',
-    Type.Object({
-      id: Type.String({ examples: ['5a0d9a0e-3f0d-4a0b-9f43-6c7c0e0d6f11'] }),
-      machine: Type.String(),
-      processId: Type.Integer(),
-      kind: Type.String({
-        enum: ['worker', 'single'],
-        description: 'worker: delivers broadcasts. single: sends single messages.',
-      }),
-      startedAt: Type.Time(),
-      seenAt: Type.Time(),
+  schema: Type.Named('Sender', {
+    id: Type.String({ examples: ['5a0d9a0e-3f0d-4a0b-9f43-6c7c0e0d6f11'] }),
+    machine: Type.String(),
+    processId: Type.Integer(),
+    kind: Type.String({
+      enum: ['worker', 'single'],
+      description: 'worker: delivers broadcasts. single: sends single messages.',
     }),
-  ),
+    startedAt: Type.Time(),
+    seenAt: Type.Time(),
+  }),
   toJson: ({ id, machine, processId, kind, startedAtMs, seenAtMs }) => ({
     id,
     machine,

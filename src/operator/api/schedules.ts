@@ -1,5 +1,5 @@
 // /v1/schedules: creates, lists, pauses, resumes and removes recurring broadcasts.
-import { type ServiceApp, Type } from '../../http/schema.ts';
+import { Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import { assertNotBlank } from '../../protocol/message/check-message.ts';
 import { recurringAudienceSchema } from '../../operations/audience.ts';
 import { deliveryOptionSchemas, exampleMessage, messageSchema } from '../../operations/message.ts';
@@ -17,26 +17,25 @@ import { readPage } from '../searches.ts';
 import { idParams } from '../../operations/operation.ts';
 import { addList, addOperations, addRoute } from './operations.ts';
 
-const body = Type.Model(
+const body = Type.Named(
   'ScheduleRequest',
-  Type.Object(
-    {
-      cron: Type.String({
-        description: 'The times: five fields, in the format of `deskbell send --cron`.',
-        format: 'cron',
-      }),
-      timezone: Type.Optional(
-        Type.String({ description: 'IANA name, such as Europe/Berlin. Default: UTC.', format: 'timezone' }),
-      ),
-      audience: recurringAudienceSchema,
-      message: messageSchema,
-      ...deliveryOptionSchemas,
-    },
-    {
-      additionalProperties: false,
-      examples: [{ cron: '0 9 * * 1', timezone: 'Europe/Berlin', audience: 'all', message: exampleMessage }],
-    },
-  ),
+  {
+    cron: Type.String({
+      description: 'The times: five fields, in the format of `deskbell send --cron`.',
+      format: 'cron',
+    }),
+    timezone: Optional.String({
+      description: 'IANA name, such as Europe/Berlin. Default: UTC.',
+      format: 'timezone',
+    }),
+    audience: recurringAudienceSchema,
+    message: messageSchema,
+    ...deliveryOptionSchemas,
+  },
+  {
+    additionalProperties: false,
+    examples: [{ cron: '0 9 * * 1', timezone: 'Europe/Berlin', audience: 'all', message: exampleMessage }],
+  },
 );
 
 export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void {

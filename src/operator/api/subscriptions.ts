@@ -1,5 +1,5 @@
 // /v1/subscriptions: lists, shows, assigns and removes subscriptions, never showing endpoints or keys.
-import { type ServiceApp, Type } from '../../http/schema.ts';
+import { Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { requireSubscription } from '../../store/subscriptions.ts';
 import { attemptView } from '../../operations/outcomes.ts';
@@ -14,21 +14,17 @@ import { splitTags } from '../validator.ts';
 import { addList, addOperations, addRoute } from './operations.ts';
 
 const tagList = (description: string) =>
-  Type.Optional(
-    Type.String({ description: `${description} Several are separated by commas.`, format: 'tags' }),
-  );
+  Optional.String({ description: `${description} Several are separated by commas.`, format: 'tags' });
 
 const listQuery = {
-  user: Type.Optional(Type.String({ ...userKeywords, description: 'Of this person.' })),
+  user: Optional.String({ ...userKeywords, description: 'Of this person.' }),
   tag: tagList('With all of these tags.'),
   anyTag: tagList('With at least one of these tags.'),
   notTag: tagList('With none of these tags.'),
-  pushService: Type.Optional(
-    Type.String({
-      description:
-        'Only for this push service: an origin, such as https://fcm.googleapis.com, or https://notify.windows.com for all hosts of the Windows push service.',
-    }),
-  ),
+  pushService: Optional.String({
+    description:
+      'Only for this push service: an origin, such as https://fcm.googleapis.com, or https://notify.windows.com for all hosts of the Windows push service.',
+  }),
 };
 
 export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): void {
@@ -76,9 +72,10 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
     description: 'The subscriptions lost in the last 90 days, with the reason and who removed them.',
     query: {
       reason: Type.Optional(lossReasonSchema),
-      pushService: Type.Optional(
-        Type.String({ format: 'plain-text', description: 'Only for this push service: an origin.' }),
-      ),
+      pushService: Optional.String({
+        format: 'plain-text',
+        description: 'Only for this push service: an origin.',
+      }),
     },
     view: lossView,
     read: ({ query: { reason, pushService: origin } }, { limit, cursor }) =>

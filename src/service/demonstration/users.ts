@@ -94,17 +94,16 @@ const userParams = Type.Object({
   user_id: Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description: 'A decimal int64.' }),
 });
 const nonEmptyText = Type.String({ minLength: 1, format: 'text' });
-const userUpdate = Type.Model(
+const userUpdate = Type.Named(
   'UserUpdate',
-  Type.Object(
-    { name: nonEmptyText, email: nonEmptyText },
-    { examples: [{ name: firstUser.name, email: firstUser.email }] },
-  ),
+  { name: nonEmptyText, email: nonEmptyText },
+  { examples: [{ name: firstUser.name, email: firstUser.email }] },
 );
-const userRecord = Type.Model(
-  'User',
-  Type.Object({ id: userParams.properties.user_id, name: Type.String(), email: Type.String() }),
-);
+const userRecord = Type.Named('User', {
+  id: userParams.properties.user_id,
+  name: Type.String(),
+  email: Type.String(),
+});
 const exampleUser = { ...firstUser, id: Number(firstUser.id) };
 
 const errors = ['ERR_USER_ID_INVALID', 'ERR_USER_NOT_FOUND', 'ERR_STORE_UNAVAILABLE'] as const;

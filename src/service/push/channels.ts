@@ -11,7 +11,7 @@ import {
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-body.ts';
-import { type ServiceApp, Type, type ValueOf } from '../../http/schema.ts';
+import { Optional, type ServiceApp, Type, type ValueOf } from '../../http/schema.ts';
 import { decodeBase64, isSameSecret } from '../../protocol/bytes.ts';
 import { chooseLanguage, readLanguage } from '../../protocol/language.ts';
 import type { Reader } from '../../store/readers.ts';
@@ -22,35 +22,28 @@ import { createReadSubscriberToken } from './subscriber-token.ts';
 import { exampleProof } from './web-push.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
-const body = Type.Model(
+const body = Type.Named(
   'ChannelChoices',
-  Type.Object(
-    {
-      endpoint: Type.Optional(Type.String()),
-      auth: Type.Optional(Type.String({ description: 'The secret of the subscription, as base64.' })),
-      choices: Type.Optional(
-        Type.Unsafe<Choices>({
-          type: 'object',
-          description: 'Channels to switch on (`true`) or off, by name. Other channels do not change.',
-          additionalProperties: { type: 'boolean' },
-          maxProperties: maxChannels,
-        }),
-      ),
-    },
-    { examples: [{ ...exampleProof, choices: { news: false } }] },
-  ),
+  {
+    endpoint: Optional.String(),
+    auth: Optional.String({ description: 'The secret of the subscription, as base64.' }),
+    choices: Optional.Unsafe<Choices>({
+      type: 'object',
+      description: 'Channels to switch on (`true`) or off, by name. Other channels do not change.',
+      additionalProperties: { type: 'boolean' },
+      maxProperties: maxChannels,
+    }),
+  },
+  { examples: [{ ...exampleProof, choices: { news: false } }] },
 );
 
 const answer = Type.Array(
-  Type.Model(
-    'ReaderChannel',
-    Type.Object({
-      name: Type.String(),
-      title: Type.String({ description: 'Title in the first language of Accept-Language, if there is one.' }),
-      language: Type.Optional(Type.String({ description: 'Language of the title, if it is known.' })),
-      isOn: Type.Boolean({ description: 'For this reader.' }),
-    }),
-  ),
+  Type.Named('ReaderChannel', {
+    name: Type.String(),
+    title: Type.String({ description: 'Title in the first language of Accept-Language, if there is one.' }),
+    language: Optional.String({ description: 'Language of the title, if it is known.' }),
+    isOn: Type.Boolean({ description: 'For this reader.' }),
+  }),
 );
 
 const operation: Operation = {

@@ -3,7 +3,7 @@
 import { createReceiptTokenReader, receiptTokenPattern } from '../../protocol/message/receipt-token.ts';
 import { receiptEvents, type Receipt, type ReceiptEvent } from '../../store/receipts.ts';
 import { emptyResponse, type Operation } from '../../http/description/operation.ts';
-import { type ServiceApp, Type } from '../../http/schema.ts';
+import { Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import type { Settings } from '../options.ts';
 import { defaultReceiptsPerMinute, limitPerMinute } from '../../http/client-limits.ts';
 
@@ -21,36 +21,29 @@ const operation: Operation = {
   errors: ['ERR_RATE_LIMITED', 'ERR_STORE_UNAVAILABLE'],
 };
 
-const body = Type.Model(
+const body = Type.Named(
   'Receipts',
-  Type.Object(
-    {
-      receipts: Type.Array(
-        Type.Model(
-          'Receipt',
-          Type.Object({
-            token: Type.String({
-              description: 'The member `receipt` of the payload.',
-              pattern: receiptTokenPattern,
-              format: 'receipt-token',
-            }),
-            event: Type.Unsafe<ReceiptEvent>({ type: 'string', enum: receiptEvents }),
-            action: Type.Optional(
-              Type.String({
-                description: 'With `clicked`: the name of the action that was clicked, if any.',
-              }),
-            ),
-          }),
-        ),
-        { maxItems: maxReceipts },
-      ),
-    },
-    {
-      examples: [
-        { receipts: [{ token: 'AAAAAAAHAAAAABJnaFjv9GcTqKKYyO7lbDHvIA', event: 'clicked', action: 'open' }] },
-      ],
-    },
-  ),
+  {
+    receipts: Type.Array(
+      Type.Named('Receipt', {
+        token: Type.String({
+          description: 'The member `receipt` of the payload.',
+          pattern: receiptTokenPattern,
+          format: 'receipt-token',
+        }),
+        event: Type.Unsafe<ReceiptEvent>({ type: 'string', enum: receiptEvents }),
+        action: Optional.String({
+          description: 'With `clicked`: the name of the action that was clicked, if any.',
+        }),
+      }),
+      { maxItems: maxReceipts },
+    ),
+  },
+  {
+    examples: [
+      { receipts: [{ token: 'AAAAAAAHAAAAABJnaFjv9GcTqKKYyO7lbDHvIA', event: 'clicked', action: 'open' }] },
+    ],
+  },
 );
 
 export function addReceiptRoute(app: ServiceApp, settings: Settings): void {

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { readTimeZone } from '../../audience/reader-facts.ts';
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-body.ts';
-import { type ServiceApp, Type } from '../../http/schema.ts';
+import { Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import { decodeBase64 } from '../../protocol/bytes.ts';
 import { maxEndpointLength } from '../../protocol/endpoint-policy.ts';
 import { readLanguage } from '../../protocol/language.ts';
@@ -41,17 +41,13 @@ const keySchemas = {
 
 /** A value that is not a language or time zone is treated as absent, so that no subscription is lost because of it. */
 const readerFacts = {
-  language: Type.Optional(
-    Type.Unsafe<unknown>({
-      description: 'The browser’s language: a BCP 47 tag such as `de-AT`. Any other value counts as absent.',
-    }),
-  ),
-  timeZone: Type.Optional(
-    Type.Unsafe<unknown>({
-      description:
-        'The browser’s time zone: an IANA name such as `Europe/Vienna`. Any other value counts as absent.',
-    }),
-  ),
+  language: Optional.Unsafe<unknown>({
+    description: 'The browser’s language: a BCP 47 tag such as `de-AT`. Any other value counts as absent.',
+  }),
+  timeZone: Optional.Unsafe<unknown>({
+    description:
+      'The browser’s time zone: an IANA name such as `Europe/Vienna`. Any other value counts as absent.',
+  }),
 };
 
 /** Excludes what a URL parser would escape or resolve: no dot segments, plain or escaped. */
@@ -69,17 +65,14 @@ function createSubscriptionBody(originPattern: string) {
     'PushSubscription',
     Type.Union(
       [
-        Type.Model('SubscriptionValues', Type.Object({ endpoint, ...keySchemas, ...readerFacts })),
-        Type.Model(
-          'SubscriptionOfBrowser',
-          Type.Object({
-            endpoint,
-            keys: Type.Model('SubscriptionKeys', Type.Object(keySchemas)),
-            p256dh: Type.Optional(Type.Never()),
-            auth: Type.Optional(Type.Never()),
-            ...readerFacts,
-          }),
-        ),
+        Type.Named('SubscriptionValues', { endpoint, ...keySchemas, ...readerFacts }),
+        Type.Named('SubscriptionOfBrowser', {
+          endpoint,
+          keys: Type.Named('SubscriptionKeys', keySchemas),
+          p256dh: Type.Optional(Type.Never()),
+          auth: Type.Optional(Type.Never()),
+          ...readerFacts,
+        }),
       ],
       {
         description:
@@ -93,15 +86,13 @@ function createSubscriptionBody(originPattern: string) {
 
 export const exampleProof = { endpoint: exampleSubscription.endpoint, auth: exampleSubscription.auth };
 
-const removalBody = Type.Model(
+const removalBody = Type.Named(
   'SubscriptionProof',
-  Type.Object(
-    {
-      endpoint: Type.String(),
-      auth: Type.String({ description: 'The secret of the subscription, as base64.' }),
-    },
-    { examples: [exampleProof] },
-  ),
+  {
+    endpoint: Type.String(),
+    auth: Type.String({ description: 'The secret of the subscription, as base64.' }),
+  },
+  { examples: [exampleProof] },
 );
 
 // POST /webPush stores a subscription durably before the response; DELETE /webPush removes it. A subscriber token
