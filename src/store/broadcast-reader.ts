@@ -10,6 +10,7 @@ import {
   readCreator,
   readSourceColumns,
   settlements,
+  type SourceColumns,
 } from './broadcasts.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { readOptionRow, type StoredOptions } from './delivery-options.ts';
@@ -42,7 +43,7 @@ export type BroadcastReader = Pick<
 };
 
 /** The row also has the columns of the delivery options. */
-interface BroadcastRow {
+interface BroadcastRow extends SourceColumns {
   readonly id: number;
   readonly idempotency_key: string | null;
   readonly content_hash: Uint8Array;
@@ -52,10 +53,6 @@ interface BroadcastRow {
   readonly audience: number;
   readonly skip_inactive: number | null;
   readonly inactive: number;
-  /** JSON. */
-  readonly asked_audience: string | null;
-  /** JSON. */
-  readonly created_by: string | null;
   readonly created_at_ms: number;
   readonly start_at_ms: number;
   readonly expires_at_ms: number;

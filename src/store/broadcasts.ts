@@ -350,8 +350,8 @@ interface NewBroadcastSource {
   readonly createdBy?: BroadcastCreator | undefined;
 }
 
-/** Database columns. Null means unknown. */
-interface SourceColumns {
+/** Database columns, as JSON. Null means unknown. */
+export interface SourceColumns {
   readonly asked_audience: string | null;
   readonly created_by: string | null;
 }

@@ -53,13 +53,6 @@ export interface StoredRow {
 
 type RowFacts = Readonly<GatheredFacts>;
 
-export interface FactsReader {
-  /** @param where condition on a broadcast `b` */
-  heads(where: string, values: PortableValues): Promise<readonly RowsHead[]>;
-  /** @returns for each broadcast, what is known about its rows, by subscription id */
-  rows(heads: readonly RowsHead[], range: IdRange): Promise<readonly ReadonlyMap<number, RowFacts>[]>;
-}
-
 interface GatheredFacts {
   /** Newest first. */
   attempts: AttemptRecord[];
@@ -85,8 +78,9 @@ const noFacts = (): GatheredFacts => ({
   receipts: [],
 });
 
-function createFactsReader(database: PortableDatabase, histories: AttemptReader['histories']): FactsReader {
-  const heads: FactsReader['heads'] = (where, values) =>
+function createFactsReader(database: PortableDatabase, histories: AttemptReader['histories']) {
+  /** @param where condition on a broadcast `b` */
+  const heads = (where: string, values: PortableValues) =>
     database.read<RowsHead>(
       `select b.id, case when b.finished_at_ms is null or b.state = 'cancelled' then b.state else 'done' end as state,
               b.state in ('running', 'paused') as has_retries, b.audience_id, b.rows_in, b.created_at_ms, b.attempts_dropped_at_ms, b.skip_inactive,
@@ -151,7 +145,8 @@ function createFactsReader(database: PortableDatabase, histories: AttemptReader[
 
   return {
     heads,
-    rows: async (given, range) => {
+    /** @returns for each broadcast, what is known about its rows, by subscription id */
+    rows: async (given: readonly RowsHead[], range: IdRange) => {
       const facts = new Map(given.map(({ id }) => [id, new Map<number, GatheredFacts>()]));
       const of = (broadcastId: number, id: number): GatheredFacts => {
         const rows = facts.get(broadcastId)!;

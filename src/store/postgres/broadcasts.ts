@@ -14,12 +14,6 @@ import { partitions } from './migrations.ts';
 
 // Determines the rows of a broadcast and its slices. Ids are assigned before their rows are committed. So the highest
 // id is read while no registration is open: no id up to it can be added later. Rows deleted later count as removed.
-interface FrozenRow {
-  readonly last_id: number;
-  readonly removals_after: number;
-  readonly rows: number;
-}
-
 interface ExtentRow {
   readonly first: number | null;
   readonly last: number | null;
@@ -101,9 +95,11 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
     },
 
     freeze: async () => {
-      const frozen = await database.first<FrozenRow>(`select * from ${functions}.freeze_subscriptions()`);
-      const { rows, last_id: lastId, removals_after: removalsAfter } = frozen!;
-      return { rows, lastId, removalsAfter };
+      const frozen = await database.first<FrozenSubscriptions>(
+        `select rows, last_id as "lastId", removals_after as "removalsAfter"
+         from ${functions}.freeze_subscriptions()`,
+      );
+      return frozen!;
     },
 
     sliceAll: (frozen, sliceRows) => sliceAll(database, frozen, sliceRows),

@@ -6,21 +6,6 @@
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { SqliteDatabase } from './database.ts';
 
-/** A range of ids after `afterId`. */
-export interface MatchingRange {
-  /** The last id of the range; absent if there are no more candidates. */
-  readonly throughId: number | undefined;
-  /** The ids of the range that match the expression. */
-  readonly ids: readonly number[];
-}
-
-export interface AudienceFilter {
-  /** @param rows approximate number of candidates in the range */
-  rangeAfter(expression: AudienceExpression, afterId: number, rows: number): MatchingRange;
-  /** Returns the ids that match the expression. */
-  among(ids: readonly number[], expression: AudienceExpression): readonly number[];
-}
-
 const maxId = Number.MAX_SAFE_INTEGER;
 
 interface End {
@@ -35,7 +20,7 @@ interface Candidates extends End {
   readonly values: RangeValues;
 }
 
-export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
+export function createAudienceFilter(database: SqliteDatabase) {
   const findCandidates = (
     { user, tags = {} }: AudienceExpression,
     afterId: number,
@@ -67,7 +52,11 @@ export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
     database.all<{ id: number }>(select, values).map(({ id }) => id);
 
   return {
-    rangeAfter: (expression, afterId, rows) => {
+    /**
+     * @param rows approximate number of candidates in the range
+     * @returns the ids of the range that match, and its last id, which is absent if there are no more candidates
+     */
+    rangeAfter: (expression: AudienceExpression, afterId: number, rows: number) => {
       const { select, end, values } = findCandidates(expression, afterId, rows);
       return {
         throughId: end ?? undefined,
@@ -75,8 +64,9 @@ export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
       };
     },
 
-    among: (ids, { user = null, tags = {} }) =>
-      idsOf(selectListed, { ids: JSON.stringify(ids), user, ...tagValues(tags) }),
+    /** Returns the ids that match the expression. */
+    among: (ids: readonly number[], { user, tags = {} }: AudienceExpression) =>
+      idsOf(selectListed, { ids: JSON.stringify(ids), user: user ?? null, ...tagValues(tags) }),
   };
 }
 
