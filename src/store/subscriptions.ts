@@ -254,11 +254,9 @@ export const endpointInUse = (): DeskbellError =>
     'This endpoint is registered with other keys. Unsubscribe and subscribe again: the new subscription has another endpoint.',
   );
 
-// The optional limit on stored subscriptions, which never prevents updates. Rows are counted at every thousandth
-// insert, so each of several processes may exceed the limit by a thousand.
+// The optional limit on stored subscriptions, which never prevents updates. Rows that several processes insert in
+// PostgreSQL at the same moment may exceed it.
 
-const insertsPerCount = 1000;
-const countAgainAfterMs = 1000;
 const warnAtShare = 0.9;
 
 export interface SubscriptionLimit {
@@ -275,57 +273,29 @@ const limitChecks: OptionChecks<SubscriptionLimit> = {
 export const isSubscriptionLimit: OptionCheck = (value, name) =>
   checkOptions(value, limitChecks, { name, required: ['maxSubscriptions'] });
 
-export class InsertBudget {
-  readonly #limit: SubscriptionLimit;
-  readonly #onWarning: (warning: string) => void;
-  /** Number of rows that may still be inserted. */
-  #capacity = 0;
-  /** Number of inserts until the next count. */
-  #inserts = 0;
-  #countAgainAtMs = 0;
-  #warned: 'no' | 'nearly' | 'full' = 'no';
-
-  constructor(limit: SubscriptionLimit) {
-    this.#limit = limit;
-    this.#onWarning = guardCallback('subscriptionLimit.onWarning', (warning) => limit.onWarning?.(warning));
-  }
-
-  /** True if stored rows must be counted before this many rows can be inserted. */
-  needsCount(inserts: number, nowMs: number): boolean {
-    return this.#inserts < inserts && nowMs >= this.#countAgainAtMs;
-  }
-
-  setCount(rows: number, nowMs: number): void {
-    const { maxSubscriptions } = this.#limit;
-    this.#warn(rows);
-    this.#capacity = Math.max(0, maxSubscriptions - rows);
-    const rowsToWarning = Math.ceil(maxSubscriptions * warnAtShare) - rows;
-    this.#inserts = Math.min(insertsPerCount, rowsToWarning > 0 ? rowsToWarning : this.#capacity);
-    if (this.#capacity === 0) this.#countAgainAtMs = nowMs + countAgainAfterMs;
-  }
-
-  /** @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if this many rows would exceed the limit */
-  take(inserts: number): void {
-    if (this.#capacity < inserts) {
-      throw new DeskbellError(
-        'ERR_SUBSCRIPTION_LIMIT',
-        `The limit of ${this.#limit.maxSubscriptions} subscriptions is reached; those that are stored can still be updated.`,
+/**
+ * Returns a function to call before rows are added, with the number of stored and of added rows. It also warns.
+ *
+ * @throws {DeskbellError} (the returned function) ERR_SUBSCRIPTION_LIMIT if the added rows would exceed the limit
+ */
+export function createLimitCheck(limit: SubscriptionLimit): (stored: number, added: number) => void {
+  const { maxSubscriptions } = limit;
+  const warn = guardCallback('subscriptionLimit.onWarning', (warning: string) => limit.onWarning?.(warning));
+  let warned: 'no' | 'nearly' | 'full' = 'no';
+  return (stored, added) => {
+    const isNearlyFull = stored >= maxSubscriptions * warnAtShare;
+    const state = stored >= maxSubscriptions ? 'full' : isNearlyFull ? 'nearly' : 'no';
+    if (state !== warned && state !== 'no') {
+      warn(
+        `${stored} of at most ${maxSubscriptions} subscriptions are stored` +
+          (state === 'full' ? ': new ones are refused. Raise maxSubscriptions, or remove some.' : '.'),
       );
     }
-    this.#capacity -= inserts;
-    this.#inserts -= inserts;
-  }
-
-  #warn(rows: number): void {
-    const { maxSubscriptions } = this.#limit;
-    const state =
-      rows >= maxSubscriptions ? 'full' : rows >= maxSubscriptions * warnAtShare ? 'nearly' : 'no';
-    if (state === this.#warned) return;
-    this.#warned = state;
-    if (state === 'no') return;
-    this.#onWarning(
-      `${rows} of at most ${maxSubscriptions} subscriptions are stored` +
-        (state === 'full' ? ': new ones are refused. Raise maxSubscriptions, or remove some.' : '.'),
+    warned = state;
+    if (stored + added <= maxSubscriptions) return;
+    throw new DeskbellError(
+      'ERR_SUBSCRIPTION_LIMIT',
+      `The limit of ${maxSubscriptions} subscriptions is reached; those that are stored can still be updated.`,
     );
-  }
+  };
 }

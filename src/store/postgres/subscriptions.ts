@@ -9,9 +9,9 @@ import { moveFromFormer } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import {
   checkVapidPublicKey,
+  createLimitCheck,
   endpointInUse,
   type FormerSubscription,
-  InsertBudget,
   type NewSubscription,
   provenBy,
   type Registration,
@@ -149,25 +149,20 @@ export function createPostgresSubscriptions(
   subscriptionLimit: SubscriptionLimit | undefined,
 ): SubscriptionStore {
   const pushServicePage = `${functions}.push_service_page($3, $4, $1::bigint, $2::int)`;
-  const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
+  const checkLimit = subscriptionLimit && createLimitCheck(subscriptionLimit);
 
-  const takeCapacity = async (
-    inserts: InsertBudget,
-    rows: readonly NewRow[],
-    query: Query,
-    replaced: number,
-  ): Promise<void> => {
-    const [known] = await query<{ readonly rows: number }>(
+  /** Counts the rows that would be added, and the stored rows. */
+  const countAdded = async (rows: readonly NewRow[], query: Query, replaced: number) => {
+    const [counted] = await query<{ readonly known: number; readonly stored: number }>(
       `with known as (select array(
          select endpoint_hash from deskbell.subscriptions where endpoint_hash = any ($1)) as hashes)
        select cardinality(hashes) + (
-         select count(*) from ${functions}.same_browsers($1, $2, $3, $4, $5, hashes)) as rows from known`,
+         select count(*) from ${functions}.same_browsers($1, $2, $3, $4, $5, hashes)) as known,
+         (${selectCount}) as stored from known`,
       columnsOf(rows),
     );
-    const added = rows.length - (known?.rows ?? 0) - replaced;
-    const nowMs = database.clock.now();
-    if (inserts.needsCount(added, nowMs)) inserts.setCount(await countRows(query), nowMs);
-    if (added > 0) inserts.take(added);
+    const { known, stored } = counted!;
+    return { added: rows.length - known - replaced, stored };
   };
 
   /**
@@ -181,7 +176,10 @@ export function createPostgresSubscriptions(
     query: Query,
     replaced = 0,
   ): Promise<readonly PutRow[]> => {
-    if (budget !== undefined) await takeCapacity(budget, rows, query, replaced);
+    if (checkLimit !== undefined) {
+      const { added, stored } = await countAdded(rows, query, replaced);
+      if (added > 0) checkLimit(stored, added);
+    }
     return query<PutRow>(`select * from ${functions}.put_subscriptions($7, $1, $2, $3, $4, $6, $5)`, [
       ...columnsOf(rows),
       rows.map(({ vapidPublicKey }) => vapidPublicKey),
@@ -366,11 +364,13 @@ const columnsOf = (rows: readonly NewRow[]): readonly Value[] => [
 const isStored = async (hash: string, query: Query): Promise<boolean> =>
   (await query('select 1 from deskbell.subscriptions where endpoint_hash = $1', [hash])).length > 0;
 
+const selectCount = 'select coalesce(sum(subscriptions), 0) as rows from deskbell.subscription_counts';
+
 async function countRows(query: Query, expression?: AudienceExpression): Promise<number> {
   const { condition, values } = audienceCondition(expression ?? {}, 1);
   const [row] = await query<{ readonly rows: number }>(
     expression === undefined
-      ? 'select coalesce(sum(subscriptions), 0) as rows from deskbell.subscription_counts'
+      ? selectCount
       : `select count(*) as rows from deskbell.subscriptions s where ${condition}`,
     values,
   );

@@ -8,8 +8,8 @@ import { nameLoss } from '../losses.ts';
 import {
   checkRight,
   checkVapidPublicKey,
+  createLimitCheck,
   type FormerSubscription,
-  InsertBudget,
   maxRowsOfKey,
   type Registration,
   type SearchedSubscriptions,
@@ -57,7 +57,7 @@ export function createSqliteSubscriptions(
 ): SubscriptionStore {
   const findOwned = (own: FormerSubscription) => runWork(database, findOwn(portable, own));
   const matching = createAudienceFilter(database);
-  const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
+  const checkLimit = subscriptionLimit && createLimitCheck(subscriptionLimit);
 
   const vapidKeyId = (publicKey: string): number => {
     const values = { publicKey };
@@ -86,12 +86,6 @@ export function createSqliteSubscriptions(
       { endpoint },
     );
 
-  const takeCapacity = (inserts: InsertBudget): void => {
-    const nowMs = database.now();
-    if (inserts.needsCount(1, nowMs)) inserts.setCount(countAll(), nowMs);
-    inserts.take(1);
-  };
-
   /**
    * @param visitMs when the browser was here; 0 for a new row of an import
    * @param takeover rows that the new row replaces; they are deleted in the same transaction
@@ -106,7 +100,7 @@ export function createSqliteSubscriptions(
     checkVapidPublicKey(vapidPublicKey);
     const isReplacing = owned !== undefined || sameBrowser !== undefined;
     const isAdded = !isReplacing && findRight(endpoint) === undefined;
-    if (budget !== undefined && isAdded) takeCapacity(budget);
+    if (isAdded) checkLimit?.(countAll(), 1);
     const nowMs = database.now();
     const row = database.first<PutRow>(upsert, {
       endpoint,
