@@ -11,21 +11,30 @@ const minRun = 3;
  * @throws {RangeError} if they are not
  */
 export function encodeIds(ids: readonly number[]): Uint8Array {
-  const writer = new Writer(ids.length);
+  const bytes: number[] = [];
+  const addVarint = (value: number): void => {
+    let rest = value;
+    for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 0x80);
+    bytes.push(rest);
+  };
+  const addRun = (length: number): void => {
+    if (length >= minRun) for (const value of [0, length]) addVarint(value);
+    else for (let left = length; left > 0; left -= 1) addVarint(1);
+  };
   let last = 0;
   let run = 0;
   for (const id of ids) {
     if (!Number.isSafeInteger(id) || id <= last) throw new RangeError('Ids are positive and ascending.');
     if (id === last + 1) run += 1;
     else {
-      writer.run(run);
+      addRun(run);
       run = 0;
-      writer.varint(id - last);
+      addVarint(id - last);
     }
     last = id;
   }
-  writer.run(run);
-  return writer.bytes();
+  addRun(run);
+  return new Uint8Array(bytes);
 }
 
 /** @throws {RangeError} if the bytes are not a set of ids */
@@ -83,37 +92,5 @@ function* steps(set: Uint8Array): Generator<Step> {
   while (at < set.length) {
     const distance = varint();
     yield distance === 0 ? { distance: 1, count: varint() } : { distance, count: 1 };
-  }
-}
-
-class Writer {
-  #buffer: Uint8Array;
-  #length = 0;
-
-  constructor(ids: number) {
-    this.#buffer = new Uint8Array(2 * ids + 16);
-  }
-
-  varint(value: number): void {
-    // 8 bytes for a safe integer, and 1 for the start of a run
-    if (this.#length + 9 > this.#buffer.length) {
-      const longer = new Uint8Array(2 * this.#buffer.length);
-      longer.set(this.#buffer);
-      this.#buffer = longer;
-    }
-    let rest = value;
-    for (; rest >= 128; rest = Math.floor(rest / 128)) this.#buffer[this.#length++] = (rest % 128) | 0x80;
-    this.#buffer[this.#length++] = rest;
-  }
-
-  run(ids: number): void {
-    if (ids >= minRun) {
-      this.varint(0);
-      this.varint(ids);
-    } else for (let left = ids; left > 0; left -= 1) this.varint(1);
-  }
-
-  bytes(): Uint8Array {
-    return this.#buffer.slice(0, this.#length);
   }
 }
