@@ -89,7 +89,7 @@ function createPageCommit(
 ): (page: PageCommit) => CommitAnswer {
   const storeAttempts = createAttemptWriter(database);
   const noteAnswers = createAnswerNotes(database);
-  const outcomes = createOutcomeCounts(database);
+  const countOutcomes = createOutcomeCounts(database);
 
   /** @returns false if another worker has the slice, or if the page does not begin at the slice's cursor */
   const moveCursor = (
@@ -252,7 +252,7 @@ function createPageCommit(
     const answersOf = judgeAnswers(rows);
     for (const { answers, woken, goneRows: gone, acceptedBy, ...counts } of tallies.values()) {
       database.run(addTally, { broadcastId, ...counts, dormant: counts.dormant - woken });
-      outcomes.addToBroadcast({ id: broadcastId, startAtMs: head.start_at_ms }, counts);
+      countOutcomes(counts, { id: broadcastId, startAtMs: head.start_at_ms });
       const { origin, accepted } = counts;
       const noted = { origin, answers, accepted, gone, acceptedBy, page: answersOf.get(origin) };
       if (noteAnswers(noted)) judged.push(origin);
@@ -335,7 +335,7 @@ export function createSqliteLedger(database: SqliteDatabase, portable: PortableD
   const recipients = createPageReader(database);
   const noteAnswers = createAnswerNotes(database);
   const pushServices = createPushServices(database);
-  const outcomes = createOutcomeCounts(database);
+  const countOutcomes = createOutcomeCounts(database);
   const caps = createFrequencyCaps(database);
   const commitPage = createPageCommit(database, portable, pushServices, caps);
 
@@ -354,7 +354,7 @@ export function createSqliteLedger(database: SqliteDatabase, portable: PortableD
         pushServices.record(answers, database.now());
         for (const told of origins) {
           if (noteAnswers(toNoted(told))) runWork(database, judgeMarks(portable, told.origin, 'single'));
-          outcomes.add({ origin: told.origin, ...countSingleAnswers(told) });
+          countOutcomes({ origin: told.origin, ...countSingleAnswers(told) });
         }
         return pushServices.states();
       }),

@@ -12,13 +12,6 @@ import {
 } from '../statistics.ts';
 import type { SqliteDatabase } from './database.ts';
 
-/** Call these functions inside a transaction. */
-export interface OutcomeCounts {
-  add(counts: OriginCounts): void;
-  /** Like `add`, for messages of a broadcast. */
-  addToBroadcast(broadcast: { readonly id: number; readonly startAtMs: number }, counts: OriginCounts): void;
-}
-
 const addInterval = `
   insert into outcome_intervals as c (broadcast_id, width_ms, start_ms, push_service, ${listColumns})
   values (:broadcastId, :widthMs, :startMs, :pushService, ${listParameters})
@@ -28,51 +21,38 @@ const prune = `
   delete from outcome_intervals
   where broadcast_id = ${allBroadcasts} and width_ms = :widthMs and start_ms < :beforeMs`;
 
-export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
+/** Adds outcomes that came now. @param broadcast absent for single messages */
+type CountOutcomes = (
+  counts: OriginCounts,
+  broadcast?: { readonly id: number; readonly startAtMs: number },
+) => void;
+
+/** @returns a function to call inside a transaction */
+export function createOutcomeCounts(database: SqliteDatabase): CountOutcomes {
+  const { fine, coarse } = outcomeWidths;
   let pruneAtMs = 0;
 
   const dropOld = (nowMs: number): void => {
     if (nowMs < pruneAtMs) return;
-    pruneAtMs = nowMs + outcomeWidths.coarse.widthMs;
-    for (const { widthMs, keptMs: retentionMs } of Object.values(outcomeWidths)) {
-      database.run(prune, { widthMs, beforeMs: nowMs - retentionMs });
-    }
+    pruneAtMs = nowMs + coarse.widthMs;
+    for (const { widthMs, keptMs } of [fine, coarse])
+      database.run(prune, { widthMs, beforeMs: nowMs - keptMs });
   };
 
-  const add = ({ origin, ...counts }: OriginCounts): void => {
+  return ({ origin, ...counts }, broadcast) => {
     const nowMs = database.now();
     dropOld(nowMs);
-    const pushService = pushServiceName(origin);
-    for (const { widthMs } of Object.values(outcomeWidths)) {
-      database.run(addInterval, {
-        ...counts,
+    const intervals = [
+      { broadcastId: allBroadcasts, widthMs: totalWidthMs, startMs: 0 },
+      ...[fine, coarse].map(({ widthMs }) => ({
         broadcastId: allBroadcasts,
-        pushService,
         widthMs,
         startMs: nowMs - (nowMs % widthMs),
-      });
-    }
-    database.run(addInterval, {
-      ...counts,
-      broadcastId: allBroadcasts,
-      pushService,
-      widthMs: totalWidthMs,
-      startMs: 0,
-    });
-  };
-
-  return {
-    add,
-    addToBroadcast: ({ id: broadcastId, startAtMs }, allCounts) => {
-      add(allCounts);
-      const { origin, ...counts } = allCounts;
-      const interval = broadcastInterval(startAtMs, database.now());
-      database.run(addInterval, {
-        broadcastId,
-        ...counts,
-        ...interval,
-        pushService: pushServiceName(origin),
-      });
-    },
+      })),
+    ];
+    if (broadcast !== undefined)
+      intervals.push({ broadcastId: broadcast.id, ...broadcastInterval(broadcast.startAtMs, nowMs) });
+    const pushService = pushServiceName(origin);
+    for (const interval of intervals) database.run(addInterval, { ...counts, ...interval, pushService });
   };
 }

@@ -35,14 +35,20 @@ export interface Draw {
   readonly ifRefused: IfRefused;
 }
 
-interface PushServiceRow {
-  readonly id: number;
-  readonly refusals_in_row: number;
-  readonly refusals_to_suspend: number;
-  readonly suspended_since_ms: number | null;
-  readonly refused_at_ms: number;
-  readonly accepted_at_ms: number;
-}
+// columns that answers change
+const numbers = [
+  'refusals_in_row',
+  'refusals_to_suspend',
+  'draws',
+  'probe_at_ms',
+  'refused_at_ms',
+  'known_refused_at_ms',
+  'accepted_at_ms',
+  'wait_until_ms',
+] as const;
+const columns = ['suspended_since_ms', ...numbers] as const;
+
+type PushServiceRow = Record<'id' | (typeof numbers)[number], number> & { suspended_since_ms: number | null };
 
 interface StateRow extends Pick<
   PushServiceRow,
@@ -98,11 +104,6 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     if (accepted + refusalsInRow + waitMs + rejectedSubscriptionIds.length === 0) return;
     const known = findOrAdd(answers);
     const { id } = known;
-    if (waitMs > 0)
-      database.run('update push_services set wait_until_ms = max(wait_until_ms, :untilMs) where id = :id', {
-        id,
-        untilMs: nowMs + waitMs,
-      });
     if (acceptedSubscriptionId !== undefined) {
       const slot = acceptedSubscriptionId % suspensionPolicy.rememberedRows;
       database.run(
@@ -112,39 +113,28 @@ export function createPushServices(database: SqliteDatabase): PushServices {
       );
     }
     for (const subscriptionId of rejectedSubscriptionIds) database.run(forget, { id, subscriptionId });
-    if (refusedSubscriptionIds.some((refused) => wasAccepted(id, refused)))
-      database.run('update push_services set known_refused_at_ms = :nowMs where id = :id', { id, nowMs });
+
+    const row = { ...known };
+    if (waitMs > 0) row.wait_until_ms = Math.max(known.wait_until_ms, nowMs + waitMs);
+    if (hasRefused) row.refused_at_ms = nowMs;
+    if (refusedSubscriptionIds.some((refused) => wasAccepted(id, refused))) row.known_refused_at_ms = nowMs;
+    // an acceptance is news only after a refusal; a refusal that came after the acceptance must have a later time
+    if (accepted > 0 && (hasRefused || known.accepted_at_ms <= known.refused_at_ms))
+      row.accepted_at_ms = nowMs - Number(refusalsInRow > 0);
     if (accepted > 0 && known.suspended_since_ms !== null) {
-      const { maxRefusalsToSuspend } = suspensionPolicy;
-      database.run(
-        `update push_services set suspended_since_ms = null, refusals_to_suspend = :refusalsToSuspend
-         where id = :id`,
-        { id, refusalsToSuspend: Math.min(2 * known.refusals_to_suspend, maxRefusalsToSuspend) },
+      row.suspended_since_ms = null;
+      row.refusals_to_suspend = Math.min(
+        2 * known.refusals_to_suspend,
+        suspensionPolicy.maxRefusalsToSuspend,
       );
     }
-    const inRow = accepted > 0 ? refusalsInRow : known.refusals_in_row + refusalsInRow;
-    // an acceptance is news only after a refusal
-    const isNews = accepted > 0 && (hasRefused || known.accepted_at_ms <= known.refused_at_ms);
-    if (inRow !== known.refusals_in_row || hasRefused || isNews) {
-      database.run(
-        `update push_services set
-           refusals_in_row = :inRow, refused_at_ms = :refusedAtMs, accepted_at_ms = :acceptedAtMs
-         where id = :id`,
-        {
-          id,
-          inRow,
-          refusedAtMs: hasRefused ? nowMs : known.refused_at_ms,
-          // a refusal that came after the acceptance must have a later time
-          acceptedAtMs: isNews ? nowMs - Number(refusalsInRow > 0) : known.accepted_at_ms,
-        },
-      );
+    row.refusals_in_row = refusalsInRow + (accepted > 0 ? 0 : known.refusals_in_row);
+    if (row.refusals_in_row >= row.refusals_to_suspend && row.suspended_since_ms === null) {
+      row.suspended_since_ms = nowMs;
+      row.draws = 0;
+      row.probe_at_ms = nowMs + suspensionPolicy.probePauseMs;
     }
-    if (inRow < known.refusals_to_suspend) return;
-    database.run(
-      `update push_services set suspended_since_ms = :nowMs, draws = 0, probe_at_ms = :nowMs + :pauseMs
-       where id = :id and suspended_since_ms is null and refusals_in_row >= refusals_to_suspend`,
-      { id, nowMs, pauseMs: suspensionPolicy.probePauseMs },
-    );
+    if (columns.some((column) => row[column] !== known[column])) database.run(update, row);
   };
 
   const decide: PushServices['decide'] = ({ by, refusals, sinceMs }) => {
@@ -253,12 +243,14 @@ function pauseAfter(draws: number, leftMs: number): number {
   return Math.max(probePauseMs, Math.min(pauseMs, Math.floor(leftMs / 2)));
 }
 
-const columns = 'id, refusals_in_row, refusals_to_suspend, suspended_since_ms, refused_at_ms, accepted_at_ms';
+const listed = `id, ${columns.join(', ')}`;
 const selectByKey = `
-  select ${columns} from push_services where origin = :origin and vapid_public_key = :vapidPublicKey`;
+  select ${listed} from push_services where origin = :origin and vapid_public_key = :vapidPublicKey`;
 const add = `
   insert into push_services (origin, vapid_public_key, refusals_to_suspend)
-  values (:origin, :vapidPublicKey, :refusalsToSuspend) returning ${columns}`;
+  values (:origin, :vapidPublicKey, :refusalsToSuspend) returning ${listed}`;
+const update = `
+  update push_services set ${columns.map((column) => `${column} = :${column}`).join(', ')} where id = :id`;
 
 const forget = `
   delete from accepted_subscriptions
