@@ -78,11 +78,6 @@ begin
   return found or jsonb_path_exists(retries, '$[*] ? (@.isOutside == true)');
 end $$;
 
--- Records a commit by its id, if its rows do not show that it was made.
-create function deskbell_functions.note_commit(p_commit uuid, now_ms bigint) returns void language sql as $$
-  insert into deskbell.commits (id, at_ms) values (p_commit, now_ms)
-$$;
-
 -- Stores the results of rows, all of them or none. Calling it again with the same commit changes nothing. A row is
 -- counted here and nowhere else. slice: null for rows of retries. A page is accepted if its slice is leased under the
 -- token and the cursor is where the page begins. After a failover that has lost the previous page, it is not. Rows of
@@ -144,12 +139,13 @@ begin
   -- a cancelled row is not retried, but an answer that is still to come is awaited
   if head.state = 'cancelled' then retries := jsonb_path_query_array(retries, '$[*] ? (@.isDetached == true)'); end if;
   if slice is null then
-    perform deskbell_functions.note_commit(p_commit, now_ms);
+    insert into deskbell.commits (id, at_ms) values (p_commit, now_ms);
     may_be_over := deskbell_functions.store_retries(p_broadcast, now_ms, p_token, positions, retries);
   else
     if p_cursor >= through then
       delete from deskbell.slices where broadcast_id = p_broadcast and number = slice;
-      perform deskbell_functions.note_commit(p_commit, now_ms);
+      -- no row of the slice is left to show that this commit was made
+      insert into deskbell.commits (id, at_ms) values (p_commit, now_ms);
       may_be_over := true;
     end if;
     removed := case
