@@ -1,6 +1,7 @@
 // Leases: exclusive rights to a slice of an audience or to due retries, for a limited time. Workers may be in any
 // number of threads, processes and machines. Contains types, and numbers that both databases share.
 import type { Broadcast, Recipient } from './broadcasts.ts';
+import { decodeIds } from './id-set.ts';
 import type { IfRefused } from './push-services.ts';
 import type { MemberSet } from './slices.ts';
 
@@ -58,10 +59,33 @@ export interface ReaderColumns {
 }
 
 /** @returns undefined if there is neither a language nor a time zone */
-export const toRowReader = ({ language, time_zone: timeZone }: ReaderColumns): RowReader | undefined =>
+const toRowReader = ({ language, time_zone: timeZone }: ReaderColumns): RowReader | undefined =>
   language === null && timeZone === null
     ? undefined
     : { language: language ?? undefined, timeZone: timeZone ?? undefined };
+
+/** Columns of a slice and of its set. */
+export interface SliceColumns extends ReaderColumns {
+  readonly broadcast_id: number;
+  readonly number: number;
+  readonly cursor: number;
+  readonly through_position: number;
+  /** Null if its rows are not in a set. */
+  readonly ids: Uint8Array | null;
+  /** Only in PostgreSQL. */
+  readonly in_partition?: number | null;
+}
+
+export const toSliceLease = (row: SliceColumns, fenceToken: string): Omit<SliceLease, 'broadcast'> => ({
+  broadcastId: row.broadcast_id,
+  fenceToken,
+  slice: row.number,
+  cursor: row.cursor,
+  throughPosition: row.through_position,
+  members:
+    row.ids === null ? undefined : { ids: decodeIds(row.ids), partition: row.in_partition ?? undefined },
+  reader: toRowReader(row),
+});
 
 export interface RetryRow extends Recipient {
   readonly attempts: number;
@@ -77,6 +101,29 @@ export interface RetryRow extends Recipient {
   readonly ifRefused: IfRefused;
   readonly reader?: RowReader | undefined;
 }
+
+/** Columns of a stored retry. */
+export interface RetryColumns extends ReaderColumns {
+  readonly attempts: number;
+  readonly deferrals: number;
+  readonly expires_at_ms: number;
+  readonly refusals: number;
+  readonly doubts: number;
+  /** A number in SQLite. */
+  readonly is_outside: boolean | number;
+}
+
+export const toRetryRow = (recipient: Recipient, row: RetryColumns, ifRefused: IfRefused): RetryRow => ({
+  ...recipient,
+  attempts: row.attempts,
+  deferrals: row.deferrals,
+  expiresAtMs: row.expires_at_ms,
+  refusals: row.refusals,
+  doubts: row.doubts,
+  isOutside: Boolean(row.is_outside),
+  ifRefused,
+  reader: toRowReader(row),
+});
 
 export interface RetryLease extends Lease {
   readonly broadcast: Broadcast;

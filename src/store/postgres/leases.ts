@@ -4,15 +4,16 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';
 import { decideRefusal, type IfRefused } from '../push-services.ts';
-import { decodeIds } from '../id-set.ts';
 import {
   anyBroadcast,
   leasesPerTurn,
   lookForEndEveryMs,
   lookForWorkEveryMs,
-  toRowReader,
   type Leases,
-  type ReaderColumns,
+  type RetryColumns,
+  type SliceColumns,
+  toRetryRow,
+  toSliceLease,
 } from '../leases.ts';
 import { finishIfOver } from '../finish-broadcast.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
@@ -23,25 +24,9 @@ import { everyBroadcast, type Notices } from './work-notices.ts';
 /** How often to look for work while notices arrive: no notice tells when other workers' leases end. */
 const lookWhileHearingEveryMs = 2000;
 
-interface SliceRow extends ReaderColumns {
-  readonly broadcast_id: number;
-  readonly number: number;
-  readonly cursor: number;
-  readonly through_position: number;
-  /** Null if its rows are not in a set. */
-  readonly ids: Uint8Array | null;
-  readonly in_partition: number | null;
-}
-
-interface RetryRowOfDatabase extends RecipientRow, ReaderColumns {
+interface LeasedRetry extends RecipientRow, RetryColumns {
   readonly broadcast_id: number;
   readonly are_probes: boolean;
-  readonly attempts: number;
-  readonly deferrals: number;
-  readonly expires_at_ms: number;
-  readonly refusals: number;
-  readonly doubts: number;
-  readonly is_outside: boolean;
   /** Null, like the next columns, if nothing is known about refusals. */
   readonly waited_ms: number | null;
   readonly others_accepted: boolean | null;
@@ -50,7 +35,7 @@ interface RetryRowOfDatabase extends RecipientRow, ReaderColumns {
 }
 
 /** Decides what a further refusal means. A refusal during a suspension was about the push service, not the row. */
-const decide = (row: RetryRowOfDatabase): IfRefused =>
+const decide = (row: LeasedRetry): IfRefused =>
   row.waited_ms === null || row.others_accepted === null
     ? 'suspend'
     : decideRefusal({
@@ -81,30 +66,21 @@ export function createPostgresLeases(
   return {
     leaseSlice: async ({ leaseMs, broadcastId = anyBroadcast }) => {
       const fenceToken = randomUUID();
-      const slice = await database.first<SliceRow>(
+      const slice = await database.first<SliceColumns>(
         `select * from ${functions}.lease_slice($1, $2, $3, $4, $5)`,
         [database.now(), leaseMs, fenceToken, broadcastId, (slicesLeased + 1) % leasesPerTurn > 0],
       );
       if (slice === undefined) return undefined;
       slicesLeased += 1;
       return {
-        broadcastId: slice.broadcast_id,
-        fenceToken,
+        ...toSliceLease(slice, fenceToken),
         broadcast: await reader.getForWork(slice.broadcast_id),
-        slice: slice.number,
-        cursor: slice.cursor,
-        throughPosition: slice.through_position,
-        members:
-          slice.ids === null
-            ? undefined
-            : { ids: decodeIds(slice.ids), partition: slice.in_partition ?? undefined },
-        reader: toRowReader(slice),
       };
     },
 
     leaseRetries: async ({ leaseMs, limit, aheadMs = 0, broadcastId = anyBroadcast }) => {
       const fenceToken = randomUUID();
-      const found = await database.query<RetryRowOfDatabase>(
+      const found = await database.query<LeasedRetry>(
         `select * from ${functions}.lease_retries($1, $2, $3, $4, $5, $6)`,
         [database.now(), leaseMs, fenceToken, limit, broadcastId, aheadMs],
       );
@@ -121,17 +97,7 @@ export function createPostgresLeases(
         fenceToken,
         broadcast: await reader.getForWork(first.broadcast_id),
         areProbes: first.are_probes,
-        rows: read.map(({ row, ...recipient }) => ({
-          ...recipient,
-          attempts: row.attempts,
-          deferrals: row.deferrals,
-          expiresAtMs: row.expires_at_ms,
-          refusals: row.refusals,
-          doubts: row.doubts,
-          isOutside: row.is_outside,
-          ifRefused: decide(row),
-          reader: toRowReader(row),
-        })),
+        rows: read.map(({ row, ...recipient }) => toRetryRow(recipient, row, decide(row))),
       };
     },
 

@@ -9,14 +9,15 @@ import {
   leasesPerTurn,
   lookForEndEveryMs,
   lookForWorkEveryMs,
-  type ReaderColumns,
+  type RetryColumns,
   type RetryLease,
   type RetryRow,
+  type SliceColumns,
   type SliceLease,
-  toRowReader,
+  toRetryRow,
+  toSliceLease,
 } from '../leases.ts';
 import { membersOf } from '../slices.ts';
-import { decodeIds } from '../id-set.ts';
 import type { IfRefused } from '../push-services.ts';
 import { createPushServices } from './push-services.ts';
 import { createPageReader } from './read-page.ts';
@@ -43,7 +44,7 @@ export function createSqliteLeases(
       const work = findWork(nowMs, only);
       if (work === undefined) return undefined;
       const { broadcast_id: broadcastId, from_slice: fromSlice } = work;
-      const slice = database.first<FreeSlice>(selectFreeSlice, { broadcastId, fromSlice, nowMs });
+      const slice = database.first<SliceColumns>(selectFreeSlice, { broadcastId, fromSlice, nowMs });
       if (slice === undefined) {
         database.run(
           `update work set
@@ -55,11 +56,11 @@ export function createSqliteLeases(
         continue;
       }
       const { number } = slice;
-      const lease = { broadcastId, fenceToken: randomUUID() };
+      const fenceToken = randomUUID();
       database.run(
         `update slices set token = :fenceToken, lease_until_ms = :untilMs
          where broadcast_id = :broadcastId and number = :number`,
-        { ...lease, number, untilMs: nowMs + leaseMs },
+        { broadcastId, number, fenceToken, untilMs: nowMs + leaseMs },
       );
       // if `:fromSlice` is 0, a slice with a lower number was given back, and perhaps others too
       database.run(
@@ -71,14 +72,7 @@ export function createSqliteLeases(
         { broadcastId, number, fromSlice },
       );
       slicesLeased += 1;
-      return {
-        ...lease,
-        slice: number,
-        cursor: slice.cursor,
-        throughPosition: slice.through_position,
-        members: slice.ids === null ? undefined : { ids: decodeIds(slice.ids) },
-        reader: toRowReader(slice),
-      };
+      return toSliceLease(slice, fenceToken);
     }
   };
 
@@ -125,17 +119,7 @@ export function createSqliteLeases(
          where broadcast_id = :broadcastId and position = :position`,
         { ...lease, position: due.position, untilMs },
       );
-      rows.push({
-        ...recipient,
-        attempts: due.attempts,
-        deferrals: due.deferrals,
-        expiresAtMs: due.expires_at_ms,
-        refusals: due.refusals,
-        doubts: due.doubts,
-        isOutside: due.is_outside === 1,
-        ifRefused: ifRefused ?? decide(due),
-        reader: toRowReader(due),
-      });
+      rows.push(toRetryRow(recipient, due, ifRefused ?? decide(due)));
     }
     runWork(database, addRemoved(broadcastId, removed));
     return { ...lease, rows, areProbes: ifRefused !== undefined };
@@ -251,13 +235,8 @@ export function createSqliteLeases(
   };
 }
 
-interface DueRow extends ReaderColumns {
+interface DueRow extends RetryColumns {
   readonly position: number;
-  readonly attempts: number;
-  readonly deferrals: number;
-  readonly expires_at_ms: number;
-  readonly refusals: number;
-  readonly doubts: number;
   readonly is_outside: number;
   readonly refused_by: number | null;
   readonly refused_since_ms: number | null;
@@ -267,13 +246,6 @@ interface DueRow extends ReaderColumns {
 interface WorkRow {
   readonly broadcast_id: number;
   readonly from_slice: number;
-}
-
-interface FreeSlice extends ReaderColumns {
-  readonly number: number;
-  readonly cursor: number;
-  readonly through_position: number;
-  readonly ids: Uint8Array | null;
 }
 
 interface DueTimes {
@@ -296,7 +268,7 @@ const selectNextWork = `
   order by next_slice, broadcast_id limit 1`;
 
 const selectFreeSlice = `
-  select s.number, s.cursor, s.through_position, ${membersOf("x''")} as ids, a.language, a.time_zone
+  select b.id as broadcast_id, s.number, s.cursor, s.through_position, ${membersOf("x''")} as ids, a.language, a.time_zone
   from broadcasts b join slices s on s.broadcast_id = b.id
   left join audience_sets a on a.audience_id = b.audience_id and a.number = s.number
   where b.id = :broadcastId and s.number >= :fromSlice and s.lease_until_ms <= :nowMs
