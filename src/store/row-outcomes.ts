@@ -244,9 +244,14 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
     return ids.length === 0 ? undefined : Math.min(...ids);
   };
 
-  const nextAfter = async (head: RowsHead, lastId: number): Promise<number | undefined> => {
+  /** Reads the outcomes of a range of ids, in order. */
+  const readRange = async (head: RowsHead, afterId: number, ids: number) => {
+    const lastId = Math.min(afterId + ids, Number.MAX_SAFE_INTEGER);
+    const [rows] = await facts.rows([head], { firstId: afterId + 1, lastId });
+    const known = [...rows!].sort(([one], [other]) => one - other);
+    const found = known.map(([id, row]) => ({ row, outcome: toOutcome(head, id, row, database.now()) }));
     const next = await nextId(head, lastId);
-    return next === undefined ? undefined : next - 1;
+    return { found, next: next === undefined ? undefined : next - 1 };
   };
 
   return {
@@ -265,28 +270,19 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
     outcomesAfter: async (broadcastId, { afterId, ids }) => {
       const head = await findHead(broadcastId);
       if (head.attempts_dropped_at_ms !== null) return { outcomes: [] };
-      const lastId = Math.min(afterId + ids, Number.MAX_SAFE_INTEGER);
-      const range: IdRange = { firstId: afterId + 1, lastId };
-      const [rows] = await facts.rows([head], range);
-      const known = [...rows!].sort(([one], [other]) => one - other);
-      const outcomes = known.map(([id, row]) => toOutcome(head, id, row, database.now()));
-      return {
-        outcomes: outcomes.filter((outcome, index) => wasRecipient(outcome, known[index]![1])),
-        next: await nextAfter(head, lastId),
-      };
+      const { found, next } = await readRange(head, afterId, ids);
+      const recipients = found.filter(({ row, outcome }) => wasRecipient(outcome, row));
+      return { outcomes: recipients.map(({ outcome }) => outcome), next };
     },
 
-    idsAfter: async (audience, { afterId, ids: width }) => {
+    idsAfter: async (audience, { afterId, ids }) => {
       const [head] = await facts.heads('b.id = :id', { id: audience.broadcast });
       assertKnown(audience, head);
-      const lastId = Math.min(afterId + width, Number.MAX_SAFE_INTEGER);
-      const [rows] = await facts.rows([head], { firstId: afterId + 1, lastId });
-      const ids = [...rows!].flatMap(([id, row]) =>
-        row.stored !== undefined && isOf(audience.outcome, toOutcome(head, id, row, database.now()))
-          ? [id]
-          : [],
+      const { found, next } = await readRange(head, afterId, ids);
+      const members = found.filter(
+        ({ row, outcome }) => row.stored !== undefined && isOf(audience.outcome, outcome),
       );
-      return { ids: ids.sort((one, other) => one - other), next: await nextAfter(head, lastId) };
+      return { ids: members.map(({ outcome }) => outcome.subscriptionId), next };
     },
 
     outcomesTo: async (subscriptionIds, { beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
