@@ -178,7 +178,10 @@ export function testConsole({ browserTest, chromiumTest, furtherTest }: BrowserT
         if (isSaid && document.querySelector('button.primary[aria-busy="true"]')) fetch('/console/icon.svg?busy');
       }).observe(document, { subtree: true, childList: true, attributes: true })`);
       await press(page, 'button.primary');
-      assert.match(await textOf(page, 'main'), /Recipients 2 subscriptions Audience all of news/);
+      assert.match(
+        await textOf(page, 'main'),
+        /Recipients 2 subscriptions Audience subscriptions with all of the tags news/,
+      );
 
       // a time that the form is opened with stays what it is
       await go(page, `${url}/console/send?startAt=2037-01-01T09:00&zone=Asia/Kathmandu`);

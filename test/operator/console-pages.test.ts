@@ -499,7 +499,7 @@ test('a message is composed, reviewed with its number of recipients, and sent on
   await visitor.submit('/console/send', fields);
   assert.match(
     wordsOf(visitor.page),
-    /Recipients 5 subscriptions Audience all of news Start 2037-01-01 09:00 UTC/,
+    /Recipients 5 subscriptions Audience subscriptions with all of the tags news Start 2037-01-01 09:00 UTC/,
   );
   // Back to editing keeps every field.
   await visitor.submit('/console/send');

@@ -167,8 +167,11 @@ export function toTestOptions(fields: Fields): BroadcastOptions {
   return { ...options, startAt: undefined };
 }
 
+/** An audience of the form. */
+export type ComposedAudience = Exclude<Audience, { readonly subscriptions: unknown }>;
+
 /** @throws {DeskbellError} ERR_FIELD_VALUE if nobody is named */
-export function toAudience(fields: Fields): Audience {
+export function toAudience(fields: Fields): ComposedAudience {
   switch (fields['audience']) {
     case 'user': {
       const user = textField(fields, 'user');

@@ -7,21 +7,25 @@ import {
 } from '../../delivery/broadcast/estimate-audience.ts';
 import { formatAskedAudience } from '../../delivery/broadcast/format-broadcast.ts';
 import { type Forecast, formatForecast } from '../../delivery/broadcast/progress.ts';
-import type { OutcomeGroup } from '../../store/broadcasts.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
 import type { ReaderCounts } from '../../delivery/broadcast/count-readers.ts';
 import { deliveryOptions } from '../../store/delivery-options.ts';
-import { card, facts, notice, timeFromNow } from './components.ts';
+import { card, facts, notice, timeFromNow, untrusted } from './components.ts';
 import { figure } from './figures.ts';
 import type { Fields } from './forms.ts';
 import { describeLocalTime } from './local-time-input.ts';
+import type { ComposedAudience } from './message-form.ts';
 import { postForm } from './page.ts';
 import { renderPreviews, type ShownMessage } from './preview.ts';
 import { renderReaderCounts } from './reader-counts.ts';
 import type { ConsoleSession } from './sessions.ts';
 
-interface Review {
+export interface Review {
+  readonly audience: ComposedAudience;
+  readonly audienceSize: AudienceSize;
+  /** The audience is the test group. */
+  readonly isTest: boolean;
   readonly payload: Uint8Array;
   readonly startAt: Date | undefined;
   readonly nowMs: number;
@@ -32,110 +36,89 @@ interface Review {
   readonly forecast?: Forecast | undefined;
 }
 
-export function renderReview(
-  fields: Fields,
-  review: Review,
-  audienceSize: AudienceSize,
-  session: ConsoleSession,
-): Html {
-  const { startAt, readers } = review;
+export function renderReview(fields: Fields, review: Review, session: ConsoleSession): Html {
+  const { audience, audienceSize, isTest, payload, startAt, shown, readers } = review;
   const size = readers?.reached ?? audienceSize;
-  const isExact = size.kind === 'exact';
-  const steps = (step: string, button: string) =>
-    postForm(session, '/console/send', button, { fields: { ...fields, step } });
-  return renderPage(
-    fields,
-    review,
-    html`${facts([
-        [
-          'Recipients',
-          html`<strong
-            >${figure('review.recipients', size.count, '', () => formatAudienceSize(size))}</strong
-          >`,
-        ],
-        ['Audience', describeAudience(fields)],
-        ['Start', describeStart(review, fields)],
-        ...describeTimes(fields),
-        ...describeForecast(review, size),
-      ])}
-      ${readers && renderReaderCounts(readers)}
-      ${isExact && size.count === 0 && notice('warn', 'Nobody would get this message.')}
-      ${
-        !isExact &&
-        html`<p class="quiet small">
-          ${
-            size.kind === 'most'
-              ? 'Some of them may not be stored'
-              : 'The number comes from a sample of the subscriptions'
-          };
-          the page of the broadcast has the exact one. To count them exactly here may take some seconds.
-        </p>`
-      }
-      <div class="buttons">
-        ${postForm(
-          session,
-          '/console/send/confirm',
-          `${startAt === undefined && !fields['localTime'] ? 'Send to' : 'Schedule for'} ${figure('review.recipients', size.count, '', () => nameAudienceSize(size))}`,
-          { style: 'primary', fields },
-        )}
-        ${!isExact && steps('count', 'Count exactly')} ${steps('test', 'Send to the test group…')}
-        ${steps('edit', 'Back to editing')}
-      </div>`,
-  );
-}
-
-export function renderTestReview(
-  fields: Fields,
-  review: Review,
-  audienceSize: AudienceSize,
-  session: ConsoleSession,
-): Html {
-  const { testTag = '' } = fields;
-  const size = review.readers?.reached ?? audienceSize;
-  return renderPage(
-    fields,
-    review,
-    html`${facts([
-        [
-          'Recipients',
-          html`<strong
-            >${figure('review.recipients', size.count, '', () => formatAudienceSize(size))}</strong
-          >`,
-        ],
-        ['Test group', `subscriptions with the tag ${testTag}`],
-        ['Start', 'now'],
-      ])}
-      ${review.readers && renderReaderCounts(review.readers)}
-      ${
-        size.count === 0 &&
-        notice(
-          'warn',
-          audienceSize.count === 0
-            ? `No subscription has the tag ${testTag}.`
-            : 'Nobody would get this message.',
-          html`<p>
-            Add it to your own with <code>deskbell subscriptions tag</code>, or choose another tag. Ids are on
-            the page <a href="/console/subscriptions">Subscriptions</a>.
-          </p>`,
+  const recipients = (format: (size: AudienceSize) => string): string =>
+    figure('review.recipients', size.count, '', () => format(size));
+  const send = (url: string, button: string, more: Fields = {}): Html =>
+    postForm(session, url, button, { style: 'primary', fields: { ...fields, ...more } });
+  const step = (name: string, button: string): Html =>
+    postForm(session, '/console/send', button, { fields: { ...fields, step: name } });
+  const buttons = isTest
+    ? html`${
+        size.count > 0 &&
+        send(
+          '/console/send/test-group',
+          `Send to ${recipients(nameAudienceSize)} of the test group`,
+          // prevents a second test if the form is sent twice; the form's own key is for the broadcast
+          { testKey: randomUUID() },
         )
-      }
-      <div class="buttons">
-        ${
-          size.count > 0 &&
-          postForm(
-            session,
-            '/console/send/test-group',
-            `Send to ${figure('review.recipients', size.count, '', () => nameAudienceSize(size))} of the test group`,
-            // `testKey` prevents a second test if the form is sent twice; the form's own key is used for the broadcast
-            { style: 'primary', fields: { ...fields, testKey: randomUUID() } },
-          )
-        }
-        ${postForm(session, '/console/send', 'Back to editing', { fields: { ...fields, step: 'edit' } })}
-      </div>`,
-  );
+      }`
+    : html`${send(
+        '/console/send/confirm',
+        `${startAt === undefined && !fields['localTime'] ? 'Send to' : 'Schedule for'} ${recipients(nameAudienceSize)}`,
+      )}
+      ${size.kind !== 'exact' && step('count', 'Count exactly')} ${step('test', 'Send to the test group…')}`;
+  return html`<div class="columns">
+    ${card(
+      'To whom, and when',
+      html`${facts([
+          ['Recipients', html`<strong>${recipients(formatAudienceSize)}</strong>`],
+          isTest
+            ? ['Test group', `subscriptions with the tag ${fields['testTag']}`]
+            : ['Audience', describeAudience(audience, fields)],
+          ['Start', isTest ? 'now' : describeStart(review, fields)],
+          ...(isTest ? [] : [...describeTimes(fields), ...describeForecast(review, size)]),
+        ])}
+        ${readers && renderReaderCounts(readers)} ${renderHint(review, size, fields)}
+        <div class="buttons">${buttons} ${step('edit', 'Back to editing')}</div>`,
+    )}
+    ${card(
+      'What is sent',
+      html`${shown.note !== '' && html`<p class="quiet small">${shown.note}</p>`}
+        ${renderPreviews({ ...fields, ...shown.fields })}
+        <details>
+          <summary>
+            Payload, ${figure('review.bytes', payload.length)} of
+            ${figure('draft.maxBytes', maxPlaintextBytes)} bytes
+          </summary>
+          <pre>${Buffer.from(payload).toString()}</pre>
+        </details>`,
+    )}
+  </div>`;
 }
 
-/** Says when the broadcast starts; for a local time, when the first reader gets it. */
+/** Says what to know about the number of recipients. @param size of those that get the message */
+function renderHint({ audienceSize, isTest }: Review, size: AudienceSize, { testTag }: Fields): Html | false {
+  const nobody = 'Nobody would get this message.';
+  if (isTest)
+    return (
+      size.count === 0 &&
+      notice(
+        'warn',
+        audienceSize.count === 0 ? `No subscription has the tag ${testTag}.` : nobody,
+        html`<p>
+          Add it to your own with <code>deskbell subscriptions tag</code>, or choose another tag. Ids are on
+          the page <a href="/console/subscriptions">Subscriptions</a>.
+        </p>`,
+      )
+    );
+  if (size.kind === 'exact') return size.count === 0 && notice('warn', nobody);
+  return html`<p class="quiet small">
+    ${
+      size.kind === 'most'
+        ? 'Some of them may not be stored'
+        : 'The number comes from a sample of the subscriptions'
+    };
+    the page of the broadcast has the exact one. To count them exactly here may take some seconds.
+  </p>`;
+}
+
+const describeAudience = (audience: ComposedAudience, { ids }: Fields): string | Html =>
+  typeof audience === 'object' && 'ids' in audience ? `ids ${ids}` : untrusted(formatAskedAudience(audience));
+
+/** Says when it starts; for a local time, when the first reader gets it. */
 function describeStart({ startAt, nowMs, readers }: Review, fields: Fields): string | Html {
   if (startAt !== undefined)
     return figure('review.start', startAt.getTime(), '', (atMs) => describeLocalTime(atMs, fields, nowMs));
@@ -161,45 +144,3 @@ const describeTimes = (fields: Fields): readonly (readonly [string, string])[] =
   (['channel', 'skipInactive', 'localTime', 'quietHours', 'timeZone'] as const)
     .filter((name) => fields[name])
     .map((name) => [deliveryOptions[name].field.label, fields[name]!]);
-
-const renderPage = (fields: Fields, { payload, shown }: Review, audience: Html): Html =>
-  html`<div class="columns">
-    ${card('To whom, and when', audience)}
-    ${card(
-      'What is sent',
-      html`${shown.note !== '' && html`<p class="quiet small">${shown.note}</p>`}
-        ${renderPreviews({ ...fields, ...shown.fields })}
-        <details>
-          <summary>
-            Payload, ${figure('review.bytes', payload.length)} of
-            ${figure('draft.maxBytes', maxPlaintextBytes)} bytes
-          </summary>
-          <pre>${Buffer.from(payload).toString()}</pre>
-        </details>`,
-    )}
-  </div>`;
-
-function describeAudience(fields: Fields): string {
-  switch (fields['audience']) {
-    case 'user':
-      return `devices of the user ${fields['user']}`;
-    case 'tags':
-      return [
-        ['all of', fields['tagsAll']],
-        ['one of', fields['tagsAny']],
-        ['none of', fields['tagsNone']],
-      ]
-        .filter(([, tags]) => tags)
-        .map((part) => part.join(' '))
-        .join(', ');
-    case 'ids':
-      return `ids ${fields['ids']}`;
-    case 'outcome':
-      return formatAskedAudience({
-        broadcast: Number(fields['broadcast']),
-        outcome: fields['outcome'] as OutcomeGroup,
-      });
-    default:
-      return 'every subscription';
-  }
-}

@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
-import { createAudienceEstimator, type AudienceSize } from '../../../delivery/broadcast/estimate-audience.ts';
-import type { Audience } from '../../../delivery/broadcast/audience.ts';
+import { createAudienceEstimator } from '../../../delivery/broadcast/estimate-audience.ts';
 import { countReadersOf } from '../../../delivery/broadcast/count-readers.ts';
 import { forecast } from '../../../delivery/broadcast/progress.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
@@ -11,7 +10,6 @@ import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { sendJson } from '../../../http/json-body.ts';
 import { encodePayload } from '../../../protocol/message/encode-payload.ts';
-import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendMessage } from '../../send-message.ts';
 import { type ConsoleSession, sessionOf } from '../sessions.ts';
@@ -33,7 +31,7 @@ import {
   toTestOptions,
 } from '../message-form.ts';
 import { broadcastLink, sendPage } from '../page.ts';
-import { renderReview, renderTestReview } from '../review.ts';
+import { renderReview, type Review } from '../review.ts';
 import { findShownReader, showMessage } from '../preview.ts';
 
 /** In bytes. A text of 4 kB can take 12 kB in a form, which may have several texts and a list of ids. */
@@ -78,6 +76,36 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     });
   };
 
+  /** @throws {DeskbellError} the errors that sending would throw */
+  const readReview = async (fields: Fields, isTest: boolean, isCounted: boolean): Promise<Review> => {
+    const audience = isTest ? toTestGroup(fields) : toAudience(fields);
+    const audienceSize = await estimator.estimate(audience, isCounted ? Infinity : reviewCandidates);
+    const message = toSentMessage(fields);
+    const nowMs = store.now();
+    const options = isTest
+      ? toTestOptions(fields)
+      : { ...toOptions(fields), startAt: toStart(fields, nowMs) };
+    checkBroadcastOptions(options, nowMs);
+    const { receipts: isWithReceipts = false, channel, startAt } = options;
+    const maxRows = isCounted ? Infinity : reviewRows;
+    const readers = await countReadersOf(audience, message, options, store, audienceSize, maxRows);
+    return {
+      audience,
+      audienceSize,
+      isTest,
+      payload: encodePayload(message, undefined, { isWithReceipts, channel }),
+      startAt,
+      nowMs,
+      shown: await showMessage(fields, store.readers),
+      readers,
+      forecast: await forecast(
+        store,
+        Math.round((readers?.reached ?? audienceSize).count),
+        readers?.throughMs ?? startAt?.getTime(),
+      ),
+    };
+  };
+
   app.get('/send', async (request, reply) => {
     const from = idField(request.query, 'from');
     const { fields, done }: Partial<Duplicate> =
@@ -96,21 +124,9 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       if (step === 'language' || fields['newLanguage'] !== '')
         return await sendComposer(reply, session, addLanguage(fields));
       const isTest = step === 'test';
-      const audience = isTest ? toTestGroup(fields) : toAudience(fields);
-      const isCounted = step === 'count';
-      const size = await estimator.estimate(audience, isCounted ? Infinity : reviewCandidates);
-      const review = await readReview(
-        fields,
-        audience,
-        isTest,
-        size,
-        isCounted ? Infinity : reviewRows,
-        store,
-      );
-      const [title, render] = isTest
-        ? (['Send to the test group', renderTestReview] as const)
-        : (['Review and send', renderReview] as const);
-      const content = render(fields, review, size, session);
+      const review = await readReview(fields, isTest, step === 'count');
+      const title = isTest ? 'Send to the test group' : 'Review and send';
+      const content = renderReview(fields, review, session);
       return await sendPage(reply, { title, entry: 'Send', content });
     } catch (error) {
       return sendComposer(reply, session, fields, { error: faultToShow(error, fields) });
@@ -201,34 +217,4 @@ function faultToShow(error: unknown, fields: Fields): DeskbellError {
   const characters = Object.values(fields).reduce((sum, text) => sum + text.length, 0);
   if (error instanceof DeskbellError && characters <= maxRepeatedCharacters) return error;
   throw error;
-}
-
-/** @throws {DeskbellError} the errors that sending would throw */
-async function readReview(
-  fields: Fields,
-  audience: Audience,
-  isTest: boolean,
-  size: AudienceSize,
-  maxRows: number,
-  store: Store,
-) {
-  const message = toSentMessage(fields);
-  const options = isTest
-    ? toTestOptions(fields)
-    : { ...toOptions(fields), startAt: toStart(fields, store.now()) };
-  checkBroadcastOptions(options, store.now());
-  const { receipts: isWithReceipts = false, channel, startAt } = options;
-  const readers = await countReadersOf(audience, message, options, store, size, maxRows);
-  return {
-    payload: encodePayload(message, undefined, { isWithReceipts, channel }),
-    startAt,
-    nowMs: store.now(),
-    shown: await showMessage(fields, store.readers),
-    readers,
-    forecast: await forecast(
-      store,
-      Math.round((readers?.reached ?? size).count),
-      readers?.throughMs ?? startAt?.getTime(),
-    ),
-  };
 }
