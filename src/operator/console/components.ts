@@ -86,36 +86,44 @@ export const tile = (label: string | Html, value: string | Html, note: string | 
     <dd class="quiet small">${note}</dd>
   </div>`;
 
-/** The kinds of columns by title. `number`: right-aligned. `short`: one line. `words`: room for a sentence. */
-export type Columns = Readonly<Record<string, 'number' | 'short' | 'words'>>;
+interface Cell {
+  readonly kind: 'number' | 'words';
+  readonly content: string | Html;
+}
+
+/** A right-aligned cell. */
+export const number = (content: string | Html): Cell => ({ kind: 'number', content });
+
+/** A cell with room for a sentence. */
+export const wide = (content: string | Html): Cell => ({ kind: 'words', content });
+
+/** Cells by the title of their column. Plain content is shown in one line. */
+type Row = Readonly<Record<string, Cell | string | Html>>;
 
 /**
  * @param label name of the table for screen readers
+ * @param rows all have the same columns
  * @param none shown if there are no rows
  */
-export function table(
-  label: string,
-  columns: Columns,
-  rows: readonly (readonly (string | Html)[])[],
-  none = '',
-): Html {
-  if (rows.length === 0) return empty(none);
-  const titles = Object.entries(columns);
+export function table(label: string, rows: readonly Row[], none = ''): Html {
+  const [first] = rows;
+  if (first === undefined) return empty(none);
   // The roles are explicit because styles turn rows into lists on phones, which would remove the roles of the table.
   return html`<div class="table" role="group" aria-label="${label}" tabindex="0">
     <table role="table">
       <thead role="rowgroup">
         <tr role="row">
-          ${titles.map(
-            ([title, kind]) => html`<th scope="col" role="columnheader" class="${kind}">${title}</th>`,
+          ${Object.entries(first).map(
+            ([title, cell]) =>
+              html`<th scope="col" role="columnheader" class="${toCell(cell).kind}">${title}</th>`,
           )}
         </tr>
       </thead>
       <tbody role="rowgroup">
         ${rows.map(
-          (cells) =>
+          (row) =>
             html`<tr role="row">
-              ${cells.map((cell, index) => renderCell(cell, titles[index]!))}
+              ${Object.entries(row).map(renderCell)}
             </tr>`,
         )}
       </tbody>
@@ -123,10 +131,15 @@ export function table(
   </div>`;
 }
 
-const renderCell = (cell: string | Html, [title, kind]: readonly [string, string]): Html =>
-  html`<td role="cell" class="${kind}" data-title="${title}">
-    <div>${cell}</div>
+const toCell = (cell: Row[string]): Cell | { readonly kind: 'short'; readonly content: string | Html } =>
+  typeof cell === 'object' && 'content' in cell ? cell : { kind: 'short', content: cell };
+
+function renderCell([title, cell]: readonly [string, Row[string]]): Html {
+  const { kind, content } = toCell(cell);
+  return html`<td role="cell" class="${kind}" data-title="${title}">
+    <div>${content}</div>
   </td>`;
+}
 
 export const facts = (entries: readonly (readonly [string, string | Html])[]): Html =>
   html`<dl class="facts">

@@ -21,15 +21,17 @@ import {
   badge,
   capitalize,
   exactTime,
+  number,
   older,
   prose,
+  service,
   table,
   time,
-  untrusted,
-  type Variant,
-  service,
   timeFromNow,
+  untrusted,
   urlWith,
+  type Variant,
+  wide,
 } from './components.ts';
 import { figure, figuresOf } from './figures.ts';
 import { idField } from './forms.ts';
@@ -73,24 +75,17 @@ export function answersTable(answers: readonly AnswerCount[], none: string, scop
     .sort((one, other) => other.rows - one.rows);
   return html`${table(
     'Reasons by push service',
-    {
-      'Push service': 'short',
-      Outcome: 'short',
-      Status: 'number',
-      Times: 'number',
-      'What it said, and what that means': 'words',
-      Last: 'short',
-    },
-    sums
-      .slice(0, shownAnswers)
-      .map((sum) => [
-        service(sum.origin),
-        badge(sum.outcome, sum.outcome === 'rejected' ? 'bad' : 'plain'),
-        sum.status === undefined ? '' : figure('answer.status', sum.status, nameAnswer(sum, scope), String),
-        figure('answer.rows', sum.rows, nameAnswer(sum, scope)),
-        explain(sum),
-        figure('answer.lastAt', sum.lastAtMs, nameAnswer(sum, scope), time),
-      ]),
+    sums.slice(0, shownAnswers).map((sum) => {
+      const shown = figuresOf('answer', nameAnswer(sum, scope));
+      return {
+        'Push service': service(sum.origin),
+        Outcome: badge(sum.outcome, sum.outcome === 'rejected' ? 'bad' : 'plain'),
+        Status: number(sum.status === undefined ? '' : shown('status', sum.status, String)),
+        Times: number(shown('rows', sum.rows)),
+        'What it said, and what that means': wide(explain(sum)),
+        Last: shown('lastAt', sum.lastAtMs, time),
+      };
+    }),
     none,
   )}
   ${renderRest(sums.slice(shownAnswers))}`;
@@ -127,26 +122,18 @@ const tones: Readonly<Record<string, Variant>> = { accepted: 'good', rejected: '
 export function attemptsTable(attempts: readonly AttemptRecord[], none: string): Html {
   return table(
     'List of attempts',
-    {
-      Time: 'short',
-      Subscription: 'number',
-      'Push service': 'short',
-      Outcome: 'short',
-      Status: 'number',
-      'What it said, and what that means': 'words',
-    },
     attempts.map((attempt) => {
       const shown = figuresOf('attempt', nameAttempt(attempt));
-      return [
-        shown('at', attempt.atMs, time),
-        subscriptionLink(attempt.subscriptionId),
-        service(attempt.origin),
-        html`${shown('outcome', attempt.outcome, (outcome) => badge(outcome, tones[outcome]))}${
+      return {
+        Time: shown('at', attempt.atMs, time),
+        Subscription: number(subscriptionLink(attempt.subscriptionId)),
+        'Push service': service(attempt.origin),
+        Outcome: html`${shown('outcome', attempt.outcome, (outcome) => badge(outcome, tones[outcome]))}${
           attempt.attempt > 1 && ` attempt ${shown('number', attempt.attempt)}`
         }`,
-        attempt.status === undefined ? '' : shown('status', attempt.status, String),
-        renderWords(attempt),
-      ];
+        Status: number(attempt.status === undefined ? '' : shown('status', attempt.status, String)),
+        'What it said, and what that means': wide(renderWords(attempt)),
+      };
     }),
     none,
   );
@@ -180,8 +167,6 @@ const names: Readonly<Partial<Record<RowState, string>>> = {
 
 const outcomeBadge = (state: RowState): Html => badge(names[state] ?? state, variants[state]);
 
-const ofBroadcasts = { Broadcast: 'words', Start: 'short' } as const;
-
 /**
  * @param label name of the table
  * @param broadcasts given if the table names the broadcasts
@@ -195,25 +180,26 @@ export function outcomesTable(
 ): Html {
   return table(
     label,
-    { ...(broadcasts && ofBroadcasts), Subscription: 'number', Outcome: 'short', Why: 'words' },
-    outcomes.map((outcome) => [
-      ...(broadcasts === undefined ? [] : renderBroadcast(outcome.broadcastId, broadcasts)),
-      subscriptionLink(outcome.subscriptionId),
-      figure('outcome.state', outcome.state, nameOutcome(outcome), outcomeBadge),
-      html`${figure('outcome.words', explainOutcome(outcome), nameOutcome(outcome), () => renderParts(wordsOf(outcome)))}${renderAttempts(outcome)}`,
-    ]),
+    outcomes.map((outcome) => ({
+      ...(broadcasts && renderBroadcast(outcome.broadcastId, broadcasts.get(outcome.broadcastId))),
+      Subscription: number(subscriptionLink(outcome.subscriptionId)),
+      Outcome: figure('outcome.state', outcome.state, nameOutcome(outcome), outcomeBadge),
+      Why: wide(
+        html`${figure('outcome.words', explainOutcome(outcome), nameOutcome(outcome), () => renderParts(wordsOf(outcome)))}${renderAttempts(outcome)}`,
+      ),
+    })),
     none,
   );
 }
 
-function renderBroadcast(id: number, broadcasts: ReadonlyMap<number, Broadcast>): readonly Html[] {
-  const broadcast = broadcasts.get(id);
-  if (broadcast === undefined) return [broadcastLink(id), html``];
-  return [
-    html`<a href="${urlOf('Broadcasts', id)}">${titleOf(broadcast)}</a>`,
-    figure('broadcast.startAt', broadcast.startAtMs, id, time),
-  ];
-}
+const renderBroadcast = (id: number, broadcast: Broadcast | undefined) => ({
+  Broadcast: wide(
+    broadcast === undefined
+      ? broadcastLink(id)
+      : html`<a href="${urlOf('Broadcasts', id)}">${titleOf(broadcast)}</a>`,
+  ),
+  Start: broadcast === undefined ? '' : figure('broadcast.startAt', broadcast.startAtMs, id, time),
+});
 
 const renderParts = (parts: readonly WordPart[]): Html =>
   html`${parts.map((part) => {

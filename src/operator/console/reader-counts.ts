@@ -9,7 +9,7 @@ import {
 import { lookUp } from '../../errors/check-options.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { type Broadcast, isOver, type TimeToCome } from '../../store/broadcasts.ts';
-import { facts, onOff, prose, table, time, timeFromNow, untrusted } from './components.ts';
+import { facts, number, onOff, prose, table, time, timeFromNow, untrusted, wide } from './components.ts';
 import { counted, figure } from './figures.ts';
 import { describeLanguage } from './languages.ts';
 import { changes, postForm } from './page.ts';
@@ -60,11 +60,10 @@ const renderTexts = (
 ): Html =>
   table(
     'Recipients by text',
-    { Text: 'words', Recipients: 'number' },
-    texts.map(([language, recipients]) => [
-      language === undefined ? 'the message’s own' : describeLanguage(language),
-      recipients,
-    ]),
+    texts.map(([language, recipients]) => ({
+      Text: wide(language === undefined ? 'the message’s own' : describeLanguage(language)),
+      Recipients: number(recipients),
+    })),
     none,
   );
 
@@ -88,12 +87,11 @@ export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[
     toCome.length > 0 &&
     table(
       'Times to come',
-      { Time: 'short', Recipients: 'number', 'Time zones': 'words' },
-      toCome.map(({ atMs, recipients: count, timeZones }) => [
-        figure('broadcast.toComeAt', atMs, id, time),
-        figure('broadcast.toCome', count, `${id} ${atMs}`),
-        timeZones.join(', '),
-      ]),
+      toCome.map(({ atMs, recipients: count, timeZones }) => ({
+        Time: figure('broadcast.toComeAt', atMs, id, time),
+        Recipients: number(figure('broadcast.toCome', count, `${id} ${atMs}`)),
+        'Time zones': wide(timeZones.join(', ')),
+      })),
     )
   }
   ${
@@ -132,7 +130,6 @@ export const renderChoices = (
 ): Html =>
   table(
     'Channels',
-    { Channel: 'words', State: 'short', Because: 'words', Change: 'short' },
     channels.map(({ name, title, isOnByDefault }) => {
       const isChosen = Object.hasOwn(made, name);
       const isOn = isChosen ? lookUp(made, name)! : isOnByDefault;
@@ -141,16 +138,16 @@ export const renderChoices = (
           style: 'small-button',
           fields: { user, channel: name, choice },
         });
-      return [
-        html`${prose(title)} <code class="quiet">${untrusted(name)}</code>`,
-        figure('person.channel', Number(isOn), `${user} ${name}`, () => onOff(isOn)),
-        isChosen ? 'chosen' : 'by default; a subscription may have a choice of its own',
-        changes(
+      return {
+        Channel: wide(html`${prose(title)} <code class="quiet">${untrusted(name)}</code>`),
+        State: figure('person.channel', Number(isOn), `${user} ${name}`, () => onOff(isOn)),
+        Because: wide(isChosen ? 'chosen' : 'by default; a subscription may have a choice of its own'),
+        Change: changes(
           session,
           html`${isOn ? button('Turn off', 'off') : button('Turn on', 'on')}
           ${isChosen && button('Withdraw', 'default')}`,
         ),
-      ];
+      };
     }),
     'There are no channels yet.',
   );

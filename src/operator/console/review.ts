@@ -51,7 +51,7 @@ export function renderReview(fields: Fields, review: Review, session: ConsoleSes
         send(
           '/console/send/test-group',
           `Send to ${recipients(nameAudienceSize)} of the test group`,
-          // prevents a second test if the form is sent twice; the form's own key is for the broadcast
+          // prevents a second test if the form is sent twice; the form's own key is used for the broadcast
           { testKey: randomUUID() },
         )
       }`
@@ -118,7 +118,7 @@ function renderHint({ audienceSize, isTest }: Review, size: AudienceSize, { test
 const describeAudience = (audience: ComposedAudience, { ids }: Fields): string | Html =>
   typeof audience === 'object' && 'ids' in audience ? `ids ${ids}` : untrusted(formatAskedAudience(audience));
 
-/** Says when it starts; for a local time, when the first reader gets it. */
+/** Says when the broadcast starts; for a local time, when the first reader gets it. */
 function describeStart({ startAt, nowMs, readers }: Review, fields: Fields): string | Html {
   if (startAt !== undefined)
     return figure('review.start', startAt.getTime(), '', (atMs) => describeLocalTime(atMs, fields, nowMs));

@@ -21,7 +21,18 @@ import { urgencies } from '../../../protocol/request.ts';
 import type { Bell } from '../../../store/bells.ts';
 import type { OperatorContext } from '../../context.ts';
 import { checkInput } from '../../validator.ts';
-import { card, exactTime, facts, notice, prose, table, time, untrusted, urlWith } from '../components.ts';
+import {
+  card,
+  exactTime,
+  facts,
+  notice,
+  prose,
+  table,
+  time,
+  untrusted,
+  urlWith,
+  wide,
+} from '../components.ts';
 import { toFaults } from '../draft.ts';
 import { figure } from '../figures.ts';
 import { choice, textInput } from '../form-fields.ts';
@@ -67,7 +78,7 @@ export function addBellPages(app: FastifyInstance, parts: OperatorContext): void
         html`<a class="button primary" href="${bellsUrl}/add">Add a bell</a>`,
       ),
       lead: html`<p class="quiet">Addresses that ring an audience with what is posted there.</p>`,
-      content: table('Bells', columns, (await store.bells.list()).map(renderRow), 'No bells yet.'),
+      content: table('Bells', (await store.bells.list()).map(renderRow), 'No bells yet.'),
     }),
   );
 
@@ -107,7 +118,7 @@ export function addBellPages(app: FastifyInstance, parts: OperatorContext): void
       content: html`${card('What it does', facts([['Rings', untrusted(describeRung(bell))], ...settings]))}
       ${card(
         'Last requests',
-        table('Last requests', requestColumns, requests.map(renderRequest), 'Nothing was posted there yet.'),
+        table('Last requests', requests.map(renderRequest), 'Nothing was posted there yet.'),
       )}`,
     });
   });
@@ -196,26 +207,25 @@ function sendForm(reply: FastifyReply, fields: Fields, error?: unknown) {
   });
 }
 
-const columns = { Name: 'short', Rings: 'words', 'Last request': 'short', Created: 'short' } as const;
+const renderRow = (bell: Bell) => ({
+  Name: html`<a href="${urlWith(`${bellsUrl}/show`, { name: bell.name })}">${untrusted(bell.name)}</a>`,
+  Rings: wide(untrusted(describeRung(bell))),
+  'Last request':
+    bell.lastRequestAtMs === undefined
+      ? html`<span class="quiet">none yet</span>`
+      : figure('bell.lastRequestAt', bell.lastRequestAtMs, bell.name, time),
+  Created: figure('bell.createdAt', bell.createdAtMs, bell.name, time),
+});
 
-const renderRow = (bell: Bell) => [
-  html`<a href="${urlWith(`${bellsUrl}/show`, { name: bell.name })}">${untrusted(bell.name)}</a>`,
-  untrusted(describeRung(bell)),
-  bell.lastRequestAtMs === undefined
-    ? html`<span class="quiet">none yet</span>`
-    : figure('bell.lastRequestAt', bell.lastRequestAtMs, bell.name, time),
-  figure('bell.createdAt', bell.createdAtMs, bell.name, time),
-];
-
-const requestColumns = { When: 'short', From: 'short', Outcome: 'words', Words: 'words' } as const;
-
-const renderRequest = ({ atMs, tool, outcome, broadcastId, title, message, ...request }: ShownRequest) => [
-  figure('bell.requestAt', atMs, tool, exactTime),
+const renderRequest = ({ atMs, tool, outcome, broadcastId, title, message, ...request }: ShownRequest) => ({
+  When: figure('bell.requestAt', atMs, tool, exactTime),
   // names of tools are short, so they need not wrap
-  tool,
-  html`${broadcastId === undefined ? outcome : html`<a href="${urlOf('Broadcasts', broadcastId)}">${outcome}</a>`}
-  ${remarksOf({ atMs, tool, outcome, ...request }).map(
-    ([label, remark]) => html`<div class="quiet small">${label}: ${untrusted(remark)}</div>`,
-  )}`,
-  html`${title !== undefined && html`<strong>${prose(title)}</strong> ${prose(message ?? '')}`}`,
-];
+  From: tool,
+  Outcome: wide(
+    html`${broadcastId === undefined ? outcome : html`<a href="${urlOf('Broadcasts', broadcastId)}">${outcome}</a>`}
+    ${remarksOf({ atMs, tool, outcome, ...request }).map(
+      ([label, remark]) => html`<div class="quiet small">${label}: ${untrusted(remark)}</div>`,
+    )}`,
+  ),
+  Words: wide(html`${title !== undefined && html`<strong>${prose(title)}</strong> ${prose(message ?? '')}`}`),
+});

@@ -37,12 +37,13 @@ import {
   capitalize,
   empty,
   moreHosts,
+  number,
+  service,
   stateBadge,
   table,
   tile,
   timeFromNow,
   untrusted,
-  service,
   urlWith,
 } from '../components.ts';
 import { figure, figuresOf } from '../figures.ts';
@@ -226,16 +227,16 @@ export function renderServices({ id, origins, heldBack, receipts }: Broadcast): 
       (event) => [event, ({ origin }: OriginCounts) => reported.get(origin)?.[event] ?? 0] as const,
     ),
   ] as const;
-  const columns = Object.fromEntries(figures.map(([name]) => [capitalize(name), 'number'] as const));
-  const rows = services
-    .slice(0, maxServices)
-    .map((counts) => [
-      service(counts.origin),
-      ...figures.map(([name, figureOf]) =>
-        figure(`broadcast.ofOrigin.${name}`, figureOf(counts), `${id} ${counts.origin}`),
-      ),
-    ]);
-  return html`${table('Outcomes per push service', { 'Push service': 'short', ...columns }, rows, 'Nothing has been sent yet.')}
+  const rows = services.slice(0, maxServices).map((counts) => ({
+    'Push service': service(counts.origin),
+    ...Object.fromEntries(
+      figures.map(([name, figureOf]) => [
+        capitalize(name),
+        number(figure(`broadcast.ofOrigin.${name}`, figureOf(counts), `${id} ${counts.origin}`)),
+      ]),
+    ),
+  }));
+  return html`${table('Outcomes per push service', rows, 'Nothing has been sent yet.')}
   ${moreHosts(services.length - maxServices)}`;
 }
 

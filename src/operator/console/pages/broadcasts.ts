@@ -12,6 +12,7 @@ import {
   badge,
   capitalize,
   isFiltered,
+  number,
   older,
   searchField,
   searchForm,
@@ -22,6 +23,7 @@ import {
   time,
   untrusted,
   urlWith,
+  wide,
 } from '../components.ts';
 import { figure, figuresOf, idText } from '../figures.ts';
 import { idField, optionalField, textField, textFields, type Fields } from '../forms.ts';
@@ -56,7 +58,6 @@ export function addBroadcastsPage(app: FastifyInstance, { store, readWarnings }:
         ${renderCounts(await store.broadcasts.countOpen())} ${renderFilters(given)}
         ${table(
           'Broadcasts',
-          columns,
           items.map((broadcast) => renderRow(broadcast, alarmed.has(broadcast.id), folded.get(broadcast.id))),
           isSearch ? 'No broadcast fits.' : 'Nothing has been broadcast yet.',
         )}
@@ -92,30 +93,23 @@ const renderCounts = (counts: OpenBroadcasts): Html =>
     )}
   </dl>`;
 
-const columns = {
-  Id: 'number',
-  Message: 'words',
-  State: 'short',
-  Recipients: 'number',
-  Outcome: 'words',
-  Start: 'short',
-} as const;
-
 /** @param isAlarmed whether an alarm that the broadcast raised is still active
  * @param folded how many older broadcasts of the same bell are not shown */
-function renderRow(broadcast: Broadcast, isAlarmed: boolean, folded = 0): readonly (string | Html)[] {
+function renderRow(broadcast: Broadcast, isAlarmed: boolean, folded = 0) {
   const { id, recipients, alarms, startAtMs } = broadcast;
   const shown = figuresOf('broadcast', id);
-  return [
-    idText('broadcast', id),
-    html`<a href="${urlOf('Broadcasts', id)}">${titleOf(broadcast)}</a>
-      ${folded > 0 && renderFolded(broadcast, folded)}`,
-    html`${stateBadge(broadcast)}
+  return {
+    Id: number(idText('broadcast', id)),
+    Message: wide(
+      html`<a href="${urlOf('Broadcasts', id)}">${titleOf(broadcast)}</a>
+        ${folded > 0 && renderFolded(broadcast, folded)}`,
+    ),
+    State: html`${stateBadge(broadcast)}
     ${alarms.length > 0 && shown('isAlarmed', Number(isAlarmed), (is) => badge('alarm', is === 1 ? 'bad' : 'plain'))}`,
-    shown('recipients', recipients),
-    html`${progressBar(broadcast)} ${outcomesOf(broadcast)}`,
-    shown('startAt', startAtMs, time),
-  ];
+    Recipients: number(shown('recipients', recipients)),
+    Outcome: wide(html`${progressBar(broadcast)} ${outcomesOf(broadcast)}`),
+    Start: shown('startAt', startAtMs, time),
+  };
 }
 
 function renderFolded(broadcast: Broadcast, count: number): Html {

@@ -4,7 +4,7 @@ import { maxTitleCharacters, type Channel } from '../../../audience/channels.ts'
 import { html, type Html } from '../../../http/description/html.ts';
 import { findChannel, updateChannel, removeChannel } from '../../../operations/channels.ts';
 import type { OperatorContext } from '../../context.ts';
-import { onOff, prose, table, untrusted, urlWith } from '../components.ts';
+import { onOff, prose, table, untrusted, urlWith, wide } from '../components.ts';
 import { type ConsoleSession, csrfField, sessionOf } from '../sessions.ts';
 import { changes, doneUrl, pages, type Question, sendPage, sendQuestion } from '../page.ts';
 import { toFaults } from '../draft.ts';
@@ -28,7 +28,6 @@ export function addChannelPages(app: FastifyInstance, parts: OperatorContext): v
       </p>`,
       content: table(
         'Channels',
-        columns,
         (await channels.list()).map((channel) => renderRow(channel, session)),
         'No channels yet.',
       ),
@@ -88,32 +87,28 @@ export function addChannelPages(app: FastifyInstance, parts: OperatorContext): v
   );
 }
 
-const columns = {
-  Title: 'words',
-  Name: 'short',
-  'In other languages': 'words',
-  'By default': 'short',
-  Change: 'short',
-} as const;
-
 function renderRow({ name, title, titles, isOnByDefault }: Channel, session: ConsoleSession) {
   const others = Object.entries(titles);
-  return [
-    session.mayChange
-      ? html`<a href="${urlWith(editUrl, { name })}">${prose(title)}</a>`
-      : html`${prose(title)}`,
-    html`<code>${untrusted(name)}</code>`,
-    others.length === 0
-      ? html`<span class="quiet">none</span>`
-      : html`${others.map(([language, text], index) => html`${index > 0 && ', '}<code>${language}</code> ${prose(text)}`)}`,
-    onOff(isOnByDefault),
-    changes(
+  return {
+    Title: wide(
+      session.mayChange
+        ? html`<a href="${urlWith(editUrl, { name })}">${prose(title)}</a>`
+        : html`${prose(title)}`,
+    ),
+    Name: html`<code>${untrusted(name)}</code>`,
+    'In other languages': wide(
+      others.length === 0
+        ? html`<span class="quiet">none</span>`
+        : html`${others.map(([language, text], index) => html`${index > 0 && ', '}<code>${language}</code> ${prose(text)}`)}`,
+    ),
+    'By default': onOff(isOnByDefault),
+    Change: changes(
       session,
       html`<a class="button small-button" href="${urlWith(`${pages.Channels}/remove`, { name })}"
         >Remove…</a
       >`,
     ),
-  ];
+  };
 }
 
 const toFields = ({ name, title, titles, isOnByDefault }: Channel): Fields => ({

@@ -13,6 +13,7 @@ import {
   badge,
   card,
   isFiltered,
+  number,
   older,
   searchField,
   searchForm,
@@ -21,6 +22,7 @@ import {
   untrusted,
   urlWith,
   type Variant,
+  wide,
 } from '../components.ts';
 import { figure } from '../figures.ts';
 import { type Fields, idField, textFields } from '../forms.ts';
@@ -60,7 +62,6 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
         ])}
         ${table(
           'Changes',
-          columns,
           items.map((record) => renderRow(record, given)),
           isSearch ? 'No change fits.' : 'Nothing has been changed yet.',
         )}
@@ -79,28 +80,17 @@ const readNames = (query: unknown): Fields =>
     ]),
   );
 
-const columns = {
-  Time: 'short',
-  Operator: 'short',
-  Action: 'short',
-  'To what': 'words',
-  Result: 'short',
-} as const;
-
 /** Renders a record. Operator and action link to all records with the same value; other filters stay set. */
-function renderRow(
-  { id, atMs, operator, action, target, status }: AuditRecord,
-  given: Fields,
-): readonly (string | Html)[] {
+function renderRow({ id, atMs, operator, action, target, status }: AuditRecord, given: Fields) {
   const filter = (name: string, value: string): Html =>
     html`<a href="${urlWith(pages.Audit, { ...given, [name]: value })}">${untrusted(value)}</a>`;
-  return [
-    figure('audit.at', atMs, id, time),
-    filter('operator', operator),
-    filter('action', action),
-    linkTarget(target),
-    figure('audit.status', status ?? 0, id, renderStatus),
-  ];
+  return {
+    Time: figure('audit.at', atMs, id, time),
+    Operator: filter('operator', operator),
+    Action: filter('action', action),
+    'To what': wide(linkTarget(target)),
+    Result: figure('audit.status', status ?? 0, id, renderStatus),
+  };
 }
 
 /** Targets that have their own page. */
@@ -140,12 +130,12 @@ export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): v
     ]);
     const rows = keys.map(({ publicKey, state: known }) => {
       const [tone, meaning] = states[known ?? 'foreign'];
-      return [
-        badge(known ?? 'foreign', tone),
-        html`<code>${publicKey}</code>`,
-        figure('key.subscriptions', counts.get(publicKey) ?? 0, publicKey),
-        meaning,
-      ];
+      return {
+        State: badge(known ?? 'foreign', tone),
+        'Public key': wide(html`<code>${publicKey}</code>`),
+        Subscriptions: number(figure('key.subscriptions', counts.get(publicKey) ?? 0, publicKey)),
+        Meaning: wide(meaning),
+      };
     });
     return sendPage(reply, {
       title: 'Keys',
@@ -154,12 +144,7 @@ export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): v
         to it.
       </p>`,
       content: html`
-        ${table(
-          'VAPID keys',
-          { State: 'short', 'Public key': 'words', Subscriptions: 'number', Meaning: 'words' },
-          rows,
-          'There is no key yet.',
-        )}
+        ${table('VAPID keys', rows, 'There is no key yet.')}
         ${card('Contact (subject)', renderContacts(senders))}
         ${card(
           'Changing keys',
@@ -188,18 +173,18 @@ function renderContacts(senders: readonly StoredSenderReport[]): Html {
     </p>
     ${table(
       'Contacts',
-      { Contact: 'words', 'Named by': 'words', Apple: 'words' },
       Array.from(bySubject, ([subject, same]) => {
         const fault = findAppleSubjectFault(subject);
-        return [
-          untrusted(subject),
-          untrusted(
-            [...new Set(same.map(({ machine, processId }) => `${machine}, process ${processId}`))].join('; '),
+        const names = same.map(({ machine, processId }) => `${machine}, process ${processId}`);
+        return {
+          Contact: wide(untrusted(subject)),
+          'Named by': wide(untrusted([...new Set(names)].join('; '))),
+          Apple: wide(
+            fault === undefined
+              ? badge('takes it', 'good')
+              : html`${badge('refuses it', 'bad')} <span class="quiet">${fault}</span>`,
           ),
-          fault === undefined
-            ? badge('takes it', 'good')
-            : html`${badge('refuses it', 'bad')} <span class="quiet">${fault}</span>`,
-        ];
+        };
       }),
       'No process is sending now. Each names the contact that it is started with: --subject, or “subject” in its configuration.',
     )}`;

@@ -11,6 +11,7 @@ import {
   card,
   exactTime,
   moreHosts,
+  number,
   older,
   searchField,
   searchForm,
@@ -19,6 +20,7 @@ import {
   table,
   untrusted,
   urlWith,
+  wide,
 } from '../components.ts';
 import { figure } from '../figures.ts';
 import { type Fields, idField, textFields } from '../forms.ts';
@@ -70,7 +72,7 @@ export function addLossesPage(app: FastifyInstance, { store }: OperatorContext):
         ${card('By push service', renderServices(counts, given))}
         ${card('By day', renderDays(ofService, given))}
         <h2 id="each">Each, the newest first</h2>
-        ${table('Lost subscriptions', columns, items.map(renderRow), none)}
+        ${table('Lost subscriptions', items.map(renderRow), none)}
         ${next !== undefined && older(lossesUrl, { ...given, before: String(next) })}
       `,
     });
@@ -79,8 +81,6 @@ export function addLossesPage(app: FastifyInstance, { store }: OperatorContext):
 
 const none = 'No subscription was lost.';
 
-const reasonColumns = Object.fromEntries(lossReasons.map((name) => [capitalize(name), 'number'] as const));
-
 const linkTo = (given: Fields, text: string | Html): Html =>
   html`<a href="${urlWith(lossesUrl, given)}#each">${text}</a>`;
 
@@ -88,21 +88,20 @@ function renderServices(counts: readonly LossCount[], given: Fields): Html {
   const services = [...Map.groupBy(counts, ({ origin }) => pushServiceName(origin))].toSorted(
     ([, one], [, other]) => sumOf(other) - sumOf(one),
   );
-  const rows = services.map(([name, same]) => [
-    linkTo({ ...given, pushService: name }, service(name)),
+  const rows = services.map(([name, same]) => ({
+    'Push service': linkTo({ ...given, pushService: name }, service(name)),
     ...renderCounts(same, `${name} ${given['day'] ?? ''}`),
-  ]);
-  return html`${table('Lost by push service', { 'Push service': 'short', ...reasonColumns }, rows.slice(0, shownServices), none)}
+  }));
+  return html`${table('Lost by push service', rows.slice(0, shownServices), none)}
   ${moreHosts(rows.length - shownServices)}`;
 }
 
 function renderDays(counts: readonly LossCount[], given: Fields): Html {
-  const rows = [...Map.groupBy(counts, ({ startMs }) => formatDay(startMs))].map(([day, same]) => [
-    linkTo({ ...given, day }, figure('days.date', day, '', String)),
+  const rows = [...Map.groupBy(counts, ({ startMs }) => formatDay(startMs))].map(([day, same]) => ({
+    'Day (UTC)': linkTo({ ...given, day }, figure('days.date', day, '', String)),
     ...renderCounts(same, `${day} ${given['pushService'] ?? ''}`),
-  ]);
-  const show = (some: typeof rows) =>
-    table('Lost by day', { 'Day (UTC)': 'short', ...reasonColumns }, some, none);
+  }));
+  const show = (some: typeof rows) => table('Lost by day', some, none);
   return html`${show(rows.slice(0, shownDays))}
   ${
     rows.length > shownDays &&
@@ -120,24 +119,23 @@ const sumOf = (counts: readonly LossCount[], reason?: LossReason): number =>
   );
 
 /** @param of the day and push service that all `counts` have in common */
-const renderCounts = (counts: readonly LossCount[], of: string): readonly string[] =>
-  lossReasons.map((reason) => figure(`losses.${reason}`, sumOf(counts, reason), of.trim()));
+const renderCounts = (counts: readonly LossCount[], of: string) =>
+  Object.fromEntries(
+    lossReasons.map((reason) => [
+      capitalize(reason),
+      number(figure(`losses.${reason}`, sumOf(counts, reason), of.trim())),
+    ]),
+  );
 
-const columns = {
-  Lost: 'short',
-  Subscription: 'number',
-  'Push service': 'short',
-  Why: 'short',
-  User: 'words',
-} as const;
-
-const renderRow = (loss: Loss): readonly (string | Html)[] => [
-  figure('loss.at', loss.atMs, loss.subscriptionId, exactTime),
-  loss.subscriptionId === undefined ? '' : subscriptionLink(loss.subscriptionId),
-  service(loss.origin),
-  renderReason(loss),
-  loss.user === undefined ? '' : html`<a href="${personUrl(loss.user)}">${untrusted(loss.user)}</a>`,
-];
+const renderRow = (loss: Loss) => ({
+  Lost: figure('loss.at', loss.atMs, loss.subscriptionId, exactTime),
+  Subscription: number(loss.subscriptionId === undefined ? '' : subscriptionLink(loss.subscriptionId)),
+  'Push service': service(loss.origin),
+  Why: renderReason(loss),
+  User: wide(
+    loss.user === undefined ? '' : html`<a href="${personUrl(loss.user)}">${untrusted(loss.user)}</a>`,
+  ),
+});
 
 /** `removed by ada` */
 export const renderReason = ({ reason, removedBy, subscriptionId }: Loss): Html =>

@@ -11,13 +11,15 @@ import {
   badge,
   card,
   facts,
+  number,
   searchField,
   searchForm,
+  service,
   table,
   time,
   untrusted,
   urlWith,
-  service,
+  wide,
 } from '../components.ts';
 import { counted, figure } from '../figures.ts';
 import { audited, textField, textFields } from '../forms.ts';
@@ -124,32 +126,24 @@ const renderRemoval = ({ removedAtMs, by }: CheckedRemoval, user: string): Html 
 function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
   return html`${table(
     'Devices',
-    {
-      Subscription: 'number',
-      'Push service': 'short',
-      State: 'short',
-      Tags: 'words',
-      Registered: 'short',
-      Renewed: 'short',
-    },
     [
-      ...stored.map(({ id, endpoint, tags, createdAtMs, updatedAtMs }) => [
-        subscriptionLink(id),
-        service(endpoint),
-        badge('stored', 'good'),
-        renderTags(tags),
-        figure('subscription.createdAt', createdAtMs, id, time),
-        figure('subscription.updatedAt', updatedAtMs, id, time),
-      ]),
-      ...ended.map(({ id, endpoint, goneAtMs }) => [
-        subscriptionLink(id),
-        service(endpoint),
-        html`${badge('ended', 'warn')}
+      ...stored.map(({ id, endpoint, tags, createdAtMs, updatedAtMs }) => ({
+        Subscription: number(subscriptionLink(id)),
+        'Push service': service(endpoint),
+        State: badge('stored', 'good'),
+        Tags: wide(renderTags(tags)),
+        Registered: figure('subscription.createdAt', createdAtMs, id, time),
+        Renewed: figure('subscription.updatedAt', updatedAtMs, id, time),
+      })),
+      ...ended.map(({ id, endpoint, goneAtMs }) => ({
+        Subscription: number(subscriptionLink(id)),
+        'Push service': service(endpoint),
+        State: html`${badge('ended', 'warn')}
           <div>${figure('subscription.endedAt', goneAtMs, id, time)}</div>`,
-        '',
-        '',
-        '',
-      ]),
+        Tags: wide(''),
+        Registered: '',
+        Renewed: '',
+      })),
     ],
     'No subscription of this user is stored, or remembered as ended.',
   )}

@@ -20,11 +20,13 @@ import {
   card,
   live,
   moreHosts,
+  number,
+  service as nameOf,
   table,
   time,
   untrusted,
   urlWith,
-  service as nameOf,
+  wide,
 } from '../components.ts';
 import { counted, figure, figuresOf } from '../figures.ts';
 import { audited, idField, textField } from '../forms.ts';
@@ -86,12 +88,11 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
     </p>
     ${table(
       'Held deletions',
-      { 'Push service': 'short', Subscriptions: 'number', Since: 'short', Decision: 'short' },
-      held.map(({ origin, subscriptions, sinceMs }) => [
-        renderHeldBy(origin),
-        figure('held.subscriptions', subscriptions, new URL(origin).host),
-        figure('held.since', sinceMs, new URL(origin).host, time),
-        changes(
+      held.map(({ origin, subscriptions, sinceMs }) => ({
+        'Push service': renderHeldBy(origin),
+        Subscriptions: number(figure('held.subscriptions', subscriptions, new URL(origin).host)),
+        Since: figure('held.since', sinceMs, new URL(origin).host, time),
+        Decision: changes(
           session,
           html`${postForm(session, '/console/held-deletions/discard', 'Keep them', {
               style: 'small-button',
@@ -101,7 +102,7 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
               Delete them…
             </a>`,
         ),
-      ]),
+      })),
     )}`;
 }
 
@@ -174,26 +175,19 @@ const shownServices = 50;
 function renderNow(services: readonly PushServiceView[], unanimous: readonly FoundAlarm[]): Html {
   return html`${table(
     'Push services now',
-    {
-      'Push service': 'short',
-      State: 'words',
-      Connections: 'number',
-      Latency: 'number',
-      'In flight': 'number',
-    },
     services.slice(0, shownServices).map((service) => {
       const shown = figuresOf('service', service.origin);
-      return [
-        nameOf(service.origin),
-        renderState(
-          service,
-          unanimous.find(({ pushService }) => pushService === service.origin),
+      const alarm = unanimous.find(({ pushService }) => pushService === service.origin);
+      return {
+        'Push service': nameOf(service.origin),
+        State: wide(renderState(service, alarm)),
+        Connections: number(shown('connections', service.connections)),
+        Latency: number(service.latencyMs === undefined ? '' : `${shown('latencyMs', service.latencyMs)} ms`),
+        'In flight': number(
+          html`${shown('inFlight', service.inFlight)} of
+          ${shown('maxInFlight', service.maxInFlight)}${service.queued > 0 && html`<br /><span class="quiet">${shown('queued', service.queued)} waiting</span>`}`,
         ),
-        shown('connections', service.connections),
-        service.latencyMs === undefined ? '' : `${shown('latencyMs', service.latencyMs)} ms`,
-        html`${shown('inFlight', service.inFlight)} of
-        ${shown('maxInFlight', service.maxInFlight)}${service.queued > 0 && html`<br /><span class="quiet">${shown('queued', service.queued)} waiting</span>`}`,
-      ];
+      };
     }),
     'Nobody is sending.',
   )}
@@ -238,12 +232,11 @@ async function renderHour(store: Store): Promise<Html> {
   const services = toServiceBars(intervals, { sinceMs, stepMs: untilMs - sinceMs, count: 1 });
   return table(
     'Push services in the last hour',
-    { 'Push service': 'short', Messages: 'number', 'What came of them': 'words' },
-    services.map(({ pushService, sums }) => [
-      nameOf(pushService),
-      figure('services.attempts', sums.attempts, `lastHour ${pushService}`),
-      sumsText(sums, `lastHour ${pushService}`),
-    ]),
+    services.map(({ pushService, sums }) => ({
+      'Push service': nameOf(pushService),
+      Messages: number(figure('services.attempts', sums.attempts, `lastHour ${pushService}`)),
+      'What came of them': wide(sumsText(sums, `lastHour ${pushService}`)),
+    })),
     'Nothing was sent in the last hour.',
   );
 }

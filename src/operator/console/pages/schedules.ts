@@ -13,7 +13,18 @@ import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { readPage } from '../../searches.ts';
 import { type ConsoleSession, sessionOf } from '../sessions.ts';
-import { badge, card, facts, older, stateBadge, table, time, untrusted } from '../components.ts';
+import {
+  badge,
+  card,
+  facts,
+  number,
+  older,
+  stateBadge,
+  table,
+  time,
+  untrusted,
+  wide,
+} from '../components.ts';
 import { figure, idText } from '../figures.ts';
 import { audited, idField } from '../forms.ts';
 import { renderChanges, scheduleTitle } from '../outcomes-table.ts';
@@ -55,7 +66,6 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
       content: html`
         ${table(
           'Schedules',
-          columns,
           shown.map((schedule) => renderRow(schedule, session)),
           afterId === 0 ? 'No schedules yet.' : 'No more schedules.',
         )}
@@ -121,27 +131,17 @@ async function describe(
   );
 }
 
-const columns = {
-  Id: 'number',
-  'Message, to whom': 'words',
-  When: 'short',
-  'Next three times': 'short',
-  'Last result': 'words',
-  Change: 'short',
-} as const;
-
-function renderRow(schedule: ShownSchedule, session: ConsoleSession): readonly (string | Html)[] {
-  const { id, audience } = schedule;
-  return [
-    idText('schedule', id),
-    html`<a href="${urlOf('Schedules', id)}">${scheduleTitle(schedule)}</a>
-      <div class="quiet small">to ${renderAudience(audience)}</div>`,
-    renderCron(schedule),
-    renderTimes(schedule),
-    renderLast(schedule),
-    renderActions(schedule, session, 'small-button'),
-  ];
-}
+const renderRow = (schedule: ShownSchedule, session: ConsoleSession) => ({
+  Id: number(idText('schedule', schedule.id)),
+  'Message, to whom': wide(
+    html`<a href="${urlOf('Schedules', schedule.id)}">${scheduleTitle(schedule)}</a>
+      <div class="quiet small">to ${renderAudience(schedule.audience)}</div>`,
+  ),
+  When: renderCron(schedule),
+  'Next three times': renderTimes(schedule),
+  'Last result': wide(renderLast(schedule)),
+  Change: renderActions(schedule, session, 'small-button'),
+});
 
 const renderCron = ({ cron, timezone }: Schedule): Html =>
   html`<code>${cron}</code><br /><span class="quiet small">${timezone}</span>`;

@@ -6,7 +6,7 @@ import { html, type Html } from '../../../http/description/html.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { findPersonDevices, idsOf, searchBroadcasts } from '../../searches.ts';
-import { empty, table, untrusted, urlWith } from '../components.ts';
+import { empty, table, untrusted, urlWith, wide } from '../components.ts';
 import { idText } from '../figures.ts';
 import { idField, textField } from '../forms.ts';
 import { scheduleTitle, titleOf } from '../outcomes-table.ts';
@@ -40,8 +40,10 @@ export function addSearchPage(app: FastifyInstance, { store }: OperatorContext):
           ? empty('Write what to look for into the field “Search”.')
           : table(
               'Results',
-              { What: 'short', Name: 'words' },
-              hits.map(({ kind, url, name }) => [kind, html`<a href="${url}">${name}</a>`]),
+              hits.map(({ kind, url, name }) => ({
+                What: kind,
+                Name: wide(html`<a href="${url}">${name}</a>`),
+              })),
               `Nothing was found for “${text}”.`,
             ),
     });

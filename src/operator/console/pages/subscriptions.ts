@@ -14,15 +14,17 @@ import {
   card,
   facts,
   notice,
+  number,
   numberField,
   older,
   searchField,
   searchForm,
-  untrusted,
+  service,
   table,
   time,
   timeFromNow,
-  service,
+  untrusted,
+  wide,
 } from '../components.ts';
 import {
   changes,
@@ -43,17 +45,6 @@ import { lossesUrl, renderReason } from './losses.ts';
 import { personUrl } from './people.ts';
 
 const pageRows = 50;
-
-const visitNames = ['within7Days', 'within30Days', 'within90Days', 'longerAgo', 'notSinceImport'] as const;
-
-const visitColumns = {
-  'Push service': 'short',
-  '7 days': 'number',
-  '30 days': 'number',
-  '90 days': 'number',
-  'Longer ago': 'number',
-  'Not since the import': 'number',
-} as const;
 
 export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store } = parts;
@@ -84,12 +75,15 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
       </p>`,
       content: table(
         'Last visits',
-        visitColumns,
         byPushService(counts.map(({ pushService: origin, visits }) => ({ origin, ...visits }))).map(
-          ({ origin, ...visits }) => [
-            service(origin),
-            ...visitNames.map((name) => figure(`visits.${name}`, visits[name], origin)),
-          ],
+          ({ origin, ...visits }) => ({
+            'Push service': service(origin),
+            '7 days': number(figure('visits.within7Days', visits.within7Days, origin)),
+            '30 days': number(figure('visits.within30Days', visits.within30Days, origin)),
+            '90 days': number(figure('visits.within90Days', visits.within90Days, origin)),
+            'Longer ago': number(figure('visits.longerAgo', visits.longerAgo, origin)),
+            'Not since the import': number(figure('visits.notSinceImport', visits.notSinceImport, origin)),
+          }),
         ),
         'No subscriptions yet.',
       ),
@@ -163,7 +157,7 @@ async function renderList(
   const { items, next } = found;
   const user = given['user'] ?? '';
   return html`
-    ${table('Subscriptions', columns, items.map(renderRow), 'No subscription fits.')}
+    ${table('Subscriptions', items.map(renderRow), 'No subscription fits.')}
     ${
       next !== undefined &&
       older(
@@ -191,23 +185,15 @@ function readOrigin(text: string): string | undefined {
   return trimmed.includes('://') ? trimmed : `https://${trimmed}`;
 }
 
-const columns = {
-  Id: 'number',
-  'Push service': 'short',
-  User: 'words',
-  Tags: 'words',
-  Registered: 'short',
-} as const;
-
-function renderRow(subscription: StoredSubscription): readonly (string | Html)[] {
-  const { id, endpoint, createdAtMs } = subscription;
-  return [
-    subscriptionLink(id),
-    service(endpoint),
-    renderUser(subscription),
-    renderTags(subscription.tags),
-    figure('subscription.createdAt', createdAtMs, id, time),
-  ];
+function renderRow(subscription: StoredSubscription) {
+  const { id, endpoint, tags, createdAtMs } = subscription;
+  return {
+    Id: number(subscriptionLink(id)),
+    'Push service': service(endpoint),
+    User: wide(renderUser(subscription)),
+    Tags: wide(renderTags(tags)),
+    Registered: figure('subscription.createdAt', createdAtMs, id, time),
+  };
 }
 
 const renderUser = ({ user }: StoredSubscription): Html =>
