@@ -185,9 +185,22 @@ export const selectField = (given: Fields, name: string, label: string, values: 
     ${select(name, [['', 'any'], ...values.map((value) => [value, value] as const)], lookUp(given, name))}
   </label>`;
 
-/** A link to the next page of a list, with the same filters. */
-export const older = (url: string, query: Query, text = 'Older'): Html =>
-  html`<a class="button pager" rel="next" href="${urlWith(url, query)}">${text}</a>`;
+/**
+ * A link to the next page of a list, with the same filters; nothing on the last page.
+ *
+ * @param name of the parameter that says where the page starts
+ */
+export const older = (
+  url: string,
+  query: Query,
+  name: 'before' | 'after',
+  next: number | undefined,
+  text = 'Older',
+): Html | false =>
+  next !== undefined &&
+  html`<a class="button pager" rel="next" href="${urlWith(url, { ...query, [name]: String(next) })}"
+    >${text}</a
+  >`;
 
 type Query = Readonly<Record<string, string | undefined>>;
 

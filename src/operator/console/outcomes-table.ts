@@ -266,12 +266,5 @@ export async function renderBroadcastsTo(
       Broadcasts, the newest first. Messages to single subscriptions or to one person are not kept.
     </p>
     ${outcomesTable('What came of broadcasts', outcomes, none, byId)}
-    ${
-      next !== undefined &&
-      older(
-        url,
-        { ...kept, before: String(next) },
-        outcomes.length === 0 ? 'Search older broadcasts' : 'Older',
-      )
-    }`;
+    ${older(url, kept, 'before', next, outcomes.length === 0 ? 'Search older broadcasts' : 'Older')}`;
 }

@@ -118,7 +118,7 @@ export interface Page {
   /** Shown beside the title. */
   readonly actions?: Html | false | undefined;
   /** Shown below the title. */
-  readonly lead?: Html | undefined;
+  readonly lead?: string | Html | undefined;
   readonly content: Html;
   /** The page is only for changes. Viewers who may only read get a message instead. */
   readonly isForChange?: boolean;
@@ -185,7 +185,7 @@ function renderPage(
         <div class="head">
           <div>
             <h1>${title}</h1>
-            ${lead}
+            ${lead !== undefined && html`<p class="quiet">${lead}</p>`}
             <p class="quiet small" data-as-of>Figures of ${now}</p>
           </div>
           ${actions}

@@ -77,7 +77,7 @@ export function addBellPages(app: FastifyInstance, parts: OperatorContext): void
         sessionOf(request),
         html`<a class="button primary" href="${bellsUrl}/add">Add a bell</a>`,
       ),
-      lead: html`<p class="quiet">Addresses that ring an audience with what is posted there.</p>`,
+      lead: 'Addresses that ring an audience with what is posted there.',
       content: table('Bells', (await store.bells.list()).map(renderRow), 'No bells yet.'),
     }),
   );
@@ -129,7 +129,7 @@ export function addBellPages(app: FastifyInstance, parts: OperatorContext): void
       return sendQuestion(reply, {
         ...question,
         entry,
-        lead: html`<p class="quiet">${untrusted(name)}</p>`,
+        lead: untrusted(name),
         fields: { name },
         backUrl: urlWith(`${bellsUrl}/show`, { name }),
       });

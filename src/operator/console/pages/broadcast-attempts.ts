@@ -128,5 +128,5 @@ async function renderAll(id: number, given: Fields, { attempts: log }: Store): P
   const filter = { broadcastId: id, outcome, beforeId: idField(given, 'before') };
   const { items, next } = await readPage(attemptRows, (limit) => log.list({ ...filter, limit }));
   return html`${attemptsTable(items, isFiltered(given) ? 'No attempt fits.' : 'No attempt yet.')}
-  ${next !== undefined && older(`/console/broadcasts/${id}`, { ...given, before: String(next) })}`;
+  ${older(`/console/broadcasts/${id}`, given, 'before', next)}`;
 }

@@ -128,7 +128,7 @@ export function addBroadcastPages(
     return sendPage(reply, {
       title: `Broadcast ${idText('broadcast', broadcast.id)}`,
       entry: 'Broadcasts',
-      lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
+      lead: titleOf(broadcast),
       actions: live('controls', own(session).controls),
       liveUrl: isOver(broadcast)
         ? undefined
@@ -230,7 +230,7 @@ function toQuestion(broadcast: Broadcast, { text, style, consequence }: Control)
   return {
     title: `${text} broadcast ${idText('broadcast', broadcast.id)}?`,
     entry: 'Broadcasts',
-    lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
+    lead: titleOf(broadcast),
     consequence: html`${shown('pending', counts.pending)} of
     ${shown('recipients', recipients, counted('message'))} ${consequence}`,
     button: `${text} the broadcast`,

@@ -52,7 +52,7 @@ export function addBroadcastsPage(app: FastifyInstance, { store, readWarnings }:
     const isSearch = isFiltered({ ...given, zone: '' }) || beforeId !== undefined;
     return sendPage(reply, {
       title: 'Broadcasts',
-      lead: html`<p class="quiet">What was sent, by <a href="${pages.Bells}">bells</a> too.</p>`,
+      lead: html`What was sent, by <a href="${pages.Bells}">bells</a> too.`,
       actions: changes(session, html`<a class="button primary" href="${pages.Send}">Send a message</a>`),
       content: html`
         ${renderCounts(await store.broadcasts.countOpen())} ${renderFilters(given)}
@@ -61,14 +61,7 @@ export function addBroadcastsPage(app: FastifyInstance, { store, readWarnings }:
           items.map((broadcast) => renderRow(broadcast, alarmed.has(broadcast.id), folded.get(broadcast.id))),
           isSearch ? 'No broadcast fits.' : 'Nothing has been broadcast yet.',
         )}
-        ${
-          next !== undefined &&
-          older(
-            pages.Broadcasts,
-            { ...given, before: String(next) },
-            items.length < pageRows ? 'Search older broadcasts' : 'Older',
-          )
-        }
+        ${older(pages.Broadcasts, given, 'before', next, items.length < pageRows ? 'Search older broadcasts' : 'Older')}
       `,
     });
   });

@@ -23,9 +23,7 @@ export function addChannelPages(app: FastifyInstance, parts: OperatorContext): v
     return sendPage(reply, {
       title: 'Channels',
       actions: changes(session, html`<a class="button primary" href="${editUrl}">Add a channel</a>`),
-      lead: html`<p class="quiet">
-        What readers switch on and off; a broadcast to one reaches who has it on.
-      </p>`,
+      lead: 'What readers switch on and off; a broadcast to one reaches who has it on.',
       content: table(
         'Channels',
         (await channels.list()).map((channel) => renderRow(channel, session)),
@@ -139,7 +137,7 @@ function sendForm(reply: FastifyReply, session: ConsoleSession, fields: Fields, 
   return sendPage(reply, {
     title: isKnown ? 'Change a channel' : 'Add a channel',
     entry: 'Channels',
-    lead: isKnown ? html`<p class="quiet"><code>${untrusted(fields['name'] ?? '')}</code></p>` : undefined,
+    lead: isKnown ? html`<code>${untrusted(fields['name'] ?? '')}</code>` : undefined,
     isForChange: true,
     content: renderForm({ fields, notes: {}, faults }, isKnown, session),
   });

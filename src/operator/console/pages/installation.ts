@@ -49,10 +49,8 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
     const isSearch = isFiltered({ ...given, zone: '' }) || beforeId !== undefined;
     return sendPage(reply, {
       title: 'Audit',
-      lead: html`<p class="quiet">
-        What operators have changed by API, console and commands, newest first. Commands that send or import,
-        and those on keys, operators and the store as a whole, leave no record.
-      </p>`,
+      lead: html`What operators have changed by API, console and commands, newest first. Commands that send or
+      import, and those on keys, operators and the store as a whole, leave no record.`,
       content: html`
         ${searchForm(pages.Audit, [
           searchField(given, 'operator', 'Operator'),
@@ -65,7 +63,7 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
           items.map((record) => renderRow(record, given)),
           isSearch ? 'No change fits.' : 'Nothing has been changed yet.',
         )}
-        ${next !== undefined && older(pages.Audit, { ...given, before: String(next) })}
+        ${older(pages.Audit, given, 'before', next)}
       `,
     });
   });
@@ -139,10 +137,8 @@ export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): v
     });
     return sendPage(reply, {
       title: 'Keys',
-      lead: html`<p class="quiet">
-        A subscription belongs to the VAPID key that its browser subscribed with; only that key pair can send
-        to it.
-      </p>`,
+      lead: html`A subscription belongs to the VAPID key that its browser subscribed with; only that key pair
+      can send to it.`,
       content: html`
         ${table('VAPID keys', rows, 'There is no key yet.')}
         ${card('Contact (subject)', renderContacts(senders))}

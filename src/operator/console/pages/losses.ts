@@ -59,10 +59,8 @@ export function addLossesPage(app: FastifyInstance, { store }: OperatorContext):
     return sendPage(reply, {
       title: 'Lost subscriptions',
       entry: 'Subscriptions',
-      lead: html`<p class="quiet">
-        Of the last 90 days, in UTC.
-        ${lossReasons.map((name) => html`<em>${capitalize(name)}</em>: ${lossMeanings[name]}. `)}
-      </p>`,
+      lead: html`Of the last 90 days, in UTC.
+      ${lossReasons.map((name) => html`<em>${capitalize(name)}</em>: ${lossMeanings[name]}. `)}`,
       content: html`
         ${searchForm(lossesUrl, [
           searchField(given, 'pushService', 'Push service'),
@@ -72,8 +70,7 @@ export function addLossesPage(app: FastifyInstance, { store }: OperatorContext):
         ${card('By push service', renderServices(counts, given))}
         ${card('By day', renderDays(ofService, given))}
         <h2 id="each">Each, the newest first</h2>
-        ${table('Lost subscriptions', items.map(renderRow), none)}
-        ${next !== undefined && older(lossesUrl, { ...given, before: String(next) })}
+        ${table('Lost subscriptions', items.map(renderRow), none)} ${older(lossesUrl, given, 'before', next)}
       `,
     });
   });

@@ -55,7 +55,7 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
     return sendPage(reply, {
       title: 'Person',
       entry: 'Subscriptions',
-      lead: html`<p class="quiet">${untrusted(user)}</p>`,
+      lead: untrusted(user),
       content: html`${form}
       ${receipt !== '' && card('Removal', renderRemoval(await checkRemoval(store, user, receipt), user))}
       ${card('Devices', renderDevices(devices))} ${card('What is known', renderPerson(person))}

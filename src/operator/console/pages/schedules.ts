@@ -59,17 +59,15 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
     const shown = await describe(items, store);
     return sendPage(reply, {
       title: 'Schedules',
-      lead: html`<p class="quiet">
-        Broadcasts that recur: <code>deskbell send --cron</code> and <code>POST /v1/schedules</code> store
-        them.
-      </p>`,
+      lead: html`Broadcasts that recur: <code>deskbell send --cron</code> and
+        <code>POST /v1/schedules</code> store them.`,
       content: html`
         ${table(
           'Schedules',
           shown.map((schedule) => renderRow(schedule, session)),
           afterId === 0 ? 'No schedules yet.' : 'No more schedules.',
         )}
-        ${next !== undefined && older(pages.Schedules, { after: String(next) }, 'Next')}
+        ${older(pages.Schedules, {}, 'after', next, 'Next')}
       `,
     });
   });
@@ -80,7 +78,7 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
     return sendPage(reply, {
       title: `Schedule ${idText('schedule', schedule.id)}`,
       entry: 'Schedules',
-      lead: html`<p class="quiet">${scheduleTitle(schedule)}</p>`,
+      lead: scheduleTitle(schedule),
       actions: renderActions(schedule, session),
       content: html`
         ${card('When', html`${renderWhen(schedule)} ${await renderChanges(store, `schedule ${schedule.id}`)}`)}
@@ -203,7 +201,7 @@ function renderWhat(schedule: ShownSchedule): Html {
 const toQuestion = (schedule: Schedule): Question => ({
   title: `Remove schedule ${idText('schedule', schedule.id)}?`,
   entry: 'Schedules',
-  lead: html`<p class="quiet">${scheduleTitle(schedule)}</p>`,
+  lead: scheduleTitle(schedule),
   consequence: html`It makes no more broadcasts. Those that it has made stay.`,
   button: 'Remove the schedule',
   backUrl: `${pages.Schedules}/${schedule.id}`,

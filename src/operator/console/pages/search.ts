@@ -31,10 +31,8 @@ export function addSearchPage(app: FastifyInstance, { store }: OperatorContext):
     if (hit !== undefined && others.length === 0) return reply.redirect(hit.url, 303);
     return sendPage(reply, {
       title: 'Search',
-      lead: html`<p class="quiet">
-        A user, the id of a subscription, broadcast or schedule, the last ${String(minEndCharacters)}
-        characters of an endpoint or more, or words of a message.
-      </p>`,
+      lead: html`A user, the id of a subscription, broadcast or schedule, the last ${String(minEndCharacters)}
+      characters of an endpoint or more, or words of a message.`,
       content:
         text === ''
           ? empty('Write what to look for into the field “Search”.')

@@ -69,10 +69,8 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     return sendPage(reply, {
       title: 'Last visits',
       entry: 'Subscriptions',
-      lead: html`<p class="quiet">
-        Subscriptions by the last page load of their browser. Those that were imported count apart until their
-        browser has been here.
-      </p>`,
+      lead: html`Subscriptions by the last page load of their browser. Those that were imported count apart
+      until their browser has been here.`,
       content: table(
         'Last visits',
         byPushService(counts.map(({ pushService: origin, visits }) => ({ origin, ...visits }))).map(
@@ -158,14 +156,7 @@ async function renderList(
   const user = given['user'] ?? '';
   return html`
     ${table('Subscriptions', items.map(renderRow), 'No subscription fits.')}
-    ${
-      next !== undefined &&
-      older(
-        pages.Subscriptions,
-        { ...given, after: String(next) },
-        items.length < pageRows ? 'Search further' : 'Next',
-      )
-    }
+    ${older(pages.Subscriptions, given, 'after', next, items.length < pageRows ? 'Search further' : 'Next')}
     ${user !== '' && html`<p><a href="${personUrl(user)}">This person: devices and broadcasts</a></p>`}
   `;
 }
