@@ -112,13 +112,16 @@ type Input = Pick<MemberDescription, 'schema'> & {
   readonly field: Omit<FieldDescription, 'group'>;
 };
 
-const memberFields = (group: FieldDescription['group'], form: FormState): Html =>
-  renderInputs(membersOf(group), form);
+type Inputs = readonly (readonly [name: string, input: Input])[];
+
+/** @param more names of fields that belong to one of the inputs */
+const foldedInputs = (heading: string, inputs: Inputs, form: FormState, more: readonly string[] = []): Html =>
+  folded(heading, form, [...inputs.map(([name]) => name), ...more], renderInputs(inputs, form));
 
 /** Renders inputs side by side first, then check boxes and large texts. */
-function renderInputs(inputs: readonly (readonly [name: string, input: Input])[], form: FormState): Html {
+function renderInputs(inputs: Inputs, form: FormState): Html {
   const { short = [], wide = [] } = Object.groupBy(inputs, ([, input]) => (isWide(input) ? 'wide' : 'short'));
-  const render = (several: typeof inputs) => several.map(([name, input]) => renderMember(name, input, form));
+  const render = (several: Inputs) => several.map(([name, input]) => renderMember(name, input, form));
   return html`<div class="pair">${render(short)}</div>
     ${render(wide)}`;
 }
@@ -202,13 +205,7 @@ const renderAudience = (form: Composer): Html =>
       </div>`,
   );
 
-const renderLinks = (form: FormState): Html =>
-  folded(
-    'Pictures',
-    form,
-    membersOf('pictures').map(([name]) => name),
-    memberFields('pictures', form),
-  );
+const renderLinks = (form: FormState): Html => foldedInputs('Pictures', membersOf('pictures'), form);
 
 const renderActions = (form: FormState): Html =>
   folded(
@@ -254,12 +251,7 @@ function renderReader(form: Composer): Html | false {
 }
 
 const renderBehaviour = (form: FormState): Html =>
-  folded(
-    'How it is shown',
-    form,
-    ['replace', ...membersOf('behaviour').map(([name]) => name)],
-    memberFields('behaviour', form),
-  );
+  foldedInputs('How it is shown', membersOf('behaviour'), form, ['replace']);
 
 const startInput: Input = {
   schema: { type: 'integer', format: 'timestamp' },
@@ -279,27 +271,13 @@ function renderChannel(form: Composer): Html | false {
   ]);
 }
 
-const timeNames = ['localTime', 'ifTimePassed', 'quietHours', 'timeZone'];
+const timeNames: ReadonlySet<string> = new Set(['localTime', 'ifTimePassed', 'quietHours', 'timeZone']);
 const options = Object.entries<OptionDescription>(deliveryOptions).filter(([name]) => name !== 'channel');
 
-const renderTimes = (form: FormState): Html =>
-  folded(
-    'The reader’s time',
-    form,
-    timeNames,
-    renderInputs(
-      options.filter(([name]) => timeNames.includes(name)),
-      form,
-    ),
-  );
+const isTime = ([name]: readonly [string, unknown]): boolean => timeNames.has(name);
 
-function renderDelivery(form: FormState): Html {
-  const others = options.filter(([name]) => !timeNames.includes(name));
-  const inputs = [['startAt', startInput] as const, ...others];
-  return folded(
-    'Delivery',
-    form,
-    inputs.map(([name]) => name),
-    renderInputs(inputs, form),
-  );
-}
+const renderTimes = (form: FormState): Html =>
+  foldedInputs('The reader’s time', options.filter(isTime), form);
+
+const renderDelivery = (form: FormState): Html =>
+  foldedInputs('Delivery', [['startAt', startInput], ...options.filter((option) => !isTime(option))], form);
