@@ -408,7 +408,7 @@ test('what is wrong with a message to this browser is said as JSON, which the sc
     await visitor.open('/console/send');
     await visitor.post('/console/send', '/console/send/test', { ...message, ...wrong });
     assert.equal(visitor.page.status, 400, visitor.page.html);
-    assert.deepEqual(JSON.parse(visitor.page.html), { detail });
+    assert.deepEqual(JSON.parse(visitor.page.html), { said: `It was not sent: ${detail}` });
   }
 });
 

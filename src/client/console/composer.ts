@@ -120,27 +120,14 @@ async function sendToMe(form: HTMLFormElement, button: HTMLButtonElement): Promi
     const body = bodyOf(form);
     body.set('subscription', JSON.stringify(subscription));
     const response = await fetch('/console/send/test', { method: 'POST', body });
-    // errors in the message are returned as JSON, anything else as a page
+    // the answer to a faulty message is JSON, to anything else a page
     if (!response.ok && response.status !== 400) throw new Error(`${refusalOf(response)}.`);
-    answer.textContent = describe((await response.json()) as Answer);
+    answer.textContent = ((await response.json()) as { readonly said: string }).said;
   } catch (error) {
     answer.textContent = `It was not sent: ${(error as Error).message}`;
   } finally {
     button.disabled = false;
   }
-}
-
-interface Answer {
-  readonly outcome?: string;
-  readonly pushService?: string;
-  readonly status?: number;
-  readonly detail?: string;
-}
-
-function describe({ outcome, pushService, status, detail }: Answer): string {
-  if (outcome === 'accepted') return `${pushService} took the message. It shows here in a moment.`;
-  if (outcome === undefined) return `It was not sent: ${detail}`;
-  return `${pushService} answered ${status ?? 'nothing'}: ${outcome}${detail ? ` (${detail})` : ''}.`;
 }
 
 async function subscribeHere(vapidKey: string): Promise<PushSubscription> {

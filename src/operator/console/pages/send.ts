@@ -1,6 +1,6 @@
 // Sending: a message is written, reviewed with the number of recipients, and sent, perhaps to a test group first.
 import { randomUUID } from 'node:crypto';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
 import { createAudienceEstimator } from '../../../delivery/broadcast/estimate-audience.ts';
 import { countReadersOf } from '../../../delivery/broadcast/count-readers.ts';
@@ -9,6 +9,7 @@ import type { SubscriptionInput } from '../../../delivery/sender.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { sendJson } from '../../../http/json-body.ts';
+import type { sentMessageToJson } from '../../../operations/message.ts';
 import { encodePayload } from '../../../protocol/message/encode-payload.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendMessage } from '../../send-message.ts';
@@ -76,6 +77,20 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     });
   };
 
+  /** Handles a form; if it is refused, the composer shows why. */
+  const orComposer =
+    (work: (fields: Fields, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>) =>
+    async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const fields = readFields(request.body);
+      try {
+        return await work(fields, request, reply);
+      } catch (error) {
+        const characters = Object.values(fields).reduce((sum, text) => sum + text.length, 0);
+        if (!(error instanceof DeskbellError) || characters > maxRepeatedCharacters) throw error;
+        return sendComposer(reply, sessionOf(request), fields, { error });
+      }
+    };
+
   /** @throws {DeskbellError} the errors that sending would throw */
   const readReview = async (fields: Fields, isTest: boolean, isCounted: boolean): Promise<Review> => {
     const audience = isTest ? toTestGroup(fields) : toAudience(fields);
@@ -113,25 +128,23 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     return sendComposer(reply, sessionOf(request), { ...initialFields(request.query), ...fields }, { done });
   });
 
-  app.post('/send', { bodyLimit, config: { audit: 'none' } }, async (request, reply) => {
-    const session = sessionOf(request);
-    const fields = readFields(request.body);
-    const step = textField(request.body, 'step');
-    if (step === 'edit') return sendComposer(reply, session, fields);
-    if (step.startsWith('without '))
-      return sendComposer(reply, session, removeLanguage(fields, step.slice('without '.length)));
-    try {
+  app.post(
+    '/send',
+    { bodyLimit, config: { audit: 'none' } },
+    orComposer(async (fields, request, reply) => {
+      const session = sessionOf(request);
+      const step = textField(request.body, 'step');
+      if (step === 'edit') return sendComposer(reply, session, fields);
+      if (step.startsWith('without '))
+        return sendComposer(reply, session, removeLanguage(fields, step.slice('without '.length)));
       if (step === 'language' || fields['newLanguage'] !== '')
-        return await sendComposer(reply, session, addLanguage(fields));
+        return sendComposer(reply, session, addLanguage(fields));
       const isTest = step === 'test';
       const review = await readReview(fields, isTest, step === 'count');
       const title = isTest ? 'Send to the test group' : 'Review and send';
-      const content = renderReview(fields, review, session);
-      return await sendPage(reply, { title, entry: 'Send', content });
-    } catch (error) {
-      return sendComposer(reply, session, fields, { error: faultToShow(error, fields) });
-    }
-  });
+      return sendPage(reply, { title, entry: 'Send', content: renderReview(fields, review, session) });
+    }),
+  );
 
   // The page's script calls this while the form is filled in.
   app.post('/send/draft', { bodyLimit, config: { audit: 'none' } }, async (request, reply) =>
@@ -141,48 +154,37 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
   app.post(
     '/send/confirm',
     { bodyLimit, config: { audit: { action: 'broadcast.create' } } },
-    async (request, reply) => {
-      const fields = readFields(request.body);
-      try {
-        const { operator } = sessionOf(request);
-        const { broadcast } = await sender.createBroadcast(toAudience(fields), toSentMessage(fields), {
-          ...toOptions(fields),
-          createdBy: { operator: operator.name },
-        });
-        request.auditTarget = `broadcast ${broadcast.id}`;
-        return await reply.redirect(`/console/broadcasts/${broadcast.id}`, 303);
-      } catch (error) {
-        return sendComposer(reply, sessionOf(request), fields, { error: faultToShow(error, fields) });
-      }
-    },
+    orComposer(async (fields, request, reply) => {
+      const { broadcast } = await sender.createBroadcast(toAudience(fields), toSentMessage(fields), {
+        ...toOptions(fields),
+        createdBy: { operator: sessionOf(request).operator.name },
+      });
+      request.auditTarget = `broadcast ${broadcast.id}`;
+      return reply.redirect(`/console/broadcasts/${broadcast.id}`, 303);
+    }),
   );
 
   app.post(
     '/send/test-group',
     { bodyLimit, config: { audit: { action: 'broadcast.create' } } },
-    async (request, reply) => {
-      const fields = readFields(request.body);
+    orComposer(async (fields, request, reply) => {
       const session = sessionOf(request);
-      try {
-        const { broadcast } = await sender.createBroadcast(toTestGroup(fields), toSentMessage(fields), {
-          ...toTestOptions(fields),
-          createdBy: { operator: session.operator.name },
-          idempotencyKey: textField(request.body, 'testKey') || randomUUID(),
-        });
-        request.auditTarget = `broadcast ${broadcast.id}`;
-        const { id, recipients } = broadcast;
-        const done = notice(
-          'good',
-          `Sent to the test group: ${figure('broadcast.recipients', recipients, id, counted('subscription'))} with the tag ${fields['testTag']}`,
-          html`<p>
-            ${broadcastLink(id, 'Broadcast ')} shows what came of it. Nobody else has got the message yet.
-          </p>`,
-        );
-        return await sendComposer(reply, session, fields, { done });
-      } catch (error) {
-        return sendComposer(reply, session, fields, { error: faultToShow(error, fields) });
-      }
-    },
+      const { broadcast } = await sender.createBroadcast(toTestGroup(fields), toSentMessage(fields), {
+        ...toTestOptions(fields),
+        createdBy: { operator: session.operator.name },
+        idempotencyKey: textField(request.body, 'testKey') || randomUUID(),
+      });
+      request.auditTarget = `broadcast ${broadcast.id}`;
+      const { id, recipients } = broadcast;
+      const done = notice(
+        'good',
+        `Sent to the test group: ${figure('broadcast.recipients', recipients, id, counted('subscription'))} with the tag ${fields['testTag']}`,
+        html`<p>
+          ${broadcastLink(id, 'Broadcast ')} shows what came of it. Nobody else has got the message yet.
+        </p>`,
+      );
+      return sendComposer(reply, session, fields, { done });
+    }),
   );
 
   // The page's script calls this with the subscription of this browser, which is not stored.
@@ -201,20 +203,20 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
           topic,
           reader: await findShownReader(fields, store.readers),
         });
-        return await sendJson(reply, items[0]);
+        return await sendJson(reply, { said: describeSent(items[0]!) });
       } catch (error) {
         const detail =
           error instanceof DeskbellError || error instanceof SyntaxError ? error.message : undefined;
         if (detail === undefined) throw error;
-        return sendJson(reply.code(400), { detail });
+        return sendJson(reply.code(400), { said: `It was not sent: ${detail}` });
       }
     },
   );
 }
 
-/** @throws errors that are not shown beside the form */
-function faultToShow(error: unknown, fields: Fields): DeskbellError {
-  const characters = Object.values(fields).reduce((sum, text) => sum + text.length, 0);
-  if (error instanceof DeskbellError && characters <= maxRepeatedCharacters) return error;
-  throw error;
+type SentMessage = ReturnType<typeof sentMessageToJson>;
+
+function describeSent({ outcome, pushService, status, detail }: SentMessage): string {
+  if (outcome === 'accepted') return `${pushService} took the message. It shows here in a moment.`;
+  return `${pushService} answered ${status ?? 'nothing'}: ${outcome}${detail ? ` (${detail})` : ''}.`;
 }
