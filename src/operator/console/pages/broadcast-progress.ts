@@ -49,7 +49,7 @@ import {
 import { figure, figuresOf } from '../figures.ts';
 import { pages } from '../page.ts';
 
-export interface Around {
+interface Around {
   readonly hasWorker: boolean;
   readonly leftOut: Readonly<Partial<Record<LeftOut, number>>>;
   /** The store's time. */

@@ -14,14 +14,7 @@ import { installationKinds, type StandingAlarm } from '../../../delivery/alarms/
 import { pushServiceName } from '../../../protocol/known-push-services.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-message.ts';
-import {
-  type Alarm,
-  type Broadcast,
-  type BroadcastCreator,
-  isOver,
-  type TimeToCome,
-} from '../../../store/broadcasts.ts';
-import type { OutcomeInterval } from '../../../store/statistics.ts';
+import { type Alarm, type Broadcast, type BroadcastCreator, isOver } from '../../../store/broadcasts.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendOutcomes } from '../../send-message.ts';
 import { type ConsoleSession, sessionOf } from '../sessions.ts';
@@ -46,7 +39,7 @@ import { byName, describeLanguage } from '../languages.ts';
 import { optionFacts, renderTexts } from '../preview.ts';
 import { hasReaders, renderReaders } from '../reader-counts.ts';
 import { chosenAttempts, readAttempts, renderAttempts } from './broadcast-attempts.ts';
-import { type Around, renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
+import { renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
 
 /** The actions: the states that permit each, the message and count to show afterwards, and the question to ask before
  * an action that cannot be undone. */
@@ -92,20 +85,23 @@ export function addBroadcastPages(
 ): void {
   const find = ({ params }: Pick<FastifyRequest, 'params'>): Promise<Broadcast> =>
     store.broadcasts.get(idField(params, 'id') ?? 0);
-  const readParts = async (broadcast: Broadcast, query: unknown) => ({
-    ...renderParts(
-      broadcast,
-      await store.statistics.outcomesOf(broadcast.id),
-      isOver(broadcast) ? [] : await store.broadcasts.timesToCome(broadcast.id),
-      {
+  const readParts = async (broadcast: Broadcast, query: unknown) => {
+    const { id } = broadcast;
+    const intervals = await store.statistics.outcomesOf(id);
+    const toCome = isOver(broadcast) ? [] : await store.broadcasts.timesToCome(id);
+    return {
+      progress: renderProgress(broadcast, intervals, {
         hasWorker: (await store.senders.list()).some(({ kind }) => kind === 'worker'),
-        leftOut: await store.broadcasts.leftOut(broadcast.id),
+        leftOut: await store.broadcasts.leftOut(id),
         nowMs: store.now(),
-      },
-    ),
-    changes: await renderChanges(store, `broadcast ${broadcast.id}`),
-    ...(await readAttempts(broadcast, query, store)),
-  });
+      }),
+      charts: renderCharts(broadcast, intervals),
+      services: renderServices(broadcast),
+      ...(hasReaders(broadcast) && { readers: renderReaders(broadcast, toCome) }),
+      changes: await renderChanges(store, `broadcast ${id}`),
+      ...(await readAttempts(broadcast, query, store)),
+    };
+  };
 
   const readOwn = async (broadcast: Broadcast) => {
     const standing = isOver(broadcast) ? [] : (await readAlarms(store, readWarnings)).standing;
@@ -171,18 +167,6 @@ export function addBroadcastPages(
 }
 
 const urlOfBroadcast = ({ id }: Broadcast): string => urlOf('Broadcasts', id);
-
-const renderParts = (
-  broadcast: Broadcast,
-  intervals: readonly OutcomeInterval[],
-  toCome: readonly TimeToCome[],
-  around: Around,
-) => ({
-  progress: renderProgress(broadcast, intervals, around),
-  charts: renderCharts(broadcast, intervals),
-  services: renderServices(broadcast),
-  ...(hasReaders(broadcast) && { readers: renderReaders(broadcast, toCome) }),
-});
 
 /** Renders active alarms that affect the broadcast, then the alarms that the broadcast itself raised. */
 function renderAlarmsOf(
