@@ -50,17 +50,15 @@ export async function describeDraft(
   };
 }
 
+type Part = Partial<Pick<Draft, 'notes' | 'faults'>>;
+
 /** @param note a sentence that says why there is no result */
-async function orFaults(
-  fields: Fields,
-  describe: () => Draft | Promise<Draft>,
-  note?: string,
-): Promise<Draft> {
+async function orFaults(fields: Fields, describe: () => Part | Promise<Part>, note?: string): Promise<Part> {
   try {
     return await describe();
   } catch (error) {
     const faults = toFaults(error, fields);
-    return { notes: note === undefined ? {} : { [note]: (error as DeskbellError).message }, faults };
+    return { faults, ...(note !== undefined && { notes: { [note]: (error as DeskbellError).message } }) };
   }
 }
 
@@ -89,7 +87,7 @@ const memberField = (member: string, fields: Fields): string =>
     .replace(/actions$/, 'actionTitle0')
     .replace(/\.\d+$/, '');
 
-function describeMessage(fields: Fields): Draft {
+function describeMessage(fields: Fields): Part {
   const message = toMessage(fields);
   const isWithReceipts = fields['receipts'] === 'yes';
   const channel = optionalField(fields, 'channel');
@@ -100,7 +98,7 @@ function describeMessage(fields: Fields): Draft {
   const language = localized.language === undefined ? '' : `, in ${localized.language}`;
   const size = `${figure('draft.bytes', bytes)} of ${figure('draft.maxBytes', maxBytes)} bytes${language}`;
   const excess = bytes - maxBytes;
-  if (excess <= 0) return { notes: { size }, faults: {} };
+  if (excess <= 0) return { notes: { size } };
   const [largest] = memberSizes(localized);
   const field = memberField(largest?.member ?? '', fields);
   return {
@@ -118,7 +116,7 @@ const pictures = Object.entries(memberDescriptions)
   .map(([name]) => name);
 
 /** Explains what pictures cost: a data URL takes space in the message, any other URL a request from each browser. */
-function describePictures(fields: Fields): Draft {
+function describePictures(fields: Fields): Part {
   const notes = pictures.flatMap((name) => {
     const url = lookUp(fields, name) ?? '';
     if (url === '') return [];
@@ -127,23 +125,20 @@ function describePictures(fields: Fields): Draft {
       : `Each browser loads it ${URL.canParse(url) ? `from ${new URL(url).host}` : 'from your site'} when it shows the message.`;
     return [[name, note] as const];
   });
-  return { notes: Object.fromEntries(notes), faults: {} };
+  return { notes: Object.fromEntries(notes) };
 }
 
-function describeTime(fields: Fields, nowMs: number): Draft {
-  const startAt = toStart(fields, nowMs);
-  const notes = startAt && {
-    startAt: figure('draft.start', startAt.getTime(), '', (atMs) => describeLocalTime(atMs, fields, nowMs)),
-  };
-  return { notes: notes ?? {}, faults: {} };
+function describeTime(fields: Fields, nowMs: number): Part {
+  const startMs = toStart(fields, nowMs)?.getTime();
+  if (startMs === undefined) return {};
+  const startAt = figure('draft.start', startMs, '', (atMs) => describeLocalTime(atMs, fields, nowMs));
+  return { notes: { startAt } };
 }
 
-async function describeRecipients(fields: Fields, estimator: AudienceEstimator): Promise<Draft> {
+async function describeRecipients(fields: Fields, estimator: AudienceEstimator): Promise<Part> {
   const size = await estimator.estimate(toAudience(fields));
-  return {
-    notes: { recipients: figure('draft.recipients', size.count, '', () => formatAudienceSize(size)) },
-    faults: {},
-  };
+  const recipients = figure('draft.recipients', size.count, '', () => formatAudienceSize(size));
+  return { notes: { recipients } };
 }
 
 export interface Duplicate {
