@@ -62,7 +62,7 @@ export async function runCommandLine(words: readonly string[], context: Context)
   } catch (error) {
     // Commander has printed the help, the version or its message itself.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
-    // Standard output could not be written, which was already reported. `… | head` closing it early is not a failure.
+    // Failures of standard output have already been reported. `… | head` may close it early, which is not a failure.
     if (error instanceof DeskbellError && error.code === 'ERR_OUTPUT') return exitCodes.done;
     context.output.diagnostic(formatError(error, { debug }));
     return exitCodeOf(error);

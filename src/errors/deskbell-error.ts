@@ -12,7 +12,7 @@ export interface FieldError {
 
 export interface DeskbellErrorOptions extends ErrorOptions {
   readonly fields?: readonly FieldError[];
-  /** What to do, if it differs from the catalogue's remedy for the code. */
+  /** What to do about the error. Default: the catalogue's remedy for the code. */
   readonly remedy?: string;
 }
 

@@ -119,7 +119,7 @@ export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number
   app.addHook('onClose', async () => clearInterval(timer));
 }
 
-/** Closes a client's connections beyond `max`, but not those of this machine and of trusted proxies. */
+/** Closes further connections of a client that has `max` open. This machine and trusted proxies have no limit. */
 export function limitConnectionsOfClients(server: Server, max: number, isTrusted: IsTrusted): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {

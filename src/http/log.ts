@@ -156,7 +156,7 @@ const flushIntervalMs = 200;
 /** If more output than this waits for a slow reader, it is dropped. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
-/** One exit listener for all open writers: Node warns of more than ten. */
+/** One exit listener serves all open writers, because Node warns if there are more than ten listeners. */
 const flushes = new Set<() => void>();
 const flushAll = (): void => flushes.forEach((flush) => flush());
 

@@ -74,7 +74,7 @@ const keys = {
     format: 'auth-secret',
   }),
 };
-/** A subscription with these members is of the other form, because they take precedence over `keys`. */
+/** Not allowed beside `keys`, because these members take precedence over it. */
 const notBeside = { p256dh: Type.Optional(Type.Never()), auth: Type.Optional(Type.Never()) };
 const endpoint = Type.String({
   description: 'The value from the browser.',

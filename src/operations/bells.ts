@@ -118,7 +118,7 @@ const bellView: View<Bell> = {
 export interface ShownRequest extends BellRequest {
   readonly title?: string | undefined;
   readonly message?: string | undefined;
-  /** Present if the broadcast reached nobody: the reason. */
+  /** Says why the broadcast reached nobody. Otherwise absent. */
   readonly reachedNobody?: string | undefined;
 }
 

@@ -35,7 +35,7 @@ const share = Optional.Unsafe<number>({
   description: 'Counts of accepted messages. Absent if none was accepted.',
 });
 
-/** All states of broadcasts that are shown. */
+/** All states in which a broadcast is shown. */
 export const broadcastStates = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
 
 const count = Type.Integer({ minimum: 0 });

@@ -1,4 +1,4 @@
-// Subscriptions as they are shown, without endpoint and keys, and how to change them.
+// How subscriptions are shown (without endpoint and keys), and how they are changed.
 import { checkUserAndTags } from '../audience/user-and-tags.ts';
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Optional, Type } from '../http/schema.ts';
@@ -88,7 +88,7 @@ export const removeSubscription = operation({
 
 const pageRows = 500;
 
-/** Removes a push service's subscriptions and its entry as an unlisted service. Returns how many subscriptions. */
+/** Removes a push service's subscriptions and its entry as an unlisted service. Returns how many were removed. */
 export const removePushService: Change<{ readonly origin: string }, number> = {
   action: 'push-service.remove',
   target: ({ origin }) => `push service ${origin}`,

@@ -83,7 +83,7 @@ function format({ event, id, data }: ServerEvent): string {
   return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}${lines.join('')}\n`;
 }
 
-// Shared feeds read a changing state once for all followers. A slow follower skips to the newest, so no queue grows.
+// Shared feeds read a changing state once for all followers. A slow follower skips to the newest state: no queue grows.
 
 export interface SharedFeeds<Key, State> {
   /**

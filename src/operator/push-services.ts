@@ -25,9 +25,9 @@ const idlePushService: Omit<PushServiceView, 'origin'> = {
 };
 
 /**
- * Push services that are in use now, refuse a key, or have held deletions, in order of origin.
+ * Push services that are in use now, refuse a key, or have held deletions, ordered by origin.
  *
- * @param toName returns the name of an origin's push service; origins with the same name are combined, under this name
+ * @param toName returns a name for an origin; origins with the same name are combined under that name
  */
 export async function readPushServices(
   { senders, ledger, heldDeletions }: Pick<Store, 'senders' | 'ledger' | 'heldDeletions'>,

@@ -176,7 +176,7 @@ function joinPages(pages: readonly Found[], limit: number): Found {
   return { items, ...(throughId < Infinity && { next: throughId }) };
 }
 
-/** Searches by the rarer condition, which is the one whose first batch reaches the higher id. */
+/** Searches by the rarer condition: the one whose first batch reaches the higher id. */
 async function searchBoth(
   store: Pages,
   filter: Required<SubscriptionFilter>,

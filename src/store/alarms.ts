@@ -6,8 +6,8 @@ import { isNotPaused } from './sending.ts';
 import { allBroadcasts, outcomeWidths } from './statistics.ts';
 
 /**
- * One alarm for all broadcasts that raised it and are still open or ended within the last day. `counts-differ` stays as
- * long as its broadcast.
+ * An alarm, combined for all broadcasts that raised it and are open or ended within the last day. `counts-differ` stays
+ * as long as its broadcast.
  */
 export interface RaisedAlarm {
   readonly origin: string;
@@ -35,16 +35,16 @@ export interface DueBroadcast {
   readonly id: number;
   /** When the work became available. If that is unknown, the broadcast's start time. */
   readonly sinceMs: number;
-  /** True if something was sent, or its audience is being prepared. */
+  /** True if messages were sent, or if the audience is being prepared. */
   readonly hasBegun: boolean;
 }
 
 export interface DueWork {
   /** At most `maxDue`. */
   readonly broadcasts: readonly DueBroadcast[];
-  /** At most `maxDue`, longest overdue first. */
+  /** At most `maxDue` schedules, longest overdue first. */
   readonly schedules: readonly { readonly id: number; readonly sinceMs: number }[];
-  /** When anything was last sent; 0 if that was hours ago. */
+  /** When the last message was sent; 0 if that was hours ago. */
   readonly lastSentAtMs: number;
 }
 
@@ -79,7 +79,7 @@ export const alarmsKeptMs = 24 * 60 * 60 * 1000;
 /** When a broadcast `b` ended. This is the expression of its index. */
 export const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
 
-/** True for an alarm of a broadcast `b` that ended long ago. */
+/** True for an alarm `a` whose broadcast `b` ended long ago. */
 export const isPast = `b.finished_at_ms is not null and b.finished_at_ms < :pastMs and a.reason <> '${countsDifferReason}'`;
 
 /** The detail from the newest broadcast that raised the alarm. */

@@ -159,7 +159,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
     const attempts: AttemptRecord[] = [];
     for (const { id } of broadcasts) {
       const history = await historyOf(id, subscriptionId);
-      // if retention has dropped the set, its broadcast is unknown, and only ids can be compared
+      // if the set was dropped, nothing says which broadcast it belonged to, so only ids can be compared
       const isLater = from !== undefined && id !== from.broadcast_id;
       const isBefore = (attempt: AttemptRecord) => isLater || attempt.id < beforeId;
       attempts.push(...history.filter((attempt) => isWanted(attempt) && isBefore(attempt)));
@@ -184,7 +184,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
 
     countAnswers: async (broadcastIds) => {
       if (broadcastIds.length === 0) return [];
-      // PostgreSQL does not infer the second condition from the first, and would read all answers without it
+      // PostgreSQL does not infer the second condition from the first. Without the second, it would read all answers.
       const rows = await database.read<CountRow>(
         `select c.broadcast_id, a.origin, a.outcome, a.status, a.reason, a.detail,
                 sum(c.rows) as rows, max(c.last_at_ms) as last_at_ms

@@ -15,9 +15,9 @@ const maxBroadcasts = 100;
 export const maxSetRows = 2 ** 16;
 
 interface StoredAnswer extends Answer {
-  /** Hash of its members, so that no look-up is necessary. */
+  /** Hash of the answer's members, so that the answer need not be looked up. */
   readonly id: number;
-  /** How many rows of the commit got this response; 0 for acceptances. */
+  /** How many rows of the commit got this response. It is 0 for acceptances. */
   readonly rows: number;
 }
 

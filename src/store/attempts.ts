@@ -102,7 +102,7 @@ export interface RowOutcome {
   readonly attempts: readonly AttemptRecord[];
   /** What its browser reported about the notification. Absent if the broadcast does not request receipts. */
   readonly receipts?: readonly ReceiptEvent[] | 'noLongerKept' | undefined;
-  /** When its push service began to report it as gone. Only set if an operator must decide whether to delete it. */
+  /** When its push service first reported it as gone. Only set if an operator must decide whether to delete it. */
   readonly heldSinceMs?: number | undefined;
 }
 
@@ -125,7 +125,7 @@ export interface AttemptStore {
       readonly outcome?: AttemptOutcome | undefined;
     } & NewestFirst,
   ): Promise<readonly AttemptRecord[]>;
-  /** Counts the responses to these broadcasts, except acceptances, the most frequent first. */
+  /** Counts the responses to these broadcasts, the most frequent first. Omits acceptances. */
   countAnswers(broadcastIds: readonly number[]): Promise<readonly AnswerCount[]>;
   /**
    * Returns the results of subscriptions in a broadcast.
@@ -156,7 +156,7 @@ export interface AttemptStore {
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<{ readonly ids: readonly number[]; readonly next?: number | undefined }>;
   /**
-   * Returns the results of subscriptions in the newest broadcasts to any of them. Searches at most 100 broadcasts.
+   * Returns the results of these subscriptions in the newest broadcasts to any of them. Searches at most 100.
    *
    * @param range of broadcasts
    * @returns newest broadcast first, each with its results for these subscriptions; `next`: the next `beforeId`

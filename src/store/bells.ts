@@ -20,7 +20,7 @@ export interface BellSettings {
   readonly channel?: string | undefined;
   /** Default title of messages. */
   readonly title?: string | undefined;
-  /** What a click opens if the message does not say it. */
+  /** What a click opens if the message has no URL of its own. */
   readonly url?: string | undefined;
   /** Default urgency of messages. */
   readonly urgency?: Urgency | undefined;
@@ -93,7 +93,7 @@ export interface BellStore {
   findBySecret(secretHash: Uint8Array): Promise<Bell | undefined>;
   /** Replaces the secret; the former one becomes invalid. @throws {DeskbellError} ERR_BELL_NOT_FOUND */
   rotate(name: string, secretHash: Uint8Array): Promise<void>;
-  /** Removes a bell. Broadcasts that it created stay. @returns false if there is none with this name */
+  /** Removes a bell. Broadcasts that it created stay. @returns false if no bell has this name */
   remove(name: string): Promise<boolean>;
   /**
    * Counts a request. Requests above the limit of a minute are counted in a single broadcast, which is sent after that
@@ -103,7 +103,7 @@ export interface BellStore {
    */
   admit(id: number, perMinute: number, encode: (fold: Fold) => Uint8Array): Promise<Admission>;
   /**
-   * Sets the broadcast that counts the further requests of this minute, including those that have already arrived.
+   * Sets the broadcast that counts all further requests of this minute. Requests that have already arrived count too.
    *
    * @param startAtMs as returned by `admit`
    */
@@ -245,7 +245,7 @@ interface FoldRow {
 const minuteOf = (atMs: number): number => Math.floor(atMs / minuteMs);
 const toFold = (row: FoldRow): Fold => ({ count: row.folded, sinceMs: row.folded_since_ms });
 
-/** @returns how many broadcasts were changed: 0 if the broadcast was cancelled and so no longer counts requests */
+/** @returns how many broadcasts were changed; 0 if the broadcast was cancelled and so no longer counts requests */
 const setPayload = (broadcastId: number, payload: Uint8Array): Work<number> =>
   changeRows(
     `update deskbell.broadcasts set payload = :payload where id = :broadcastId and state <> 'cancelled'`,

@@ -25,7 +25,7 @@ export interface FrozenSubscriptions {
 
 /** The slices of an audience; empty if it is stored as sets. */
 export interface SlicedRows {
-  /** Stored in the column `rows_in` of broadcasts. It is `all` for rows in sets. */
+  /** The column `rows_in` of broadcasts. It is `all` for rows in sets. */
   readonly rowsIn: 'list' | 'partition' | 'all';
   readonly slices: readonly (Slice & { readonly number: number })[];
 }
@@ -145,13 +145,13 @@ export function createBroadcasts(
 }
 
 interface SlicedAudience extends SlicedRows, Omit<FrozenSubscriptions, 'lastId'> {
-  /** The last id to search during preparation. Absent: the sets of a list are split instead. */
+  /** The last id to search during preparation. Absent if the sets of a list are split instead. */
   readonly lastId?: number;
   /** Default: the broadcast's `sliceRows`. */
   readonly preparedRows?: number;
 }
 
-/** Slices a list. The latest removal is stored with the broadcast, so that older ones can be deleted. */
+/** Slices a list. The broadcast stores the latest removal, so that older removals can be deleted. */
 async function sliceList(
   database: PortableDatabase,
   audienceId: number | undefined,

@@ -173,7 +173,7 @@ export interface Broadcast
 /** Numbers of broadcasts that are not over, by state. */
 export type OpenBroadcasts = Readonly<Record<'preparing' | 'running' | 'scheduled' | 'paused', number>>;
 
-/** The members of a broadcast that searches need. */
+/** What searches need to know about a broadcast. */
 export type BroadcastSummary = Pick<
   Broadcast,
   'id' | 'state' | 'isScheduled' | 'startAtMs' | 'payload' | 'createdBy'
@@ -271,7 +271,7 @@ export interface BroadcastStore {
   listOpen(limit: number): Promise<readonly Broadcast[]>;
   /**
    * Returns the ids that a list was made of, ascending, without subscriptions that were removed together with their
-   * person. `undefined` if there are more than `limit`, or none is kept.
+   * person. `undefined` if there are more than `limit`, or if they are no longer kept.
    */
   listedIds(id: number, limit: number): Promise<readonly number[] | undefined>;
   /** Returns broadcasts without counts, newest first, for searches (`operator/searches.ts`). */
@@ -345,7 +345,7 @@ interface NewBroadcastSource {
    * The value must come from `checkExpression`; an expression without parts selects everyone.
    */
   readonly matching?: LookedUpAudience | undefined;
-  /** What the list was made from, if `matching` is not set. */
+  /** What the list was made from. Absent if `matching` is set. */
   readonly list?: ListKind | undefined;
   readonly createdBy?: BroadcastCreator | undefined;
 }

@@ -22,7 +22,7 @@ export const deletionGuardPolicy = {
   windowAnswers: 100,
   /** At least one in this many responses must be an acceptance: 5 %. */
   answersPerAcceptance: 20,
-  /** If there are fewer deletions than this, they are made whatever else the origin responds. */
+  /** Fewer deletions than this are made whatever else the origin responds. */
   fewMarks: 20,
   /** A window with fewer responses is inconclusive, so such windows are merged. */
   minWindowAnswers: 20,
@@ -79,7 +79,7 @@ const sentAt = ({ record }: RowResult): number => record?.atMs ?? 0;
 
 const isAccepted = ({ result }: RowResult): boolean => result === 'accepted';
 
-/** The responses of one page or one moment: a row of `answer_windows`, or counts that are in no window. */
+/** The responses of one page or one moment: a row of `answer_windows`, or counts that belong to no window yet. */
 interface WindowRow extends AnswerCounts {
   /** Undefined if it is not stored. */
   readonly id: number | undefined;
@@ -129,7 +129,7 @@ const hasNewSingleMarks = ({ parts }: Window): boolean =>
 const hasNewAcceptances = ({ parts }: Window): boolean =>
   parts.some((part) => isNew(part) && part.accepted > 0);
 
-/** What was sent before judging. `pages`: if another transaction is judging, skip it. `over`: a whole broadcast. */
+/** After what the marks are judged. `pages`: skipped while another transaction judges. `over`: a whole broadcast. */
 export type JudgedAfter = 'pages' | 'single' | 'over';
 
 /**
@@ -265,7 +265,7 @@ function mayJoin(last: Window, next: Window): boolean {
   if (!next.isOfPages) return next.accepted === 0 && !hasMarks(next);
   if (!hasMarks(last)) return !hasMarks(next);
   const speaksForLast = next.accepted === 0 || next.fromMs >= last.marksMs;
-  // the earlier acceptances can then justify only a few deletions, which would be made anyway
+  // the earlier acceptances then justify few deletions, which would be made without them too
   const speaksForNext = !hasMarks(next) || last.accepted === 0 || next.answers < minWindowAnswers;
   return last.answers < minWindowAnswers && speaksForLast && speaksForNext;
 }

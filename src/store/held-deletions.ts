@@ -65,7 +65,7 @@ export function requireHeldDeletions(subscriptions: number, origin: string): num
 
 /** A subscription that was deleted because its push service has ended it (404 or 410). */
 export interface EndedSubscription {
-  /** Its former id, which is never reused. */
+  /** The id of the former subscription. It is never reused. */
   readonly id: number;
   readonly endpoint: string;
   /** The user it belonged to, if the application had set one. */

@@ -5,12 +5,12 @@ import { decodeIds } from './id-set.ts';
 import type { IfRefused } from './push-services.ts';
 import type { MemberSet } from './slices.ts';
 
-/** Of this many leases of a worker, one does not prefer broadcasts with high priority. */
+/** One in this many leases of a worker does not prefer broadcasts with high priority. */
 export const leasesPerTurn = 4;
 
 /** PostgreSQL records every lease of a broadcast's first slices, up to this number. */
 export const exactSlices = 16;
-/** Of the leases of later slices, PostgreSQL records one in this many. */
+/** PostgreSQL records only one in this many leases of later slices. */
 export const sliceStep = 16;
 
 /** Stands for any broadcast. */
@@ -38,7 +38,7 @@ export interface SliceLease extends Lease {
   /** Rows up to this position are settled or stored as retries. */
   readonly cursor: number;
   readonly throughPosition: number;
-  /** The ids of its rows, if the audience is only some of the stored subscriptions. */
+  /** The ids of the slice's rows, if the audience is only a part of the stored subscriptions. */
   readonly members?: MemberSet | undefined;
   /** Text and time zone that apply to all rows of the slice. */
   readonly reader?: RowReader | undefined;
@@ -93,9 +93,9 @@ export interface RetryRow extends Recipient {
   readonly expiresAtMs: number;
   /** How many times its push service has refused our token or key for this row. */
   readonly refusals: number;
-  /** Number of attempts without a response, which may have arrived. */
+  /** Number of attempts without a response; their messages may have arrived. */
   readonly doubts: number;
-  /** True if the broadcast may end without it. */
+  /** True if the broadcast may end without this row. */
   readonly isOutside?: boolean | undefined;
   /** What a further refusal means (`push-services.ts`). */
   readonly ifRefused: IfRefused;

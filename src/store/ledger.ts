@@ -18,11 +18,11 @@ export interface StoredRetry {
   readonly expiresAtMs: number;
   /** How many times its push service has refused our token or key for this row; these are not attempts. Default: 0. */
   readonly refusals?: number | undefined;
-  /** Number of attempts without a response, which may have arrived. Default: 0. */
+  /** Number of attempts without a response; their messages may have arrived. Default: 0. */
   readonly doubts?: number | undefined;
   /** True if the broadcast may end without this row. The row counts as `dormant` until it has a final outcome. */
   readonly isOutside?: boolean | undefined;
-  /** The reader's settings, from the slice of the row. */
+  /** The reader's settings, which are stored with the row's slice. */
   readonly reader?: RowReader | undefined;
 }
 
@@ -50,8 +50,8 @@ export interface RowResult {
   /**
    * `detached`: no response has come yet, so the row stays leased under the token until it is due. `heldBack`: the push
    * service is suspended. If it is open again by now, the row is due at once. `refused`: the push service has refused
-   * our token or key for the row (`push-services.ts`). If it is suspended by now, so is the row. Otherwise, the row is
-   * retried.
+   * our token or key for the row (`push-services.ts`). If the push service is suspended by now, the row is too.
+   * Otherwise, the row is retried.
    */
   readonly result: Settlement | 'retry' | 'detached' | 'heldBack' | 'refused';
   /** Set if the result is not final. */
@@ -62,7 +62,7 @@ export interface RowResult {
   readonly suspension?: Suspension | undefined;
   /** Further facts to store about the attempt (`attempts.ts`). */
   readonly record?: RowRecord | undefined;
-  /** About the row's push service, or about none if `origin` is empty. */
+  /** The alarm is about the row's push service, or about no push service if `origin` is empty. */
   readonly alarm?: { readonly origin?: ''; readonly reason: string; readonly detail: string } | undefined;
 }
 
@@ -87,7 +87,7 @@ export function isAnswer({ attempts, result, record }: RowResult): boolean {
   return attempts > 0 && (result === 'accepted' || result === 'gone' || isAboutMessage);
 }
 
-/** A page contains the cursor at which it begins. So a page is refused if the database has lost the one before it. */
+/** A page contains the cursor at which it begins. So a page is refused if the database has lost the page before it. */
 export interface PageOfSlice {
   readonly number: number;
   /** The cursor before the page. */
@@ -117,7 +117,7 @@ export interface CommitAnswer {
   readonly state: BroadcastState;
   /** Alarms that are new in this broadcast. */
   readonly newAlarms: readonly Alarm[];
-  /** In the same order as from `Ledger.pushServices`. */
+  /** In the order of `Ledger.pushServices`. */
   readonly pushServices: readonly PushServiceState[];
 }
 
@@ -126,7 +126,7 @@ export interface SingleAnswers {
   readonly origin: string;
   readonly accepted: number;
   readonly gone: number;
-  /** How many times it refused our token or key. */
+  /** How many times the push service refused our token or key. */
   readonly refused: number;
   /** Number of other responses from the push service itself. */
   readonly other: number;
@@ -135,7 +135,7 @@ export interface SingleAnswers {
    * incomplete, or contain subscriptions that are not stored.
    */
   readonly goneSubscriptions: readonly Subscription[];
-  /** Endpoints at which it accepted a message. The list may be incomplete. */
+  /** Endpoints at which the push service accepted a message. The list may be incomplete. */
   readonly acceptedEndpoints: readonly string[];
 }
 
@@ -155,8 +155,8 @@ export interface AnswerCommit {
 
 export interface Ledger {
   /**
-   * Returns rows of the slice with `afterPosition < position`, in order, at most `limit`; none at the end of the
-   * slice. If the broadcast has a cap per person, it reserves a contact for each row, or returns the row as capped
+   * Returns rows of the slice with `afterPosition < position`, in order, at most `limit`; an empty array at the end of
+   * the slice. If the broadcast has a cap per person, it reserves a contact for each row, or returns the row as capped
    * (`audience/frequency-cap.ts`).
    */
   readRows(lease: SliceLease, afterPosition: number, limit: number): Promise<readonly Recipient[]>;

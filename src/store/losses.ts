@@ -27,14 +27,14 @@ export interface LossCount {
 export interface Loss {
   /** Increases over time. */
   readonly id: number;
-  /** Its former id; absent if its person was removed. */
+  /** The id of the former subscription; absent if its person was removed. */
   readonly subscriptionId: number | undefined;
   readonly atMs: number;
   readonly origin: string;
   readonly reason: LossReason;
   /** Who removed it; absent if unknown. */
   readonly removedBy: string | undefined;
-  /** The user it belonged to, while that is kept: 30 days for gone subscriptions. */
+  /** The subscription's user. For gone subscriptions, the user is only kept for 30 days. */
   readonly user: string | undefined;
 }
 
@@ -81,7 +81,7 @@ export function createLosses(database: PortableDatabase): Losses {
     untilMs: 'l.at_ms < :untilMs',
     beforeId: 'l.id < :beforeId',
   } as const;
-  /** Days that no longer change, so that each is counted only once. Losses are deleted only by their age. */
+  /** Counts of past days. Each day is counted once, because its losses do not change before they are too old. */
   const past = new Map<number, readonly LossCount[]>();
 
   const countDay = async (startMs: number): Promise<readonly LossCount[]> => {

@@ -132,7 +132,7 @@ export interface OperatorStore {
   findByToken(tokenHash: Uint8Array): Promise<Operator | undefined>;
   /** Ordered by name. */
   list(): Promise<readonly Operator[]>;
-  /** @returns false if there is none with this name */
+  /** @returns false if no operator has this name */
   remove(name: string): Promise<boolean>;
   /**
    * Records a broadcast as an operator's own, unless it belongs to another operator.

@@ -49,7 +49,7 @@ export type Preparations = Pick<BroadcastStore, 'addIds' | 'prepare' | 'findUnpr
 const setsOfTransaction = 100;
 /** How long a lease lasts. A range takes a fraction of this time. */
 const leaseMs = 10_000;
-/** Number of sets of an id list that are split together. */
+/** Number of sets of an id list to split at a time. */
 const listedSets = 32;
 
 /** Number of ids of a broadcast whose outcomes are read together. */
@@ -57,7 +57,7 @@ const outcomeIds = 5000;
 const maxLooks = 10;
 
 interface PreparationRow {
-  /** JSON: the lookup. Null for a list of ids whose sets are split. */
+  /** The lookup as JSON. Null if the sets of an id list are split instead. */
   readonly expression: string;
   /** JSON. */
   readonly split: string | null;
@@ -71,8 +71,8 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
   const attempts = createAttempts(database);
 
   /**
-   * Finds members of listed sets. A position is the number of a set. Sets made by splitting come after the listed
-   * ones, which end before `end`.
+   * Finds members of listed sets. Here, a position is the number of a set. The listed sets end before `end`; the sets
+   * that are made by splitting come after them.
    */
   const findListed = async (broadcastId: number, from: number, end: number): Promise<FoundSets> => {
     const throughId = Math.min(from + listedSets, end);
@@ -279,7 +279,7 @@ function* endSplit(broadcastId: number, audienceId: number): Work<void> {
   );
 }
 
-/** @param firstNumber number of the first set; the others follow it. Sets that exist already stay. */
+/** @param firstNumber the number of the first set; the other numbers follow it. Existing sets are kept. */
 function* insertSets(audienceId: number, firstNumber: number, sets: readonly PreparedSet[]): Work<void> {
   for (const [index, set] of sets.entries()) {
     const { partition = null, ids, language = null, timeZone = null, leftOut = 0 } = set;

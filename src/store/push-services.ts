@@ -36,18 +36,18 @@ export interface PushServiceState extends PushServiceKey {
   /** It is suspended after this many refusals in a row. */
   readonly refusalsToSuspend: number;
   /**
-   * True if it has accepted a message with this key. States that are neither suspended nor waiting are only reported
-   * for unlisted push services.
+   * True if the push service has accepted a message with this key. Push services that are neither suspended nor waiting
+   * are only reported if they are unlisted.
    */
   readonly hasAccepted: boolean;
-  /** How long it has asked senders to wait, from now (`Retry-After`); 0 if it has not. All senders obey. */
+  /** How long the push service has asked all senders to wait, from now (`Retry-After`). Otherwise 0. */
   readonly waitMs: number;
 }
 
 /** The responses that one worker or sender has received since its last report. */
 export interface PushServiceAnswers extends PushServiceKey {
   readonly accepted: number;
-  /** True if it has refused our token or key, even if it accepted a message later. */
+  /** True if the push service has refused our token or key, even if it accepted a later message. */
   readonly hasRefused: boolean;
   /** Number of refusals since the last acceptance. */
   readonly refusalsInRow: number;
@@ -83,7 +83,9 @@ export const suspensionPolicy = {
   lastProbeRows: 100,
 } as const;
 
-/** Draw orders are below this number. It is subtracted for rows that were accepted before, to probe them first. */
+/**
+ * Draw orders are below this number. It is subtracted for rows that were accepted before, so these are probed first.
+ */
 export const drawOrderEnd = 2 ** 49;
 
 /** What a further refusal of the row means. */
@@ -94,9 +96,9 @@ export interface RefusedRow {
   readonly refusals: number;
   /** Time since its first refusal, or since the suspension began. */
   readonly waitedMs: number;
-  /** True if the push service has accepted other rows since. */
+  /** True if the push service has accepted other rows during this time. */
   readonly othersAccepted: boolean;
-  /** True if, since the push service last accepted anything, it has only refused rows that it never accepted. */
+  /** True if the push service has never accepted any of the rows that it refused since its last acceptance. */
   readonly onlyNeverAccepted: boolean;
   /** True if a push service has accepted messages with this key. */
   readonly isKeyGood: boolean;
@@ -119,7 +121,7 @@ export function decideRefusal({
 /** Unused permits are saved up for this many seconds of the rate, or at least for one message. */
 export const burstSeconds = 0.25;
 
-/** After this long without a message, there is no queue: its broadcast was paused or cancelled. */
+/** A queue without messages for this long is ignored, because its broadcast was paused or cancelled. */
 const abandonedAfterMs = 5000;
 
 export interface RateRequest {
@@ -136,7 +138,7 @@ export interface RateRequest {
 export interface RateShare {
   /** Number of messages that may be sent now, at most `wanted`. */
   readonly permits: number;
-  /** For how long the waiting rows of all workers use up the rate; 0 if no rows wait. */
+  /** How long the rate is used up by the waiting rows of all workers; 0 if no rows wait. */
   readonly queueMs: number;
 }
 

@@ -74,7 +74,7 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
   };
 }
 
-/** @returns a function that says when a time zone's current quiet hours end; `undefined` if it has none at that time */
+/** @returns a function that says when a time zone's current quiet hours end; `undefined` outside of quiet hours */
 export function createQuietTimes(
   options: StoredOptions,
 ): ((timeZone: string | undefined, atMs: number) => number | undefined) | undefined {

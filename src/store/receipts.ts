@@ -47,8 +47,8 @@ export function sumReceiptCounts(counted: readonly ReceiptCount[]): readonly Rec
 }
 
 /**
- * Returns SQL that is true for an inactive subscription `s`: it clicked on none of the last broadcasts shown to it, nor
- * on a later one. A single index serves this, however many receipts the subscription has.
+ * Returns SQL that is true if subscription `s` is inactive: it clicked on none of the last broadcasts shown to it, nor
+ * on a later one. A single index is enough, however many receipts the subscription has.
  *
  * @param lastShown how many broadcasts; if absent, nobody is inactive
  */

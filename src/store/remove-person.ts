@@ -8,10 +8,10 @@ import { changeRows, type PortableDatabase, type PortableValues, run, type Work 
 /** A table that contains sets of ids. */
 interface SetTable {
   readonly name: string;
-  /** Selects ids of broadcasts or audiences that own sets, newest first: at most `:limit`, none above `:maxId`. */
+  /** Selects ids of broadcasts or audiences that own sets, newest first: at most `:limit` ids, up to `:maxId`. */
   readonly owners: string;
   readonly owner: string;
-  /** Column that tells apart the sets of an owner. */
+  /** Column that distinguishes the sets of an owner. */
   readonly key: string;
   /** What to do with a set that becomes empty. */
   readonly ifEmpty: 'delete' | 'keep';
@@ -32,7 +32,7 @@ const audienceSets: SetTable = {
   owners: 'select id from deskbell.audiences where id <= :maxId order by id desc limit :limit',
   owner: 'audience_id',
   key: 'number',
-  // the set's slice may not have been sent yet
+  // keep an empty set, because its slice may not have been sent yet
   ifEmpty: 'keep',
   afterwards: countUnread,
 };

@@ -171,7 +171,7 @@ function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   return true;
 }
 
-/** Deletes removals that no broadcast counts, neither an open one nor one being created. @returns how many */
+/** Deletes removals that are counted by no broadcast that is open or being created. @returns how many were deleted */
 const pruneRemovals = (beforeMs: number): Work<number> =>
   changeRows(
     `delete from deskbell.removals where id in (

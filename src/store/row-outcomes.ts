@@ -21,7 +21,7 @@ interface RowsHead {
   readonly audience_id: number | null;
   /** `list`: positions are not ids. */
   readonly rows_in: string;
-  /** True if its audience is not complete. */
+  /** True if the broadcast's audience is not complete. */
   readonly is_preparing: number | boolean;
   readonly created_at_ms: number;
   readonly attempts_dropped_at_ms: number | null;
@@ -421,7 +421,7 @@ function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState 
       if (head.rows_in === 'list') return 'notTracked';
       if (head.audience_id !== null) return 'notInAudience';
       if (isLater(head, row)) return 'notInAudience';
-      // a row that existed then would have left data, so this one was added later, with a backdated registration
+      // if the row had existed then, it would have left data: it was added later, with a backdated registration
       if (stored !== undefined && head.state === 'done') return 'notInAudience';
     }
   }
@@ -441,13 +441,13 @@ const receiptsOf = (head: RowsHead, { receipts, stored }: RowFacts): RowOutcome[
     ? receiptEvents.filter((event) => receipts.includes(event))
     : 'noLongerKept';
 
-/** Rows are deferred by their worker's clock, which may differ by this much. */
+/** Rows are deferred according to their worker's clock, which may differ by this much. */
 const toleranceMs = 60_000;
 
 const isLater = ({ created_at_ms: madeAtMs }: RowsHead, { stored }: RowFacts): boolean =>
   stored !== undefined && stored.created_at_ms > madeAtMs;
 
-/** Returns what a row waits for, if it is stored to be retried or its slice waits. */
+/** Returns what a waiting row waits for: its retry or, if it has none, the time of its slice. */
 function toWait(head: RowsHead, { retry, freeAtMs }: RowFacts, nowMs: number): RowWait {
   if (retry === undefined) {
     const expiresAtMs = freeAtMs + lifetimeOf(head.ttl_seconds);

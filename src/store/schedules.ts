@@ -7,7 +7,7 @@ import { optionColumns, readOptionRow, toOptionRow, type StoredOptions } from '.
 import { changesAny, run, type PortableDatabase } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
-/** The audience of each occurrence, looked up at its time. */
+/** The audience of a schedule. An expression is looked up again at each occurrence. */
 export type ScheduleAudience = 'all' | AudienceExpression;
 
 export interface NewSchedule extends StoredOptions {

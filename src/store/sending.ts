@@ -26,7 +26,7 @@ export interface Sending {
   resume(options: { readonly withBroadcasts: boolean }): Promise<readonly number[]>;
 }
 
-/** Condition for queries that lease work that was not requested explicitly. */
+/** Condition for leasing work that nobody has requested explicitly. */
 export const isNotPaused = 'not exists (select 1 from deskbell.sending_pause)';
 
 export interface SendingPauseRow extends Omit<SendingPause, 'broadcastIds'> {
@@ -115,7 +115,7 @@ export interface ReportedPushService {
   readonly answers: number;
   /** How many of these responses asked for fewer messages (429, 503). */
   readonly throttled: number;
-  /** `open`: it failed, and gets nothing for a while. `half-open`: one request tests it. */
+  /** `open`: the push service failed, and gets nothing for a while. `half-open`: one request tests it. */
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Absent if the breaker is closed. */
   readonly breakerReason?: string | undefined;

@@ -45,7 +45,7 @@ export function cutSlices(extent: Extent, sliceRows: number, max = maxSlices): r
   return slices;
 }
 
-/** Cuts a set into sets of about `sliceRows` members each. An empty set gives none. */
+/** Cuts a set into sets of about `sliceRows` members each. Returns no sets if the set is empty. */
 export function cutSet({ ids, ...set }: MemberSet, sliceRows: number): readonly MemberSet[] {
   if (ids.length === 0) return [];
   const count = Math.max(1, Math.round(ids.length / sliceRows));

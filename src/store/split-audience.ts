@@ -59,12 +59,12 @@ export interface ReaderFinder {
 
 /** What applies to all rows of a set. */
 export interface ReaderGroup {
-  /** The language of their text. If absent, they get the message's own text. */
+  /** The language of the text. If absent, the readers get the message's own text. */
   readonly language?: string | undefined;
-  /** The time zone that decides when they get it. Absent if it is the broadcast's own or does not matter. */
+  /** The time zone that decides when the message is sent. Absent if it is the broadcast's own or does not matter. */
   readonly timeZone?: string | undefined;
   readonly time?: ReaderTime | undefined;
-  /** Set if they are left out: the ids are kept, but nothing is sent. */
+  /** Set if the readers are left out: their ids are kept, but nothing is sent to them. */
   readonly leftOut?: LeftOutCode;
 }
 
@@ -99,7 +99,7 @@ export async function splitSets(
   );
 }
 
-/** @returns a function that gives readers with the same text and time the same group, or `undefined` if left out */
+/** @returns a function that finds a reader's group by text and time; `undefined` for readers who are left out */
 export function createGroups({
   languages,
   times,

@@ -35,7 +35,7 @@ export interface SubscriptionDay {
   /** Midnight UTC. */
   readonly startMs: number;
   readonly gained: number;
-  /** Removed by their user or an operator, or gone. */
+  /** Subscriptions that a user or an operator removed, or that a push service called gone. */
   readonly lost: number;
 }
 

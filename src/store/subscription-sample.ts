@@ -35,7 +35,7 @@ export interface FoundWindow {
   readonly rows: readonly FoundRow[];
 }
 
-/** @returns for each id: the last `limit` ids up to it, and the first `limit` rows after it */
+/** Returns a window for each id: at most `limit` ids up to it, and at most `limit` rows after it. */
 export type ReadWindows = (ids: readonly number[], limit: number) => Promise<readonly FoundWindow[]>;
 
 const windowRows = 10;
@@ -82,7 +82,7 @@ export function createSampler(
   };
 }
 
-/** Weights rows. A draw finds a row if the drawn id is fewer than `windowRows` rows before it. */
+/** Gives rows their weights. A draw finds a row if the drawn id is fewer than `windowRows` rows before the row. */
 function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): readonly SampledRow[] {
   const ids = [...before, ...rows.map(({ id }) => id)];
   return rows.map((row, index) => {
@@ -92,7 +92,7 @@ function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): read
   });
 }
 
-/** Points between which the number of rows up to an id is estimated by straight lines. Both values ascend. */
+/** The number of rows up to some ids. Between them, it is estimated by straight lines. Both values ascend. */
 type Ranks = readonly { readonly id: number; readonly rank: number }[];
 
 /** @param runs runs of consecutive ids */
@@ -101,8 +101,8 @@ function estimateRanks(
   { subscriptions, firstId, lastId }: Extent,
 ): Ranks {
   /**
-   * Points in ascending order. `rows` is the number of rows after the previous point, up to and including this one. If
-   * they were not read, it is estimated from the rows at both ends.
+   * Points in ascending order. `rows` counts the rows after the previous point, up to and including this one. If the
+   * rows were not read, their number is estimated from the rows at both ends.
    */
   const points: { id: number; rows: number; isRead: boolean }[] = [
     { id: firstId - 1, rows: 0, isRead: true },
@@ -150,7 +150,7 @@ function rankOf(ranks: Ranks, id: number): number {
   return one.rank + ((id - one.id) / (other.id - one.id)) * (other.rank - one.rank);
 }
 
-/** Returns the last point for which `isBehind` is false, and the next; the last two points if it is never true. */
+/** Returns the last point that is not behind, and the point after it. If no point is behind, returns the last two. */
 function around(
   ranks: Ranks,
   isBehind: (point: Ranks[number]) => boolean,

@@ -41,21 +41,21 @@ export interface StoredSubscription extends Subscription {
 export interface NewSubscription {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
-  /** Replaces user and tags. Default: a row keeps them, and a new one has none. */
+  /** Replaces user and tags. Default: an existing row keeps them, and a new row has none. */
   readonly assign?: UserAndTags | undefined;
   /** For a new row: when it was first registered elsewhere, not in the future. Default: now. */
   readonly createdAtMs?: number | undefined;
-  /** Canonical BCP 47 tag. Default: a row keeps its own. */
+  /** Canonical BCP 47 tag. Default: an existing row keeps its language. */
   readonly language?: string | undefined;
-  /** IANA name. Default: a row keeps its own. */
+  /** IANA name. Default: an existing row keeps its time zone. */
   readonly timeZone?: string | undefined;
   /** Choices for channels for which the row has no choice yet. */
   readonly channels?: Choices | undefined;
 }
 
 /**
- * A subscription from a browser, or from a stranger, because knowing an endpoint proves nothing. If the endpoint's
- * row has another `auth`, `former` must name that row with its `auth`, or `provenUser` must be its user.
+ * A subscription from a browser, or from somebody who only knows the endpoint. If the endpoint is stored with another
+ * `auth`, `former` must name that row with its `auth`, or `provenUser` must be the row's user.
  */
 export interface Registration extends NewSubscription {
   /**
@@ -64,9 +64,9 @@ export interface Registration extends NewSubscription {
    */
   readonly former?: FormerSubscription | undefined;
   /**
-   * True if the request may register only because it replaces `former`, which is then deleted. If `former` does not
-   * exist, the request fails with ERR_NOT_INVITED, unless the new row exists: then it is repeated because its response
-   * was lost.
+   * True if the request may register only because it replaces `former`, which is then deleted. If neither `former` nor
+   * the new row exists, the request fails with ERR_NOT_INVITED. If only the new row exists, the request is repeated
+   * because its response was lost.
    */
   readonly replacesFormer?: boolean | undefined;
   /** The user who is proven to have made the request, for example by a subscriber token. */
@@ -137,7 +137,7 @@ export interface SubscriptionStore {
   findByEndpoint(endpoint: string): Promise<StoredSubscription | undefined>;
   /** @param by who removes it, for `losses` */
   removeById(id: number, by?: string): Promise<boolean>;
-  /** Removes the row only if `auth` is its own. Scheme, host and port may have any spelling. */
+  /** Removes the row only if `auth` is right. Scheme, host and port may have any spelling. */
   removeByEndpoint(endpoint: string, auth: Uint8Array): Promise<boolean>;
   /** @param matching count only rows that match it; must come from `checkExpression` */
   count(matching?: AudienceExpression): Promise<number>;

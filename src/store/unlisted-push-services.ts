@@ -10,7 +10,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 
-/** A place without a subscription is given away after this time: its registration must have ended by then. */
+/** A place for which no subscription is stored is given away after this time. By then, its registration has ended. */
 const emptyAfterMs = 60_000;
 
 export interface UnlistedPushServices {
@@ -18,7 +18,7 @@ export interface UnlistedPushServices {
   list(beforeMs?: number): Promise<readonly string[]>;
   /** Number of push services that keep their places because they have accepted a message. */
   countProven(): Promise<number>;
-  /** Returns those of the given origins that are stored: they have a place or are dormant. */
+  /** Returns those of the given origins that have a place or are dormant. */
   among(origins: readonly string[]): Promise<readonly string[]>;
   /** Returns the given origins that are dormant. */
   dormantAmong(origins: readonly string[]): Promise<readonly string[]>;
@@ -32,7 +32,7 @@ export interface UnlistedPushServices {
   /** Takes the places from the given origins that have not accepted a message. */
   setDormant(origins: readonly string[]): Promise<void>;
   remove(origin: string): Promise<void>;
-  /** Makes messages to these subscriptions due that wait outside their broadcasts. */
+  /** Makes messages to these subscriptions due if they wait outside their broadcasts. */
   wake(ids: readonly number[]): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ const wokenTogether = 1000;
 
 const isProven =
   'exists (select 1 from deskbell.push_services p where p.origin = u.origin and p.accepted_at_ms > 0)';
-/** True for a dormant host. A host that has accepted a single message since then is not dormant. */
+/** True for a dormant host. A host is no longer dormant once it has accepted a single message. */
 const isDormant = `(u.dormant_since_ms is not null and not ${isProven})`;
 
 /** Returns parameters for `isOneOf`. */
@@ -121,7 +121,7 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
 const makeDormant = `update deskbell.unlisted_push_services as u set dormant_since_ms = :nowMs
   where origin = :origin and not ${isProven}`;
 
-/** @returns false if not that many places can be made free */
+/** @returns false if fewer places can be made free */
 function* makeRoom(places: number, nowMs: number): Work<boolean> {
   const oldest = yield* run<{ readonly origin: string }>(
     `select u.origin from deskbell.unlisted_push_services u where u.dormant_since_ms is null and not ${isProven}

@@ -16,7 +16,7 @@ export type VapidKeyState = 'next' | 'current' | 'previous' | 'retired';
 export interface StoredVapidKey {
   /** 87 characters of unpadded base64url. */
   readonly publicKey: string;
-  /** `undefined` for a key that subscriptions use, but that was never ours. */
+  /** `undefined` for a key that was never ours, although subscriptions use it. */
   readonly state: VapidKeyState | undefined;
 }
 

@@ -92,7 +92,7 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
 
     lease: async ({ limit, leaseMs }) => {
       const nowMs = database.now();
-      // this is called often but rarely finds any, so avoid a transaction
+      // this is called often and rarely finds events, so first look without a transaction
       if ((await database.read(selectDue, { nowMs, limit: 1 })).length === 0) return [];
       const rows = await database.writeOnce<WebhookEvent>(
         `update deskbell.webhook_events set due_at_ms = :untilMs, attempts = attempts + 1

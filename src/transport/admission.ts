@@ -46,7 +46,7 @@ export class Admission {
   #connectFault: DeskbellError | undefined;
   /** The times of the first and the last failure since the last response. */
   #failures: { readonly firstMs: number; readonly lastMs: number } | undefined;
-  /** Set after the push service has asked to wait, until it is clear whether that concerns all subscriptions. */
+  /** Set when the push service asks to wait, until it is clear whether only one subscription must wait. */
   #hold: { reason: string; writtenAtMs: number; untilMs: number } | undefined;
   #wasThrottled = false;
   #lastError: DeskbellError | undefined;
@@ -144,7 +144,7 @@ export class Admission {
     return { waitMs, reason: this.#breaker.reason, obstacle: this.#obstacle(nowMs) };
   }
 
-  /** Returns how long the push service has asked to wait from now; 0 if an earlier call has returned this. */
+  /** Returns how long the push service has asked to wait, from now. Each wait is returned once, then 0. */
   takeWait(): number {
     return this.#breaker.isClosed ? 0 : this.#breaker.takeWait(this.#settings.monotonicNow());
   }

@@ -76,8 +76,8 @@ export class Origin implements SessionEvents {
   /** Runs until the next request may be written, if writes are spread. */
   #pace: Timer | undefined;
   /**
-   * Runs during a hold: after a response asked to wait, while responses to later requests may show that it meant only
-   * one subscription.
+   * Runs during a hold, which begins when a response asks to wait. Responses to later requests then show whether only
+   * one subscription must wait.
    */
   #hold: Timer | undefined;
   #isPumpDue = false;
@@ -155,7 +155,7 @@ export class Origin implements SessionEvents {
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
 
-  /** Returns how long the push service has asked to wait from now; 0 if an earlier call has returned this. */
+  /** Returns how long the push service has asked to wait, from now. Each wait is returned once, then 0. */
   takeWait(): number {
     return this.#admission.takeWait();
   }

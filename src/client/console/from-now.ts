@@ -1,4 +1,4 @@
-// Says how far away a time is, in the page and on the server.
+// Formats how long ago a time was, or how far ahead it is. Used in the page and on the server.
 
 const units = [
   [2 * 365 * 24 * 3600, 365 * 24 * 3600, 'years'],

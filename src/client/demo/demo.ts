@@ -55,7 +55,7 @@ addEventListener('hashchange', () => {
 void showMessages();
 client.synced.then(acceptInvitation, () => undefined);
 
-/** The token in the link of `deskbell invite`. It is in the fragment, which no server and no link preview gets. */
+/** The token in the link of `deskbell invite`. It is in the fragment, which browsers never send to servers. */
 function invitation(): string | undefined {
   return new URLSearchParams(location.hash.slice(1)).get('invitation') ?? undefined;
 }

@@ -68,7 +68,7 @@ const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   deferred: 'note',
 };
 
-/** Returns the rank of a kind of alarm, or of the reason for which a broadcast raised it. Default: `note` */
+/** @param kind the kind of an alarm, or the reason why a broadcast raised it @returns the rank. Default: `note` */
 export const rankOf = (kind: string): AlarmRank =>
   Object.hasOwn(ranks, kind) ? ranks[kind as KnownReason] : 'note';
 

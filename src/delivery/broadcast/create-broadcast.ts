@@ -53,7 +53,7 @@ export function checkIdempotencyKey(key: unknown): asserts key is string {
   );
 }
 
-/** Returns an operator's key in its stored form. The line break ends the name, because names contain none. */
+/** Returns an operator's key in its stored form. A line break separates name and key, because no name contains one. */
 export const operatorKey = (operator: string, key: string): string => `operator ${operator}\n${key}`;
 
 const operatorPrefix = /^operator [^\n]*\n/;

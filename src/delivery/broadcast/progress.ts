@@ -31,7 +31,7 @@ export interface Wait {
   readonly origin?: string;
 }
 
-/** Texts that follow the number of rows. */
+/** The text after the number of rows, such as `held back`. */
 export const waitMeanings: Readonly<Record<Wait['for'], string>> = {
   now: 'can be sent now',
   localTime: 'wait for the time of their readers',
@@ -61,7 +61,7 @@ export function waitsOf({ counts, waiting, toRetry, heldBack, later }: Broadcast
   return waits.filter(({ rows }) => rows > 0);
 }
 
-/** Returns how long the broadcast takes if rows can be sent now, otherwise when the next rows can be sent. */
+/** Returns how long the broadcast will take or, if no rows can be sent now, when the next rows can be sent. */
 export function outlookOf(
   broadcast: Broadcast,
   ratePerSecond: number,

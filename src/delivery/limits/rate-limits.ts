@@ -1,7 +1,7 @@
-// Keeps a worker within the rate limits that all workers of a store share. Operators set them, and unlisted push
-// services have one by default. Before it sends, a worker takes a share of the limit. When the share is used up, rows
-// are stored with their time in a common queue, so each row normally waits once, and other push services are served
-// meanwhile. A row whose time has come but for which no share is left is retried every `comesBackAfterMs`.
+// Keeps a worker within the rate limits that all workers of a store share. Operators set the limits, and unlisted push
+// services have a default. Before it sends, a worker takes a share of the limit. When the share is used up, rows are
+// stored in a common queue, each with the time at which it may be sent. So each row normally waits once, and meanwhile
+// other push services are served. If no share is left when the time comes, the row is retried every `comesBackAfterMs`.
 import { isGooglePushService } from '../../protocol/known-push-services.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import type { RowResult } from '../../store/ledger.ts';

@@ -103,7 +103,7 @@ type Row = Readonly<Record<string, Cell | string | Html>>;
 /**
  * @param label name of the table for screen readers
  * @param rows all have the same columns
- * @param none shown if there are no rows
+ * @param none text to show if there are no rows
  */
 export function table(label: string, rows: readonly Row[], none = ''): Html {
   const [first] = rows;

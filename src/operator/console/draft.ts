@@ -168,7 +168,7 @@ export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore
     fields: {
       ...(message && toMessageFields(message)),
       ...toOptionFields(broadcast),
-      // for such an audience the form asks for ids, so that the copy never goes to everybody
+      // if the form cannot express the audience, it asks for ids, so that the copy never goes to everybody
       ...(audienceFields ?? { audience: 'ids', ids: '' }),
     },
     done: notice(

@@ -6,7 +6,7 @@ import { type Html, htmlText } from '../../http/description/html.ts';
 
 /** A figure that was shown, published for tests. */
 export interface ShownFigure {
-  /** The kind of object that it describes, and what it says of it: `broadcast.recipients`. */
+  /** The kind of object and what the figure says about it, such as `broadcast.recipients`. */
   readonly name: string;
   /** What the figure describes: an id, a host or a name, or several of these separated by spaces. */
   readonly of: string;

@@ -61,7 +61,7 @@ function firstCharacters(text: string): string {
 
 const shownAnswers = 50;
 
-/** @param none shown if there are no responses @param scope the broadcasts that the responses belong to */
+/** @param none text to show without responses @param scope the broadcasts that the responses belong to */
 export function answersTable(answers: readonly AnswerCount[], none: string, scope: string): Html {
   const kinds = Map.groupBy(answers, ({ origin, outcome, reason, status, detail }) =>
     JSON.stringify([pushServiceName(origin), outcome, reason, status, detail]),
@@ -118,7 +118,7 @@ const nameAttempt = ({ broadcastId, subscriptionId, atMs }: AttemptRecord): stri
 
 const tones: Readonly<Record<string, Variant>> = { accepted: 'good', rejected: 'bad', retry: 'warn' };
 
-/** @param none shown if there are no attempts */
+/** @param none text to show if there are no attempts */
 export function attemptsTable(attempts: readonly AttemptRecord[], none: string): Html {
   return table(
     'List of attempts',
@@ -170,7 +170,7 @@ const outcomeBadge = (state: RowState): Html => badge(names[state] ?? state, var
 /**
  * @param label name of the table
  * @param broadcasts given if the table names the broadcasts
- * @param none shown if there are no outcomes
+ * @param none text to show if there are no outcomes
  */
 export function outcomesTable(
   label: string,

@@ -21,7 +21,7 @@ import { describeLanguage, languagesOf } from './languages.ts';
 import { toMessage } from './message-form.ts';
 
 export interface ShownMessage {
-  /** Title, text, link and buttons as the reader sees them; undefined if they are the form's own. */
+  /** Title, text, link and buttons as the reader sees them. Undefined if the form already has these values. */
   readonly fields: Fields | undefined;
   /** Says which text is shown, and which values are missing. */
   readonly note: string;

@@ -51,7 +51,7 @@ export function renderReview(fields: Fields, review: Review, session: ConsoleSes
         send(
           '/console/send/test-group',
           `Send to ${recipients(nameAudienceSize)} of the test group`,
-          // prevents a second test if the form is sent twice; the form's own key is used for the broadcast
+          // prevents a second test if the form is sent twice; the broadcast uses the key of the form
           { testKey: randomUUID() },
         )
       }`

@@ -24,7 +24,7 @@ export interface Metrics {
   recordFigures(figures: DeliveryFigures): void;
   recordRegistration(result: RegistrationResult): void;
   /**
-   * @param accept header field of the request. If it names OpenMetrics, that is the format, otherwise Prometheus' own
+   * @param accept header field of the request. Default: Prometheus' text format, unless this names OpenMetrics
    * @throws {DeskbellError} ERR_METRICS_PACKAGE, ERR_STORE_UNAVAILABLE
    */
   render(accept: string | undefined): Promise<{ readonly contentType: string; readonly text: string }>;

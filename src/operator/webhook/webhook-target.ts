@@ -8,7 +8,7 @@ export interface WebhookTarget {
   readonly origin: string;
   /** Includes the query. */
   readonly path: string;
-  /** Origins that the address guard allows to have any address: the target's, or none. */
+  /** The target's origin, if the address guard must allow it any address; otherwise empty. */
   readonly trustedOrigins: readonly string[];
 }
 

@@ -126,8 +126,8 @@ const placeholdersIn = (texts: readonly MeasuredText[]): readonly Placeholder[] 
   uniquePlaceholders(texts.flatMap(({ template }) => template?.placeholders ?? []));
 
 /**
- * Hashes the content of a message. Equal messages have equal hashes, even if tag and ID are generated. Broadcasts need
- * it because the payload of the message's own text contains neither other languages nor `placeholders`.
+ * Hashes the content of a message, including texts in other languages and `placeholders`, which its own payload does
+ * not contain. Equal messages have equal hashes, even if tag and ID are generated.
  *
  * @param options the same as for the payloads
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE

@@ -76,7 +76,7 @@ export function createDemoActions({ logging, log }: Settings): DemoActions {
   };
 }
 
-/** Call it in a scope of its own: action creator and authenticator may apply to the whole scope. */
+/** Call it in a separate scope, because the action creator and the authenticator may apply to the whole scope. */
 export function addActionRoutes(
   app: ServiceApp,
   settings: Settings,

@@ -127,7 +127,7 @@ export async function createSessionCookie(options: SessionCookieOptions): Promis
   };
 }
 
-// An unsafe method with the session cookie needs a token that only the session's creator can have made (CSRF).
+// Requests with an unsafe method and the session cookie need a CSRF token, which is made from the session's secret.
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -105,8 +105,8 @@ export const tablesToBeEmpty: readonly CopiedTable[] = copiedTables.filter(
 );
 
 /**
- * What must be selected differently in one of the databases. In the SQL, `t` is the table. If `from` is given, rows are
- * selected even without their parents.
+ * What must be selected differently in one of the databases. In the SQL, `t` is the table. With `from`, rows are
+ * selected even if their parents are missing.
  */
 export interface OwnForm {
   /** Default: the table. */

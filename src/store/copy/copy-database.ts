@@ -8,7 +8,7 @@ import { type CopiedTable, type CopyRow, inOrder, tablesToBeEmpty, toCopyValue }
 /** A chain of hashes over the rows of a table. It can be continued from any row. */
 export interface TableChecksum {
   readonly rows: number;
-  /** SHA-256 in hexadecimal digits over the previous checksum and the row. Empty before the first row. */
+  /** SHA-256 over the previous checksum and the row, in hexadecimal digits. Empty before the first row. */
   readonly checksum: string;
 }
 

@@ -19,7 +19,7 @@ import {
 } from './copied-tables.ts';
 import { pageRows, type CopyDatabase, type CopyTransaction } from './copy-database.ts';
 
-/** Long: PostgreSQL may sort a large table before the first row, and the other database may be slow. */
+/** Long, because PostgreSQL may sort a large table before it returns rows, and the other database may be slow. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
 /** Closed connections, and connections of killed processes, disappear within this time. */
 const defaultWaitForOthersMs = 5000;

@@ -21,7 +21,7 @@ import type { PostgresDatabase } from './database.ts';
 import { createPageReader, type RecipientRow } from './read-page.ts';
 import { everyBroadcast, type Notices } from './work-notices.ts';
 
-/** How often to look for work while notices arrive: no notice tells when other workers' leases end. */
+/** How often to look for work while notices arrive. No notice tells when other workers' leases end. */
 const lookWhileHearingEveryMs = 2000;
 
 interface LeasedRetry extends RecipientRow, RetryColumns {
@@ -58,7 +58,7 @@ export function createPostgresLeases(
   let slicesLeased = 0;
 
   const lookAgainAfter = (broadcastId: number): number => {
-    // if the caller has its own clock, it may jump, and no notice tells of that
+    // if the caller has its own clock, the clock may jump, and no notice would say so
     if (notices.isHearing && database.now() === null) return lookWhileHearingEveryMs;
     return broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
   };
@@ -87,7 +87,7 @@ export function createPostgresLeases(
       const { rows = [], over = [] } = Object.groupBy(found, ({ position }) =>
         position === null ? 'over' : 'rows',
       );
-      // their last workers ended before finishing them, or their remaining rows were removed
+      // nothing is left to send in these broadcasts: their last workers died before ending them, or rows were removed
       for (const { broadcast_id: id } of over) await portable.background(() => finishIfOver(portable, id));
       const [first] = rows;
       if (first === undefined) return undefined;

@@ -31,8 +31,8 @@ import { createPageReader, type PageRow } from './read-page.ts';
 /** The result of `commit_page`. */
 interface StoredAnswer extends CommitAnswer {
   /**
-   * Set if nothing was stored because some retries are no longer leased under the token: the positions of the retries
-   * that still are.
+   * Set if nothing was stored because some retries are no longer leased under the token. Contains the positions of the
+   * retries that still are.
    */
   readonly leased?: readonly number[] | null;
   /** Push services whose marks must be judged now. */
@@ -94,8 +94,8 @@ export function createPostgresLedger(
   };
 
   /**
-   * Does what only few pages need, in a transaction of its own. If the process dies before that, later pages and leases
-   * do the work.
+   * Does work that only few pages need, in a separate transaction. If the process dies before that, later pages and
+   * leases do the work.
    */
   const endPage = async (
     broadcastId: number,
@@ -213,7 +213,7 @@ function toArguments(
     origins,
     names: origins.map(pushServiceName),
     positions: toArrayText(rows.map(({ recipient }) => recipient.position)),
-    // woken rows appear again after all rows, to take back how they were counted before
+    // woken rows are listed again at the end, to undo how they were counted before
     row_origins: toArrayText([...rows, ...wokenRows].map(({ origin }) => indexOf.get(origin) ?? 0)),
     results: toArrayText([...rows.map(countedAs), ...wokenRows.map(() => woken)] as const),
     attempts: toArrayText([...rows.map(({ attempts }) => attempts), ...wokenRows.map(() => 0)]),

@@ -30,7 +30,7 @@ interface PartitionRow {
   readonly ids: string;
 }
 
-/** Slices with fewer rows than this are not worth leasing: looking an id up in all partitions costs about as much. */
+/** Slices with fewer rows are not worth leasing, because looking up their ids in all partitions costs about as much. */
 const minRowsOfPartition = 128;
 const isForPartitions = (rows: number, sliceRows: number): boolean =>
   rows >= partitions * Math.min(sliceRows / 2, minRowsOfPartition);
@@ -124,7 +124,7 @@ const toSet = ({ partition, ids }: PartitionRow): MemberSet => ({
 
 /**
  * @param byPartition one set for each partition
- * @returns sets of one partition each; if few members were found, sets of any partition
+ * @returns sets of one partition each or, if few members were found, sets that mix partitions
  */
 const cut = (byPartition: readonly MemberSet[], sliceRows: number): readonly MemberSet[] => {
   const isOfPartitions = byPartition.every(({ partition }) => partition !== undefined);

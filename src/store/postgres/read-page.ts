@@ -7,7 +7,7 @@ import type { PostgresDatabase } from './database.ts';
 /** A whole page as one row of text. The values are null if the page is empty. */
 export interface PageRow {
   readonly positions: string | null;
-  /** Ids, separated by commas. Null if they equal the positions, empty if there are none. */
+  /** Ids, separated by commas. Null if they equal the positions. Empty if no row has an id. */
   readonly subscription_ids: string | null;
   /** One endpoint per line. */
   readonly endpoints: string;
@@ -33,7 +33,7 @@ export interface PageReader {
 
 const bytesOfKeys = pointBytes + authBytes;
 
-/** If the database is restored while this process runs, the id of one key may be given to another. */
+/** After the database is restored, the id of one key may belong to another key. */
 const keepKeysMs = 5000;
 
 export function createPageReader(database: PostgresDatabase): PageReader {

@@ -284,7 +284,7 @@ export function createPostgresSubscriptions(
       return row && toStored(row);
     },
 
-    // not in the queue, because the order does not matter: the caller has the id, so the row was stored before
+    // need not wait in the queue: the caller knows the id, so the row has already been stored
     removeById: (id, by) =>
       database.once(async (query) => {
         const [row] = await query<{ readonly is_removed: boolean }>(

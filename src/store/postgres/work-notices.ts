@@ -146,7 +146,7 @@ export class WorkNotices {
   }
 }
 
-/** Stands for a broadcast's number if any of them may have changed. */
+/** Sent instead of a broadcast's number if any broadcast may have changed. */
 export const everyBroadcast = 0;
 
 // The main thread passes notices on to the other threads, so that a process needs one connection for them. If the

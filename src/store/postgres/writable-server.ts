@@ -30,7 +30,7 @@ interface Role {
   readonly timeline: number | null;
 }
 
-// does not read the control file, which gets the new timeline later than the server uses it
+// avoids the control file, which gets a new timeline only after the server has begun to use it
 const askRole = `
   select not (is_standby or current_setting('transaction_read_only')::boolean) as is_writable,
     case when not is_standby

@@ -11,7 +11,7 @@ export interface BackupFile {
   readonly content: Uint8Array;
 }
 
-/** Copies all pages in one step. Between two steps another process could write, and the copy would begin again. */
+/** Copies all pages in one step. If another process wrote between two steps, the copy would begin again. */
 const allPages = 2 ** 31 - 1;
 
 /**

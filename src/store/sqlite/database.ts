@@ -91,8 +91,8 @@ export class SqliteDatabase {
    * function that nothing can interrupt. The statement is prepared when its text is first given: a store has 200
    * statements, and most processes run only a few.
    *
-   * @param sql must have colons only in front of names, not in literal text. Text that is built anew for each call costs
-   *   the search of a long string.
+   * @param sql must have colons only in front of names, not in literal text. Pass the same string each time, because
+   *   finding the statement of a newly built string takes longer.
    */
   all<Row>(sql: string, values: Values = {}): readonly Row[] {
     const { statement, place } = this.#prepare(sql);

@@ -242,7 +242,7 @@ interface DueRow extends RetryColumns {
   readonly refused_since_ms: number | null;
 }
 
-/** A broadcast that may have free slices from this number on. */
+/** A broadcast that may have free slices, from the slice `from_slice` on. */
 interface WorkRow {
   readonly broadcast_id: number;
   readonly from_slice: number;
@@ -256,7 +256,7 @@ interface DueTimes {
 // a broadcast with due retries; not an interface, because values of a statement need an index signature
 type WithRetries = { readonly broadcastId: number; readonly dueAtMs: number };
 
-// broadcasts that have started, or with slices that were given back or left by a worker that died
+// broadcasts that have started, and those with slices that were given back or left by a worker that died
 const selectDueWork = `
   select broadcast_id, 0 as from_slice from work
   where is_high = :isHigh and slices_at_ms <= :nowMs

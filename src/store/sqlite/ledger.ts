@@ -289,7 +289,7 @@ function addTo(counts: OriginTally, row: RowResult): void {
 function addAlarm(alarms: Map<string, RaisedAlarm>, alarm: RaisedAlarm): void {
   const key = `${alarm.origin} ${alarm.reason}`;
   const known = alarms.get(key);
-  // a push service's explanation may contain NUL, which the store cannot have
+  // replace NUL in a push service's explanation, because the store cannot contain it
   const added = { ...alarm, detail: alarm.detail.replaceAll('\0', '\ufffd') };
   alarms.set(key, known === undefined ? added : { ...known, rows: known.rows + alarm.rows });
 }

@@ -82,7 +82,7 @@ async function open(path: string): Promise<DatabaseSync> {
   await createIfMissing(path);
   assertRegular(path);
   assertNotEmpty(path);
-  // check the side files before SQLite opens the database and gives them its mode
+  // check the side files first, because opening the database gives them the database's mode
   for (const sideFile of [`${path}-wal`, `${path}-shm`]) {
     assertRegular(sideFile);
     assertPrivate(sideFile);
@@ -112,7 +112,7 @@ async function open(path: string): Promise<DatabaseSync> {
  * endpoint and `auth` can send to a subscription. SQLite gives its side files the same mode.
  */
 async function createIfMissing(path: string): Promise<void> {
-  // check this first, because another process may create the database with its log in between
+  // look for the log first, because another process may create the database with its log in between
   const hasLog = existsSync(`${path}-wal`);
   if (existsSync(path)) return;
   if (hasLog) {

@@ -23,7 +23,7 @@ export async function inBatches(database: Pick<SqliteDatabase, 'write'>, step: (
   for (;;) {
     const startedAtMs = performance.now();
     if (!(await database.write(step))) return;
-    // leaves a third of the time to other processes, however slow the disk is
+    // sleep half as long as the step took, so that other processes get a third of the time
     await sleep(Math.max(minPauseMs, (performance.now() - startedAtMs) / 2));
   }
 }

@@ -6,19 +6,19 @@ import type { Broadcast, Recipient } from '../broadcasts.ts';
 import type { SqliteDatabase } from './database.ts';
 
 export interface PageReader {
-  /** Returns rows with `afterPosition < position ≤ throughPosition`, in order, without those removed meanwhile. */
+  /** Returns rows with `afterPosition < position ≤ throughPosition`, in order. Rows that were removed are left out. */
   page(
     broadcastId: number,
     afterPosition: number,
     throughPosition: number,
     limit: number,
   ): readonly Recipient[];
-  /** Returns the rows with these ids, in order, without those removed meanwhile. */
+  /** Returns the rows with these ids, in order. Rows that were removed in the meantime are left out. */
   byIds(ids: readonly number[], limit: number): readonly Recipient[];
   at(broadcastId: number, position: number): Recipient | undefined;
 }
 
-/** Reads keys as text: blobs are buffers outside of the heap, which cost more than reading the rest of a row. */
+/** Keys are read as text, because blobs become buffers outside of the heap, which cost more than the rest of a row. */
 type RecipientRow = readonly [
   position: number,
   subscriptionId: number | null,

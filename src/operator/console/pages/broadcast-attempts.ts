@@ -1,5 +1,5 @@
-// The outcomes of a broadcast: one subscription's or person's in words, how many times push services gave each
-// response, and all attempts by outcome.
+// The outcomes of a broadcast: in words for one subscription or one person, as counts of the push services' responses,
+// and as a list of all attempts.
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { attemptOutcomes } from '../../../store/attempts.ts';

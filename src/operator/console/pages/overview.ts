@@ -1,4 +1,4 @@
-// The first page: the pace of sending, what runs, what is wrong, and gained and lost subscriptions.
+// The first page: the pace of sending, running broadcasts, alarms, and the numbers of gained and lost subscriptions.
 import type { FastifyInstance } from 'fastify';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import { describeState } from '../../../delivery/broadcast/format-broadcast.ts';

@@ -43,7 +43,7 @@ const countResult = (name: string): string => `count(*) filter (where r.result =
 
 const countResults = ['sum(r.attempts)', ...settlements.map(countResult)].join(', ');
 
-/** The columns of a page of subscriptions `s`, whose ids are their positions. */
+/** The columns of a page of subscriptions `s`. A subscription's id is also its position. */
 const pageColumns = [
   "string_agg(s.id::text, ',' order by s.id)",
   'null',
