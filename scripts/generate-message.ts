@@ -66,7 +66,7 @@ ${renderNames(
   'optionNames',
   options.filter((member) => !isPicture(member)),
 )}
-/** The same, with the URL of a picture. */
+/** Likewise, but the value is the URL of a picture. */
 ${renderNames('pictureNames', options.filter(isPicture))}
 
 /** A push message as this browser received it: \`title\`, \`message\`, and the members that the sender set. */

@@ -83,7 +83,7 @@ async function toShown(
   const prefix = emojis.map((emoji) => `${emoji} `).join('');
   const words = names.filter((name) => lookUp(nameToEmoji, name) === undefined);
   const message = textOf(parameters.message);
-  // a body takes precedence over the parameter
+  // a body takes precedence over the parameter `message`
   const body = (isFile ? message : text || message) ?? (isFile ? (filename ?? 'A file') : 'triggered');
   const withWords = words.length === 0 ? body : `${body}\n(${words.join(', ')})`;
   const title = textOf(parameters.title);

@@ -127,7 +127,7 @@ export interface Bells {
 
 export function createBells({ store, sender, perMinute }: BellParts): Bells {
   const { bells, broadcasts } = store;
-  /** Broadcasts for counting requests that are still being created. */
+  /** Broadcasts that are being created to count requests. */
   const opening = new Map<string, Promise<number>>();
 
   const create = async (bell: Bell, message: Message, options: BroadcastOptions) =>
@@ -185,7 +185,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
     const idempotencyKey = delivery && `bell/${bell.id}/${delivery.slice(0, 100)}`;
     const { broadcast, isNew } = await create(bell, message, { ...options, idempotencyKey }).catch(
       (error: unknown) => {
-        // the same number with other content is not a repetition
+        // the same number with other content is a new request, not a repetition
         if (error instanceof DeskbellError && error.code === 'ERR_IDEMPOTENCY_KEY')
           return create(bell, message, options);
         throw error;

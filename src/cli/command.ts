@@ -125,7 +125,7 @@ function optionOf(name: SettingName): Option {
   );
 }
 
-/** False for paths and for values that are optional, because their placeholders show what is valid. */
+/** False for paths and optional values, because their placeholders already show what is valid. */
 const isValidShown = ({ placeholder, isPath }: Setting<unknown>): boolean =>
   isPath !== true && placeholder.startsWith('<');
 

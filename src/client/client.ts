@@ -267,7 +267,7 @@ class DeskbellClient extends EventTarget {
         // The browser is subscribed, or was until the push service dropped the subscription.
         const isWanted = subscription || (storedBody && Notification.permission === 'granted');
         if (!isWanted) return 'not-subscribed';
-        // Without `storedBody`, another provider's service worker may be in use, which would not show our messages.
+        // without `storedBody`, another provider's service worker may be in use, and would not show our messages
         await this.#reconcile(false, storedBody === undefined);
         return this.#isStored(subscription) ? 'sent-again' : 'subscribed-anew';
       });

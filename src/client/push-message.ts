@@ -11,7 +11,7 @@ export const optionNames = [
   'lang',
   'dir',
 ] as const;
-/** The same, with the URL of a picture. */
+/** Likewise, but the value is the URL of a picture. */
 export const pictureNames = ['icon', 'image', 'badge'] as const;
 
 /** A push message as this browser received it: `title`, `message`, and the members that the sender set. */

@@ -14,7 +14,7 @@ export type Choices = Readonly<Record<string, boolean>>;
 /** A channel that a person can switch on and off. */
 export interface Channel {
   readonly name: string;
-  /** The title in the browser's language, if there is one. */
+  /** The title in the browser's language. If there is none, the channel's default title. */
   readonly title: string;
   /** The language of the title (BCP 47), if known. */
   readonly language?: string;

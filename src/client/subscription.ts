@@ -30,7 +30,7 @@ export async function reconcile(
   try {
     await service.store(body, vapidKey, former);
   } catch (error) {
-    // The service has a new key, or stores the endpoint with other keys. Both require a new subscription.
+    // The service has a new key, or stores the endpoint with other keys. Either way, a new subscription is needed.
     const { status = 0 } = error as ClientError;
     if (!isRefused && status === 409) return reconcile(register, service, true);
     // If the service, its `onSubscribe` or a login in front of it refuses the first subscription, end it, so that a

@@ -10,7 +10,7 @@ export class WorkerRegistration {
   readonly #isGiven: boolean;
   readonly #timeoutMs: number;
 
-  /** @param scriptUrl undefined to use whichever registration controls the page */
+  /** @param scriptUrl undefined for the registration that controls the page, whatever its script */
   constructor(scriptUrl: URL | undefined, timeoutMs: number) {
     this.#isGiven = scriptUrl !== undefined;
     this.#scriptUrl = scriptUrl ?? resolveAddress('service-worker.js');

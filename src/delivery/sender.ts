@@ -76,7 +76,7 @@ export function createSender(options: SenderOptions): Sender {
   const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning);
 
   const close = async (): Promise<void> => {
-    // waits for parts that are still loading, which may already have work
+    // parts that are still loading may already have work, so wait for them
     const [messages, broadcasts] = await Promise.all([single.opened(), broadcaster.opened()]);
     await Promise.all([messages?.close(), broadcasts?.close()]);
     await goneReports?.close();
@@ -123,7 +123,7 @@ const isPositive = isNumber(1, Number.MAX_SAFE_INTEGER);
 /** Checks that a value is an object whose members are numbers named in `defaults`. */
 function isPartOf(defaults: object): OptionCheck {
   const checks = Object.fromEntries(Object.keys(defaults).map((name) => [name, isPositive]));
-  // a member that is present must have a value
+  // every member that is present must have a value
   return (value, name) => checkOptions(value, checks, { name, required: Object.keys(Object(value)) });
 }
 

@@ -31,7 +31,7 @@ const units = [
 /**
  * `28 days`, `1 h 5 min`, `4 s`.
  *
- * @param maxUnits how many units to show, starting with the largest; four are exact to the second
+ * @param maxUnits how many units to show, starting with the largest; with four, it is exact to the second
  */
 export function formatSpan(seconds: number, maxUnits = 2): string {
   let rest = Math.ceil(seconds);

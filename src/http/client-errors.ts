@@ -26,7 +26,7 @@ const errorCodes: Readonly<Record<string, ServiceErrorCode>> = {
 const endedTooEarly = 'HPE_INVALID_EOF_STATE';
 
 const isRejected = Symbol('rejected');
-/** Where the rejected request line begins in `openingBytes`. */
+/** The index of the rejected request line in `openingBytes`. */
 const lineStart = Symbol('start of the rejected line');
 type RejectedSocket = Duplex & { [isRejected]?: true; [lineStart]?: number };
 
@@ -38,8 +38,8 @@ export function handleClientError(
   rules: ResponseRules,
 ): void {
   if (socket[isRejected]) return;
-  // Any token is a well-formed method (RFC 9110 §9.1), but Node's parser rejects an unknown method at once, even if
-  // only a part of the line has arrived: wait for the rest.
+  // Any token is a well-formed method (RFC 9110 §9.1), but Node's parser rejects an unknown method at once. If only a
+  // part of the line has arrived, wait for the rest.
   const line = error.code === 'HPE_INVALID_METHOD' ? rejectedLine(error, socket) : '';
   if (line.length <= maxLineCharacters && begunLine.test(line)) return;
   socket[isRejected] = true;

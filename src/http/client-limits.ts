@@ -10,8 +10,8 @@ import { mustBe } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 /**
- * How many counters a process has for each limit. A hash of the client's name and a secret selects the counter, and
- * clients can share a counter. So memory is bounded, and a client cannot reset its count by using other names.
+ * Number of counters that a process has for each limit. A hash of the client's name and a secret selects the counter,
+ * so clients can share one. So memory is bounded, and a client cannot reset its count by using other names.
  */
 const places = 16_384;
 const answerWithinMs = 1000;

@@ -59,7 +59,7 @@ const hintAt = (url: string): string =>
     ? ': bells are on the operator’s listener, serve --operator'
     : '';
 
-/** Empty for an unknown path. OPTIONS is not looked up, since a route may handle it for all paths. */
+/** Empty for an unknown path. OPTIONS is not looked up, because a route may handle it for all paths. */
 export function allowedMethods(app: FastifyInstance, url: string): string[] {
   const methods = app.supportedMethods.filter((method) => method !== 'OPTIONS' && hasRoute(app, method, url));
   return methods.length === 0 ? [] : [...methods, 'OPTIONS'].toSorted();
@@ -104,7 +104,7 @@ function isOneSegment(url: string, value: string): boolean {
     .some((end) => decodeURIComponent(end.slice(end.lastIndexOf('/') + 1)) === value);
 }
 
-/** A router that ignores differences in slashes refuses the second route as a duplicate. */
+/** Ignores that a router may treat the second route as a duplicate, if slashes make no difference to it. */
 export function addSpelling(add: () => unknown): void {
   try {
     add();

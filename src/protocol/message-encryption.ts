@@ -21,7 +21,7 @@ type SubscriptionKeys = Pick<Subscription, 'p256dh' | 'auth'>;
 /** Encrypts one push message for one subscription; see `encryptPushMessage`. */
 export type Encrypt = (plaintext: Uint8Array, subscription: SubscriptionKeys) => Uint8Array;
 
-/** Values that are random or zero unless a test vector sets them. */
+/** Values that are random or zero, except in test vectors. */
 export interface EncryptionOptions {
   /** 16 bytes. Default: random. Never use the same salt twice with the same keys. */
   readonly salt?: Uint8Array;

@@ -264,7 +264,7 @@ const maxRetryAfterMs = 28 * 24 * 60 * 60 * 1000;
 /**
  * Reads a `Retry-After` (RFC 9110 §10.2.3), which is either seconds or an HTTP date.
  *
- * @returns at most four weeks; 0 for a past date; `undefined` if it is missing or malformed
+ * @returns at most four weeks; 0 for a past date; `undefined` if the value is missing or malformed
  */
 export function readRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;

@@ -23,7 +23,7 @@ export type RejectionReason =
   /** WNS accepted the request but dropped the message. */
   | 'dropped'
   | 'redirected'
-  /** A stranger named a host whose address is not allowed. Set by the sender, never by `readResponse`. */
+  /** The address of an unlisted host is not allowed. Set by the sender, never by `readResponse`. */
   | 'address-blocked'
   /** A placeholder without a default no longer has a value. Set by the sender, never by `readResponse`. */
   | 'no-value'

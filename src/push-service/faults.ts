@@ -15,7 +15,7 @@ export type FaultKind =
     }
   /** The correct response, but late. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** No response; the connection stays open. */
+  /** No response, although the connection stays open. */
   | { readonly kind: 'hang' }
   /**
    * Sends status, headers and half of the body of the correct response, then breaks the stream (HTTP/2) or the

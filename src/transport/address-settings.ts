@@ -6,8 +6,8 @@ import type { PushServices } from '../protocol/endpoint-policy.ts';
 
 export interface AddressSettings {
   /**
-   * Ranges such as `198.18.0.0/15` to allow although they are not public, for a network whose proxy answers with its
-   * own addresses. They apply to known push services and to listed domains. Cannot be combined with `public`.
+   * Ranges to allow although they are not public, such as `198.18.0.0/15` if a proxy resolves names to its own
+   * addresses. They apply to known push services and to listed domains. Cannot be combined with `public`.
    */
   readonly pushServiceAddresses?: readonly string[] | undefined;
   /** NAT64 prefix of the network (RFC 6052), such as `2001:db8:64::/96`, besides `64:ff9b::/96`. */
@@ -91,6 +91,6 @@ function readRange(text: string): AddressRange | undefined {
   const family = version === 4 ? 'ipv4' : 'ipv6';
   const list = new BlockList();
   list.addSubnet(start, bits, family);
-  // BlockList treats an IPv4-mapped address as IPv4, so compare the versions too
+  // BlockList treats an IPv4-mapped address as IPv4, so the versions are compared too
   return { start, bits, contains: (address) => isIP(address) === version && list.check(address, family) };
 }

@@ -19,7 +19,7 @@ export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
 
 /** Queue no more than a worker encrypts at once. */
 const maxHeadroom = 64;
-/** Callers that have more to send call `pace` again within this time. */
+/** A caller that has more to send calls `pace` again within this time. */
 const askedEveryMs = 140;
 
 /** If all attempts fail for this long, it is not a coincidence. */
@@ -28,7 +28,7 @@ const unreachableAfterMs = 15_000;
 /** The average latency covers about this many responses. */
 const averageOver = 100;
 
-/** How many round trips a hold waits for responses to requests that were written later. */
+/** How many round trips a hold waits for responses to later requests. */
 const holdRoundTrips = 2;
 const minHoldMs = 50;
 
@@ -88,7 +88,7 @@ export class Admission {
     return this.#hold && Math.max(minHoldMs, holdRoundTrips * this.#latencyMs);
   }
 
-  /** Call this if no response has ended the hold. @returns true if sending must stop now */
+  /** Call this at the end of a hold that no response has ended. @returns true if sending must stop now */
   endHold(): boolean {
     const hold = this.#hold;
     this.#hold = undefined;
@@ -155,7 +155,7 @@ export class Admission {
     this.#breaker.pause(reason, this.#settings.monotonicNow() + waitMs);
   }
 
-  /** Records that requests wait only because of `maxInFlight`: the connections have capacity for them. */
+  /** Records that only `maxInFlight` delays requests: the connections have capacity for them. */
   recordLimitReached(): void {
     this.#pacing.recordLimitReached();
   }

@@ -57,7 +57,7 @@ export class Breaker {
     return this.#state === 'HALF_OPEN' && this.#probe !== undefined ? firstOpenMs : 0;
   }
 
-  /** Returns how long to wait from now because of a `Retry-After`; 0 if an earlier call has returned this. */
+  /** Returns how long to wait from now because of a `Retry-After`. Each wait is returned once, then 0. */
   takeWait(nowMs: number): number {
     if (this.#askedUntilMs < this.#takenUntilMs + laterByMs) return 0;
     this.#takenUntilMs = this.#askedUntilMs;
@@ -84,7 +84,7 @@ export class Breaker {
   recordSuccess(request: object): void {
     this.#failuresInRow = 0;
     this.#retryAfterMs = 0;
-    // a response to a request that was sent before the breaker opened does not close it
+    // only the response to a probe closes the breaker, not one to a request that was sent before it opened
     if (this.#state !== 'CLOSED' && !this.#isProbe(request)) return;
     this.#state = 'CLOSED';
     this.#openMs = firstOpenMs;

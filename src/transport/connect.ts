@@ -51,7 +51,7 @@ interface RouteSettings {
   /** True for origins that the operator named, which may have any address. */
   readonly isNamedOrigin: (origin: string) => boolean;
   readonly addressPolicy: AddressPolicy;
-  /** True for origins that a stranger named, if any public host is allowed. */
+  /** True for origins that are neither known nor listed, if any public host is allowed. */
   readonly isUnlisted: (origin: string) => boolean;
   readonly proxy?: Proxy | undefined;
   readonly noProxy?: readonly string[] | undefined;

@@ -16,7 +16,7 @@ import type { Pace, Transport, TransportOptions } from './transport.ts';
 /** The pace for a push service that has not been used yet. */
 const firstPace: Pace = { room: latencyFloor, perMs: firstPerMs };
 const maxOrigins = 1000;
-/** How many origins are kept when idle ones are forgotten. The margin avoids a search at every new origin. */
+/** How many origins to keep when idle origins are forgotten. The margin avoids a search at every new origin. */
 const maxOriginsKept = 900;
 
 /** Rules for callers inside the package. Applications cannot change them. */

@@ -9,7 +9,7 @@ import type { PushRequest, TransportResult } from './transport.ts';
 export interface Exchange {
   readonly request: PushRequest;
   readonly done: (result: TransportResult) => void;
-  /** How many times a push service has refused the request. */
+  /** How many times the push service has refused the request. */
   timesRefused: number;
   /** When the request was written to a connection, by the monotonic clock; 0 if it was not. */
   writtenAtMs: number;
@@ -20,7 +20,7 @@ export interface Exchange {
 
 /** An open connection. Nothing is written before `flush`. */
 export interface Session {
-  /** How many requests can be in flight; undefined until the push service has announced it. */
+  /** How many requests may be in flight. Undefined until the push service has announced a number. */
   readonly capacity: number | undefined;
   readonly freeCapacity: number;
   /** True if the session accepts requests now, or will when it has capacity again. */
@@ -46,7 +46,7 @@ export interface SessionEvents {
    *   at once
    */
   handedBack(exchange: Exchange, refusal: string | undefined): void;
-  /** The session may now have more capacity, no capacity, or something to flush. */
+  /** Called when the session may have more capacity, no capacity, or something to flush. */
   changed(session: Session): void;
   /** The connection has ended. This is the last call, made once. */
   closed(session: Session, reason: DeskbellError): void;

@@ -116,7 +116,7 @@ export class Http1Session implements Session {
     request.end(body);
   }
 
-  /** `add` has already written the request. */
+  /** Does nothing, because `add` has already written the request. */
   flush(): void {}
 
   drain(): void {

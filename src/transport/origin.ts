@@ -37,7 +37,7 @@ const maxHttp2Connections = maxLimit / maxStreams;
 /** At most this many connections until SETTINGS arrive on the first: the push service may allow no streams at all. */
 const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
-/** A request that was refused this many times fails. Being handed back without a refusal does not count. */
+/** A request fails once it was refused this many times. Being handed back without a refusal does not count. */
 const maxTimesRefused = 10;
 /** The pause after the first refusal of a request. Each further refusal doubles it. */
 const firstRefusalPauseMs = 20;
@@ -165,7 +165,7 @@ export class Origin implements SessionEvents {
     this.#deferQueued();
   }
 
-  /** Hands back all queued requests as deferred. */
+  /** Hands back all queued requests, to be sent later. */
   withdraw(): void {
     const deferral = { waitMs: 0, reason: 'Sending was stopped.', obstacle: undefined };
     this.#endQueued((exchange) => this.#defer(exchange, deferral));
@@ -330,7 +330,7 @@ export class Origin implements SessionEvents {
   }
 
   /**
-   * Ends a hold when its time is over, or when no request in flight can show any longer that only one subscription must
+   * Ends a hold when its time is over, or when no request in flight could still show that only one subscription must
    * wait. All requests then wait as long as the push service asked.
    */
   #lookAtHold(): void {

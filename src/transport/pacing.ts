@@ -36,14 +36,14 @@ export const firstPerMs = latencyFloor / 500;
 /** The smallest window. It is below 1, because some push services accept less than one request per round trip. */
 const minWindow = 1 / 8;
 
-/** Latency includes the time that this process is busy, so only a latency well above the base shows a queue. */
+/** Latency includes the time that this process is busy. So only a latency well above the base proves a queue. */
 const maxLatencyRatio = 3;
 const latencySlackMs = 10;
 /** If there is a queue, the window is lowered to what this many base round trips carry. */
 const queueRatio = 2;
-/** If a window smaller by a third or more does not shorten the round trip to this share, there is no queue. */
+/** If there is a queue, the window is lowered to the number of requests that this many base round trips carry. */
 const shorterBy = 0.85;
-/** If the window is too small to be lowered, a queue cannot be tested for. The base then grows by this factor. */
+/** If the window is too small to be lowered, a queue cannot be detected. The base then grows by this factor. */
 const fartherBy = 2;
 /** The share of refusals that is normal without an overload. Chance may add to it. */
 const toleratedShare = 0.06;
@@ -56,7 +56,7 @@ const roundAnswers = 16;
 /** If nothing was refused, a round ends after this many round trips. */
 const calmRoundTrips = 3;
 const carefulGrowth = 1 / 32;
-/** Factor by which `growth` increases in each round. */
+/** In each round, `growth` is multiplied by this. */
 const fasterBy = 1.5;
 const outageFactor = 1 / 4;
 /**
@@ -64,7 +64,7 @@ const outageFactor = 1 / 4;
  * late. The circuit breaker stops long outages.
  */
 const outageFloor = 1 / 64;
-/** The first decrease keeps at least this share of the window: refusals of a burst say little about spread writes. */
+/** The first decrease leaves at least this share: refusals of a burst say little about spread writes. */
 const firstFactor = 1 / 2;
 /** Keeps the window slightly below the accepted rate, so that the next rounds are not refused again. */
 const marginFactor = 0.85;
@@ -80,7 +80,7 @@ export class Pacing {
   #baseMs = Number.POSITIVE_INFINITY;
   /** Mean latency in the last round that had accepted requests. */
   #latencyMs = 0;
-  /** While a queue is suspected: the window before the first decrease, and the round trip at the second. */
+  /** While a queue is suspected: the window before the first decrease, and the round trip at the second decrease. */
   #trial: { readonly window: number; readonly latencyMs: number | undefined } | undefined;
   #isSpread = false;
   /** True if all responses of the last round were refusals. */
@@ -100,7 +100,7 @@ export class Pacing {
     return Math.max(1, Math.floor(this.#window));
   }
 
-  /** The limit that may apply in two rounds, when a connection opened now will be ready. */
+  /** The limit that two more rounds may reach, by which time a connection opened now is ready. */
   get limitAhead(): number {
     const growth = this.#window < this.#threshold ? 1 : this.#growth;
     return Math.min(maxLimit, Math.ceil(this.#window * (1 + growth) ** 2));
@@ -123,7 +123,7 @@ export class Pacing {
     if (this.#isSpread) this.#permits -= count;
   }
 
-  /** How long until the next request may be written, if only spreading delays it. */
+  /** How long until the next request may be written, if the only obstacle is that writes are spread. */
   get waitMs(): number | undefined {
     return this.#permits < 1 && this.#isSpread ? Math.max(1, (1 - this.#permits) / this.perMs) : undefined;
   }
@@ -175,8 +175,8 @@ export class Pacing {
   }
 
   /**
-   * True if the round may end early because nothing was refused. If few requests are in flight, a full round takes
-   * long, and only refusals need that many responses.
+   * True if the round may end early because nothing was refused. A full round with few requests in flight takes long,
+   * and only refusals need that many responses.
    */
   #isCalm(nowMs: number): boolean {
     const isNothingRefused = this.#refused === 0 && this.#accepted > 0 && this.#latencyMs > 0;

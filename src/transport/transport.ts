@@ -97,7 +97,7 @@ export interface Transport {
   pace(origin: string): Pace;
   /** @returns why nothing may be sent to the push service now; `undefined` if a request may be sent */
   deferral(origin: string): Deferral | undefined;
-  /** Returns the push services that have asked to wait (`Retry-After`) since the last call, and the times from now. */
+  /** Returns the push services that have asked to wait (`Retry-After`) since the last call, and how long from now. */
   takeWaits(): ReadonlyMap<string, number>;
   /** Sends nothing to a push service for this long, because it has asked another sender to wait. */
   pause(origin: string, waitMs: number): void;

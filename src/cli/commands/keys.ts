@@ -25,7 +25,7 @@ interface ListedKey {
   /** `foreign`: subscriptions were made with this key, but it was never ours. */
   readonly state: VapidKeyState | 'foreign';
   readonly subscriptions: number;
-  /** Whether a key file contains the private key that belongs to it. */
+  /** Whether a key file contains the key's private key. */
   readonly hasKeyFile: boolean;
 }
 

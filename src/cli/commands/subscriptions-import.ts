@@ -62,7 +62,7 @@ class ImportReport {
     return isNew && this.#causes.size <= maxCauses ? `line ${line}: ${text}` : undefined;
   }
 
-  /** @param name the kind of value that was left out: it is not a row of subscriptions, or it is excluded */
+  /** @param name `expired`, or what the value is instead of a row of subscriptions */
   leaveOut(name: string, line: number): void {
     this.counts.leftOut += 1;
     note(this.#named, `${name}, left out`, String(line));
@@ -113,7 +113,7 @@ class ImportReport {
   }
 }
 
-/** @returns true for the first note with this key */
+/** @returns true if this is the first note with this key */
 function note(notes: Map<string, Noted>, key: string, example: string | undefined): boolean {
   const noted = notes.get(key) ?? { count: 0, shown: [] };
   notes.set(key, noted);

@@ -45,7 +45,7 @@ export const parsePublicUrl = (text: string): URL =>
 export const parseBellsUrl = (text: string): URL =>
   parseSecureUrl(text, 'since its path has the secret of a bell, or "http:" and a host that is this machine');
 
-/** @param why ends the error that says that the URL must begin with "https:" */
+/** @param why the end of the error message, after 'it must begin with "https:"' */
 function parseSecureUrl(text: string, why: string): URL {
   const url = URL.parse(text);
   if (url === null) throw wrong('it must be a URL such as https://bell.example.org');

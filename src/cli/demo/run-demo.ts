@@ -73,7 +73,7 @@ async function openDemoOperator(
 
 export interface DemoOptions {
   readonly isOnce: boolean;
-  /** Default: 8080, or a free port if that is in use; with `isOnce`, always a free port. */
+  /** Default: 8080, or a free port if 8080 is in use. With `isOnce`, the default is a free port. */
   readonly port?: number | undefined;
 }
 

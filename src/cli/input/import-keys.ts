@@ -99,7 +99,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Reads JSON Web Keys (RFC 7517), alone, in a set or as a pair, and texts in any form. */
+/** Reads JSON Web Keys (RFC 7517): a single key, a set or a pair. Reads texts in any form. */
 function readJson(value: unknown): readonly Candidate[] {
   if (typeof value === 'string') return readText(value);
   if (typeof value !== 'object' || value === null) return [];

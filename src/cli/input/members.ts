@@ -96,7 +96,7 @@ const ifText = (inner: unknown): unknown => (typeof inner === 'string' ? inner :
 const ifObject = (inner: unknown): unknown => (isJsonObject(inner) ? inner : undefined);
 const ifArray = (inner: unknown): unknown => (Array.isArray(inner) ? inner : undefined);
 
-/** If an object has only one of these members, the function's result replaces the object, unless it is `undefined`. */
+/** Objects with only one of these members are replaced by the function's result, unless it is `undefined`. */
 const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   // MongoDB Extended JSON
   $oid: itself,
@@ -298,7 +298,7 @@ function readObject({ value, pointer }: GivenMember): Row | undefined {
 
 export interface MissedColumns {
   note(row: Row, imported: NewSubscription): void;
-  /** Returns one sentence for each requested column that was always empty or that seems to have another name. */
+  /** Returns a sentence for each requested column that was always empty or seems to have another name. */
   sentences(): readonly string[];
 }
 

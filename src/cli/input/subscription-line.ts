@@ -160,7 +160,7 @@ function readSubscription(row: Row, members: GivenMembers, policy: EndpointPolic
   }
 }
 
-/** Returns a key as base64url, whatever form it has. Returns any other value unchanged. */
+/** Returns a key as base64url, whatever its form. Returns any other value unchanged. */
 function toText(name: string, value: unknown): unknown {
   const length = keyBytes[name];
   const bytes = length === undefined || value === undefined ? undefined : readBytes(value, length);

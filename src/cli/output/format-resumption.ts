@@ -51,7 +51,7 @@ export function formatResumption(resumption: Resumption, hint: CommandHint): str
   return lines.join('\n');
 }
 
-/** A heading with lines below it; nothing if there are no lines. */
+/** A heading with lines below it. Empty if there are no lines. */
 const below = (heading: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [heading, ...lines];
 

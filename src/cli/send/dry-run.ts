@@ -1,4 +1,4 @@
-// `deskbell send --dry-run`: prints what would be sent, and to how many people. Nothing is stored or sent.
+// `deskbell send --dry-run`: prints what would be sent, and how many people would get it. Nothing is stored or sent.
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import {
   countReadersOf,

@@ -53,7 +53,7 @@ function formatMessage(record: MessageRecord): string {
   return `${broadcastId === undefined ? 'Message' : `Broadcast ${broadcastId}`}, ${to}: ${what.join(', ')} (attempt ${attempt})`;
 }
 
-/** Logs events, as errors if an operator must act. @param isUnlisted returns true if an outage is not an error */
+/** Logs events, as errors if an operator must act. @param isUnlisted true if an outage is no error */
 export const logDelivery = (
   log: Log,
   isUnlisted: (origin: string) => boolean = () => false,

@@ -43,7 +43,7 @@ interface Draft {
 
 type Asker = (refused?: Draft['faults']) => Promise<void>;
 
-/** @returns a function that asks the server; only the response to its last call is shown */
+/** @returns a function that asks the server. Only the response to the latest question is shown */
 function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): Asker {
   let asking = new AbortController();
   let announced = '';

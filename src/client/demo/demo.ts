@@ -60,10 +60,7 @@ function invitation(): string | undefined {
   return new URLSearchParams(location.hash.slice(1)).get('invitation') ?? undefined;
 }
 
-/**
- * An app on the Home Screen has its own storage, and without a start URL in the manifest it starts with this page's
- * URL.
- */
+/** An app on the Home Screen has its own storage. If its manifest has no start URL, it starts with this page's URL. */
 function linkManifest(): void {
   const link = document.querySelector<HTMLLinkElement>('link[rel="manifest"]');
   if (link) link.href = invitation() ? 'invitation.webmanifest' : 'manifest.webmanifest';

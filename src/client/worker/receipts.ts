@@ -50,7 +50,7 @@ const keyPrefix = (): string[] => [worker.registration.scope, 'receipt'];
 
 const retryDelaysMs = [2_000, 8_000, 20_000];
 
-/** @param former null if the browser does not know it, for example after notifications were blocked for a time */
+/** @param former null if the browser does not know it, for example because notifications were blocked for a time */
 export async function renewWithRetries(former: PushSubscription | null): Promise<void> {
   const { serviceUrl, storedBody } = await readOwnState();
   // The state is empty if the site subscribed without the page library.

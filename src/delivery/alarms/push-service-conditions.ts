@@ -85,7 +85,7 @@ function remedyFor(obstacle: string | undefined, machines: readonly string[]): s
   return `Check name resolution, firewall and proxy of ${machines.join(', ')}.`;
 }
 
-/** @param facts `raised`: the alarms that broadcasts raised */
+/** @param facts `raised`: alarms of broadcasts */
 export const heldAlarms = ({
   held,
   raised,
@@ -107,7 +107,7 @@ export const heldAlarms = ({
     link,
   }));
 
-/** Finds push services that refuse our token or key for every message. @returns since when, by origin */
+/** Finds push services that refuse our token or key for every message. @returns when this began, by origin */
 export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<string, number> => {
   const since = new Map<string, number>();
   for (const { origin, suspendedSinceMs } of answers) {
@@ -130,7 +130,7 @@ type Answers = Pick<OutcomeInterval, 'accepted' | 'gone' | 'rejected'>;
 
 const sum = ({ accepted, gone, rejected }: Answers): number => accepted + gone + rejected;
 
-/** What nearly all responses may have in common. The more specific alarm comes first. */
+/** What nearly all responses may say. More specific alarms come first. */
 const unanimous = {
   'all-gone': {
     isSaidBy: (answers: Answers) => (answers.accepted + answers.rejected) * share <= sum(answers),
@@ -204,8 +204,8 @@ const manyEnded = { answersPerEnd: 20, timesElsewhere: 3 } as const;
 const apple = 'push.apple.com';
 
 /**
- * Finds out whether unusually many of Apple's subscriptions end. Apple silently ends a subscription whose messages
- * show no notification. Does not apply if all of them end, or if there are too few responses to judge.
+ * Finds out whether unusually many of Apple's subscriptions end, because Apple silently ends a subscription whose
+ * messages show no notification. Finds nothing if all of them end, or if there are too few responses.
  *
  * @param intervals of one day
  */

@@ -172,7 +172,7 @@ const fromWarning = (
 /**
  * Makes alarms for refused tokens, with details from the affected broadcasts.
  *
- * @param suspended when each push service began to refuse our token for everything
+ * @param suspended when each push service began to refuse our token for all messages
  */
 const refusedTokens = (
   suspended: ReadonlyMap<string, number>,
@@ -206,7 +206,7 @@ function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: Rai
     pushService,
     what: pushService === '' ? what : `${pushService}: ${what}`,
     remedy,
-    // without a push service, the detail would only repeat the rest of the alarm
+    // an alarm without a push service needs no detail, which would only repeat its other texts
     detail: origin === '' ? '' : detail,
     sinceMs,
     count: rows,

@@ -95,7 +95,7 @@ export const alarmUnits = [
 export interface StandingAlarm {
   /** Consists of the kind and the push service, and stays the same while the alarm is active. */
   readonly id: string;
-  /** One of `alarmKinds`, or the reason of an alarm that broadcasts raised. */
+  /** One of `alarmKinds`, or the reason of an alarm that a broadcast raised. */
   readonly kind: string;
   readonly rank: AlarmRank;
   /** Host or domain; empty if the alarm is not about a push service. */
@@ -108,10 +108,10 @@ export interface StandingAlarm {
   readonly detail: string;
   /** Absent if the time is unknown. */
   readonly sinceMs: number | undefined;
-  /** An estimate. If several broadcasts raised the alarm, it is the largest of their numbers. */
+  /** An estimate. If several broadcasts raised the alarm, this is their largest count. */
   readonly count: number;
   readonly unit: (typeof alarmUnits)[number];
-  /** True if the real number may be larger than `count`. */
+  /** True if the actual number may be larger than `count`. */
   readonly isAtLeast: boolean;
   /** In ascending order. */
   readonly broadcastIds: readonly number[];
@@ -142,7 +142,7 @@ export function toStanding(found: FoundAlarm): StandingAlarm {
 
 export const maxNoteLength = 500;
 
-/** False if the condition has ended and begun again, or if its count or its number of broadcasts has doubled. */
+/** False if the condition has ended and begun again, or if the count or the number of broadcasts has doubled. */
 export function isAcknowledged(
   { sinceMs = 0, count, broadcastIds }: StandingAlarm,
   acknowledgement: Acknowledgement,

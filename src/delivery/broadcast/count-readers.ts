@@ -171,7 +171,7 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
       }
     },
 
-    /** @param estimated given only if the rows are a sample */
+    /** @param estimated required if the rows are a sample */
     counts(estimated?: { readonly reached: AudienceSize; readonly scale: number }): ReaderCounts {
       const { reached: size = { kind: 'exact' as const, count: reached.size }, scale = 1 } = estimated ?? {};
       const scaled = (count: number): number => Math.round(count * scale);

@@ -53,14 +53,14 @@ interface EstimatorOptions {
 }
 
 const defaultMaxCandidates = 20_000;
-/** Looking up one id costs about as much as reading this many rows. */
+/** Looking up one id costs as much as reading about this many rows. */
 const lookupCost = 40;
 /**
  * A sample older than this is read again. The caller waits for the new one only if the old one contains all
  * subscriptions.
  */
 const freshMs = 10_000;
-/** No caller gets a sample older than this. */
+/** Callers never get a sample that is older than this. */
 const maxAgeMs = 60_000;
 /** If the relative standard error is larger, only an upper bound is given. */
 const maxRelativeError = 0.25;

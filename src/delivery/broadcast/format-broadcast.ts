@@ -29,7 +29,7 @@ export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountN
   return countNames.map((name) => [name, counts[name]] as const).filter(([, count]) => count !== 0);
 }
 
-/** Number of rows that have a final outcome or whose subscription was removed, except rows that were cancelled. */
+/** Number of rows that have a final outcome or whose subscription was removed. Cancelled rows do not count. */
 export const settledRows = ({ recipients, counts }: Pick<Broadcast, 'recipients' | 'counts'>): number =>
   recipients - counts.pending - counts.cancelled;
 
@@ -69,7 +69,7 @@ export function totalReceipts({
   };
 }
 
-/** The share of accepted messages with a given receipt, 0 to 1; `undefined` if none was accepted. */
+/** The share of the accepted messages that have a given receipt, 0 to 1; `undefined` if no message was accepted. */
 export const shareOfAccepted = (
   reported: number,
   { counts }: Pick<Broadcast, 'counts'>,
@@ -107,7 +107,7 @@ export function formatState(broadcast: Broadcast): string {
 /** Alarms whose details are already full sentences. */
 const sentences: ReadonlySet<string> = new Set([heldDeletionsReason, chromeLimitReason, notListedReason]);
 
-/** Reasons that prevent messages from being sent. Their details name the host. */
+/** Reasons that prevent sending. The details of their alarms already name the host. */
 const obstacles: ReadonlySet<string> = new Set(['connection', 'sender-fault']);
 
 /** For example `fcm.googleapis.com refuses our token or key: vapid-refused (BadJwtToken)`. */

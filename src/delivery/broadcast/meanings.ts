@@ -153,13 +153,13 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
 export const inactiveMeaning = (skipInactive = 0): string =>
   `inactive: no click on ${lastBroadcasts(skipInactive)} shown to them`;
 
-/** Why readers were left out, other than inactivity. */
+/** Why readers were left out, if not because they were inactive. */
 export const leftOutMeanings = {
   channelOff: 'have the channel off',
   timePassed: 'their local time was over',
 } as const satisfies Partial<Record<LeftOut, string>>;
 
-/** Names of groups of recipients, to be followed by the name of the broadcast. */
+/** Names of groups of recipients. The name of the broadcast follows. */
 export const groupMeanings: Readonly<Record<OutcomeGroup, string>> = {
   accepted: 'those who got',
   missed: 'those who did not get',

@@ -10,7 +10,7 @@ import { byPushService, settledRows, stateOf } from './format-broadcast.ts';
 /** Progress of all processes that deliver the broadcast. */
 export interface Progress {
   readonly broadcast: Broadcast;
-  /** Number of rows of the audience that have a final outcome. */
+  /** Number of rows that have a final outcome. */
   readonly settled: number;
   /** Rows settled per second, measured over the last seconds. */
   readonly ratePerSecond: number;
@@ -91,7 +91,7 @@ const settledIn = (interval: OutcomeInterval): number =>
 
 const averageOverMs = 5000;
 
-/** Before this time, the end is estimated only if at most `estimatedShare` times the settled rows are left. */
+/** Until this time, the end is only estimated if few rows are left: at most `estimatedShare` times the settled rows. */
 const estimatedAfterMs = 2000;
 const estimatedShare = 20;
 
@@ -177,7 +177,7 @@ export function measureReach(
   });
 }
 
-/** Messages settled per second, and the number of broadcasts that were measured. */
+/** Messages settled per second, and how many broadcasts this was measured from. */
 interface UsualRate {
   readonly perSecond: number;
   readonly broadcasts: number;

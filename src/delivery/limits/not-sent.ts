@@ -20,7 +20,7 @@ export type NotSent =
   | { readonly kind: 'expired' }
   /** The person has already been contacted as often as the broadcast allows. */
   | { readonly kind: 'capped' }
-  /** The unlisted push service never accepted a message, so broadcasts skip it (`store/unlisted-push-services.ts`). */
+  /** The unlisted push service has never accepted a message: broadcasts skip it (`store/unlisted-push-services.ts`). */
   | { readonly kind: 'dormant' }
   /** The push service refuses our token or key. The message is kept until it accepts one again, or until it expires. */
   | { readonly kind: 'suspended' }

@@ -54,8 +54,8 @@ export class OriginGate {
   }
 
   /**
-   * @param isProbe the message tests whether the push service accepts messages again
-   * @param deferral why the transport cannot send now, if so
+   * @param isProbe true if the message tests whether the push service accepts messages again
+   * @param deferral why the transport cannot send now; `undefined` if it can
    * @returns `undefined` if a message may be sent
    */
   admit(isProbe: boolean, deferral: Deferral | undefined): NotSent | undefined {

@@ -18,10 +18,10 @@ import type { WorkerSettings } from '../settings/settings.ts';
 
 export type LoadSettings = Pick<WorkerSettings, 'patienceMs' | 'silentAfterMs' | 'minAsideMs' | 'heldMs'>;
 
-/** The members of a row that `OriginLoad` uses. */
+/** What `OriginLoad` needs to know about a row. */
 export interface LoadRow {
   readonly takenAtMs: number;
-  /** True if the row was stored individually before, and has now been read again. */
+  /** True if the row was stored to be sent later, and has now been read again. */
   readonly isReturning: boolean;
   readonly sending?: Sending | undefined;
 }
@@ -32,22 +32,22 @@ const averageOver = 64;
 const lateAfterRoundTrips = 1.5;
 /** If there is no response at all for this many round trips, requests count as stalled. */
 const stalledAfterRoundTrips = 2;
-/** The limit, in round trips, for the wait of a row. A push service that is silent for as long counts as broken. */
+/** The limit, in round trips, for a row's wait. A push service that is silent for so long counts as broken. */
 const longRoundTrips = 4;
 /** The return of put-aside rows is scheduled for a pace this many times higher, in case the pace grows. */
 const earlierBy = 2;
 /** This many returning rows may wait in memory, or more if more can be sent within `patienceMs`. */
 const leastStake = 64;
-/** The number of probes. One is not enough, because a row may expire or be removed while it is put aside. */
+/** The number of probes. A single probe is not enough, because its row may expire or be removed while put aside. */
 const probeRows = 4;
-/** If no probe has come back after this time, all of them must have expired or been removed. */
+/** Probes that have not come back after this time must have expired or been removed. */
 const probesLateMs = 1000;
 /** How many held rows come back per millisecond, whatever the pace was before. */
 const heldPerMs = 0.4;
 
-/** How far ahead to look for rows that another worker holds. */
+/** For how long another worker is expected to hold rows. */
 const othersHeldMs = 3_600_000;
-/** A row that is put aside is normally stored within this time. Its wait counts from then. */
+/** Rows that are put aside are normally stored within this time. Their wait counts from then. */
 const storedWithinMs = 10_000;
 
 export class OriginLoad<Row extends LoadRow = LoadRow> {
@@ -66,7 +66,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   #isHeld = false;
   #probes = 0;
   #probesAtMs = 0;
-  /** The latest time at which a returning row is due to come back; `#freshUntilMs` is the same for other rows. */
+  /** The latest time at which a returning row is due to come back; `#freshUntilMs` is the same for fresh rows. */
   #returningUntilMs = Number.NEGATIVE_INFINITY;
   #freshUntilMs = Number.NEGATIVE_INFINITY;
   /** The latest time at which rows held by another worker may come back. */
@@ -86,7 +86,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
 
   /**
    * @param perMs requests per millisecond
-   * @returns when the row will be read again, if it may not wait in memory
+   * @returns when the row will be read again, if it must not wait in memory
    */
   add(row: Row, perMs: number, nowMs: number): NotSent | undefined {
     if (row.isReturning && this.#returning.length >= this.#stake(perMs))
@@ -103,7 +103,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
    * True if rows of slices may no longer wait in memory for this push service.
    *
    * @param perMs requests per millisecond
-   * @param isCrowded there is little room left for rows of other push services
+   * @param isCrowded true if there is little room left for rows of other push services
    */
   isBacklogged(perMs: number, nowMs: number, isCrowded: boolean): boolean {
     const isSlow = this.#latencyMs > 0 && this.#fresh.length > perMs * this.#settings.minAsideMs;
@@ -159,12 +159,12 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return Math.ceil(this.#freshUntilMs - nowMs);
   }
 
-  /** Call this when a held row comes back. If another worker held the row, that worker may hold more rows. */
+  /** Call this when a held row comes back. If another worker held it, that worker may hold more rows. */
   expectAside(nowMs: number): void {
     this.#othersUntilMs = nowMs + othersHeldMs;
   }
 
-  /** How long until all rows that were put aside have come back; 0 if there are none. */
+  /** How long until all rows that were put aside are due again; 0 if there are no such rows. */
   asideMs(nowMs: number): number {
     const untilMs = Math.max(this.#freshUntilMs + storedWithinMs, this.#othersUntilMs);
     return Math.max(0, Math.ceil(untilMs - nowMs));
@@ -174,7 +174,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     this.#returningUntilMs = this.#freshUntilMs = this.#othersUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** How many rows that were put aside may come back now. */
+  /** How many of the rows that were put aside may come back now. */
   wanted(perMs: number, nowMs: number): number {
     if (this.waiting > 0 || this.isSilent(nowMs)) return 0;
     if (!this.#isHeld) return this.#stake(perMs);
@@ -202,7 +202,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     if (row.isReturning) this.#detached.add(row);
   }
 
-  /** @param latencyMs from the row's write to its response; absent if there was no response */
+  /** @param latencyMs from the row's write to its response. Absent if there was no response */
   recordResult(row: Row, nowMs: number, latencyMs?: number): void {
     this.#inFlight -= 1;
     this.#detached.delete(row);
@@ -213,7 +213,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     this.#latencyMs += (latencyMs - this.#latencyMs) / (this.#latencyMs === 0 ? 1 : averageOver);
   }
 
-  /** True if the row's response takes so long that the row should no longer delay rows that were sent later. */
+  /** True if the row has waited so long for its response that it should no longer delay rows that were sent later. */
   isLate({ sending, takenAtMs }: Row, nowMs: number, afterMs: number): boolean {
     if (sending === undefined) return false;
     const sinceMs = sending.writtenAtMs > 0 ? sending.writtenAtMs : takenAtMs;
@@ -235,7 +235,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#unansweredMs(nowMs) >= Math.max(silentAfterMs, longRoundTrips * this.#latencyMs);
   }
 
-  /** Time without a response: since the last response or since the oldest request in flight, whichever is later. */
+  /** Time since the last response or since the oldest request in flight, whichever is shorter. */
   #unansweredMs(nowMs: number): number {
     if (this.#inFlight === 0) return 0;
     const writtenAtMs = this.#first?.sending?.writtenAtMs ?? 0;

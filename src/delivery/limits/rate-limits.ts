@@ -14,7 +14,7 @@ const shareLastsMs = 2000;
 /** How long a row waits if no share is left when its time has come. Must be less than `idleAfterMs`. */
 const comesBackAfterMs = 500;
 const askEveryMs = 50;
-/** After this long without messages for a push service, no share of its limit is taken. */
+/** If no message was sent to a push service for this long, no share of its limit is taken. */
 const idleAfterMs = 1000;
 /** A row waits at least this long, because each waiting row is stored. */
 const minWaitMs = 50;
@@ -51,7 +51,7 @@ export class RateLimits {
   }
 
   /**
-   * @param isReturning the row was rate limited or tried before
+   * @param isReturning true if the row was rate limited or tried before
    * @param perSecond the limit to use if the operator has set none. Default: no limit
    * @returns `undefined` if a message may be sent
    */
@@ -106,7 +106,7 @@ export const chromeLimitReason = 'chrome-limit';
 const suspiciousAttempts = 5;
 const suspiciousWaitMs = 10 * 60 * 1000;
 
-/** @returns the alarm to raise if Chrome's limit may be why the push service asked to wait */
+/** @returns an alarm if Chrome's limit may be the reason why the push service asks to wait */
 export function findChromeLimit(
   origin: string,
   { reason, afterMs = 0 }: Extract<Outcome, { kind: 'retry' }>,

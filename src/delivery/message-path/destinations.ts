@@ -33,7 +33,7 @@ export interface Destination {
   readonly isDormant: boolean;
   /** Makes the push service dormant. `storeDormant` writes this to the store. */
   setDormant(): void;
-  /** The explanation for operators, if this process's configuration does not list the push service. */
+  /** Explains to operators that this process's configuration does not list the push service. Otherwise absent. */
   readonly notListed: string | undefined;
   /** Set if nothing may ever be sent to this destination. */
   readonly notSendable: NotSendable | undefined;
@@ -64,7 +64,7 @@ export interface Destinations {
 /** After a known or listed push service accepts a message, our network counts as working for this long. */
 const wellForMs = 5 * 60 * 1000;
 
-/** An operator may allow a whole domain, so only this many of its hosts are remembered. */
+/** Only this many hosts are remembered, because an operator may allow a whole domain. */
 const maxRemembered = 1024;
 
 export function createDestinations(

@@ -18,7 +18,7 @@ export interface Posted {
 /** The result of one message: what it means, and the push service's response if there was one. */
 export interface SendResult {
   readonly outcome: Outcome;
-  /** `undefined` if the push service did not respond; `error` or the outcome's detail then says why. */
+  /** `undefined` if the push service did not respond. Then `error` or the outcome's detail says why. */
   readonly response: PushResponse | undefined;
   /** Why there was no response: network, TLS, time limit or address. */
   readonly error?: DeskbellError;

@@ -9,7 +9,7 @@ import type { PushHeaders } from '../../transport/transport.ts';
 import type { SenderVapid } from '../settings/settings.ts';
 
 export interface SigningKeys {
-  /** The key for subscriptions whose key is unknown. */
+  /** Signs messages to subscriptions whose key is unknown. */
   readonly current: string;
   hasKey(publicKey: string): boolean;
   /** @returns `undefined` if the key is not loaded */

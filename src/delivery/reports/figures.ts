@@ -7,7 +7,7 @@ export interface DeliveryFigures {
   readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
   /** How long commits took. */
   readonly commits: DurationCounts;
-  /** Slices that another worker took because this worker did not renew its lease in time. */
+  /** Leases that this worker did not renew in time, so that another worker took the slice. */
   readonly leasesLost: number;
 }
 
@@ -52,7 +52,7 @@ export class Figures {
 export const durationBoundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
 interface DurationCounts {
-  /** Has one more element than `durationBoundsSeconds`. */
+  /** One more element than `durationBoundsSeconds`. */
   readonly counts: readonly number[];
   readonly sumSeconds: number;
 }

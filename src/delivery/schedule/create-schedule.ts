@@ -29,7 +29,7 @@ const scheduleChecks: OptionChecks<ScheduleOptions> = {
   ...deliveryOptionChecks,
 };
 
-/** Evaluated again for each occurrence. */
+/** Looked up again at each occurrence. */
 export type RecurringAudience = 'all' | MatchingAudience;
 
 /**

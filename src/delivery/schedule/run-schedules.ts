@@ -21,7 +21,7 @@ export interface RunSchedulesOptions {
 }
 
 const lookEveryMs = 1000;
-/** After this time, another process may create the broadcast. */
+/** After this time, another process may take over the schedule. */
 const leaseMs = 60_000;
 /** An occurrence that is later than this is skipped. */
 const latestMs = 60 * 60 * 1000;
@@ -38,7 +38,7 @@ export async function startDueBroadcasts(options: RunSchedulesOptions): Promise<
   for (;;) {
     const schedule = await options.store.schedules.takeDue(leaseMs);
     if (schedule === undefined) return;
-    // the others must not wait for one that fails
+    // one failure must not delay the other schedules
     await startDue(schedule, options).catch(options.onFault);
   }
 }

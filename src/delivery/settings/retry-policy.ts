@@ -10,7 +10,7 @@ export interface RetryPolicy {
   readonly maxDelayMs: number;
   /** Maximum number of POSTs for one row, including the first. */
   readonly maxAttempts: number;
-  /** How many times a message is repeated without a readable response, although each attempt may have arrived. */
+  /** How often a message is repeated without a readable response. Any of these attempts may have arrived. */
   readonly maxRepeatsInDoubt: number;
   /** The first wait of a row that cannot be sent until something here is fixed, or whose push service is unlisted. */
   readonly firstDeferralMs: number;

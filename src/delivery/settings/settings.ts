@@ -24,17 +24,17 @@ export const defaultWorkerSettings = {
   batchRows: 64,
   /** Results are committed when there are this many. */
   commitRows: 1024,
-  /** Results other than accepted are committed when there are this many, because each may need its own stored row. */
+  /** Results other than `accepted` are committed at this number, because each may need its own stored row. */
   commitOtherRows: 256,
   /** The maximum time between commits. */
   commitEveryMs: 200,
-  /** How long a row without a response may delay the commit of rows behind it. */
+  /** How long a row without a response may delay the commit of the rows behind it. */
   maxCommitDelayMs: 1000,
-  /** The value of `maxCommitDelayMs` while more than half of `maxPageRows` are taken. */
+  /** The value of `maxCommitDelayMs` when more than half of `maxPageRows` are in use. */
   crowdedCommitDelayMs: 100,
   /** How often to look for due retries while slices are being read. */
   leaseRetriesEveryMs: 100,
-  /** Minimum time between early leases of put-aside rows, once leased rows had to be put aside again. */
+  /** Minimum time between early leases, once early leased rows had to be put aside again. */
   leaseAheadEveryMs: 50,
   /** How often to look for work if there was none. */
   leaseSliceEveryMs: 250,
@@ -48,13 +48,13 @@ export const defaultWorkerSettings = {
   warnFromAudience: 10_000,
   /** Maximum number of rows that wait in memory, unless some push service in use has none waiting. */
   waitingRows: 256,
-  /** A row waits in memory for this long plus some round trips. After that, waiting rows are put aside. */
+  /** Rows wait in memory for this long plus some round trips, and are then put aside. */
   patienceMs: 1000,
   /** The minimum time for which a row is put aside. */
   minAsideMs: 250,
   /** A push service that does not respond for this long gets no rows for the same time. */
   silentAfterMs: 3000,
-  /** How long rows are put aside if their push service cannot be reached, unless it responds earlier. */
+  /** How long rows are put aside if their push service cannot be reached. They return earlier if it responds. */
   heldMs: 60_000,
 };
 

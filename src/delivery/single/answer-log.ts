@@ -59,7 +59,7 @@ export class AnswerLog {
     this.#timer ??= setTimeout(() => void this.#report(), reportAfterMs).unref();
   }
 
-  /** Commits everything gathered so far, after the commit in progress. */
+  /** Waits for the commit in progress, then commits everything gathered so far. */
   #report(): Promise<void> {
     return (this.#next ??= this.#current.then(() => {
       this.#next = undefined;

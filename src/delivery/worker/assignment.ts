@@ -39,7 +39,7 @@ export interface AssignedRow extends Row {
 
 export interface CommitPart {
   readonly rows: readonly RowResult[];
-  /** The previous and the new cursor; absent for detached rows. */
+  /** The previous and the new cursor. Absent for rows that are detached. */
   readonly cursors?: Omit<PageOfSlice, 'number'>;
 }
 
@@ -56,7 +56,7 @@ export class Assignment {
   #mode: Mode;
   #isStopped = false;
   #cursor = 0;
-  /** Index of the first listed member that the cursor has not passed, if the slice has a list. */
+  /** Index of the first member that the cursor has not passed, if the slice lists its members. */
   #nextMember = 0;
   #readPosition = 0;
   /** Rows that were read. The rows from index `#nextUnsent` on have not been taken. */
@@ -67,7 +67,7 @@ export class Assignment {
   readonly #detached = new Set<AssignedRow>();
   #settledDetached: RowResult[] = [];
   #uncommittedRows = 0;
-  /** The tries recorded for a row that has not been sent. */
+  /** The tries of a row that has not been sent yet. */
   readonly #untried: Tries;
   readonly #options: PushOptions;
   readonly #payloads: RowPayloads;
@@ -145,7 +145,7 @@ export class Assignment {
     return this.#mode === 'STOPPED';
   }
 
-  /** True if there are only removed rows between the cursor and the end of the slice. */
+  /** True if the slice has only removed rows after the cursor. */
   get #isBeforeEnd(): boolean {
     const isPassed = this.#mode === 'READ' && this.unsentRows === 0 && this.pageRows === 0;
     return this.slice !== undefined && isPassed && this.#cursor < this.slice.throughPosition;

@@ -36,7 +36,7 @@ export interface RecordSettings {
   readonly now: () => number;
   /** Returns numbers from 0 up to but excluding 1, to spread retries. */
   readonly random: () => number;
-  /** Returns in how many milliseconds a row comes back if nothing can be sent to its push service for `waitMs`. */
+  /** Returns how long a row is put aside, if nothing can be sent to its push service for `waitMs`. */
   readonly hold: (row: Row, waitMs: number) => number;
 }
 
@@ -81,7 +81,7 @@ function toOwnResult(row: Row, result: Result, settings: RecordSettings): RowRes
             settings,
           );
     case 'notSendable':
-      // the row waits, because an operator can correct the subject that the push service would refuse
+      // the row waits, because an operator can correct the subject
       if (result.fault.reason === 'vapid-refused') return toWaiting(row, result.fault, settings);
       return { ...unsent(row, result.fault), result: 'rejected', alarm: toAlarm(row, result.fault) };
     case 'notListed':
@@ -114,7 +114,7 @@ const expiredUnsent = {
 /** This many tries take about a minute. */
 const strangerTries = 5;
 
-/** How long a broadcast waits for rows of an unlisted host, which is enough to send 6,000 messages to the host. */
+/** How long a broadcast waits for rows of an unlisted host. This is enough to send 6,000 messages to the host. */
 const strangerHoldsMs = 10 * 60 * 1000;
 const longestWaitOutsideMs = 6 * 60 * 60 * 1000;
 
@@ -231,7 +231,7 @@ interface Hindrance {
   readonly isTold: boolean;
 }
 
-/** The number of `deferrals` of a held row after its alarm was raised. Other held rows have 1. */
+/** The `deferrals` of a held row after its alarm was raised. Before that, a held row has 1. */
 const heldAndTold = 2;
 
 /** Defers a row for an unlisted push service. */
@@ -249,8 +249,8 @@ function toDeferred(
 }
 
 /**
- * True if the host becomes dormant: a stranger named it, it has never accepted a message in several tries, and known
- * or listed push services accept messages meanwhile. Its subscriptions are kept.
+ * True if the host becomes dormant: it is unlisted, it has never accepted a message in several tries, and known or
+ * listed push services accept messages meanwhile. Its subscriptions are kept.
  */
 const isGivenUp = (
   { destination }: Row,

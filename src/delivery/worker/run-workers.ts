@@ -174,7 +174,7 @@ function sizeGiven(flag: string): number {
 
 const threadFile = fileURLToPath(new URL('./worker-thread.ts', import.meta.url));
 
-/** True if the file that threads run exists. Bundled applications have it only if the bundler is configured for it. */
+/** True if the threads' file exists. Bundled applications have it only if the bundler is configured for it. */
 const hasThreadFile = (): boolean => existsSync(threadFile);
 
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;

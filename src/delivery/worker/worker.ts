@@ -125,11 +125,11 @@ class Worker {
   #waitForNetwork(): void {
     this.#looksAgainAtMs = this.#parts.clock.monotonicNow() + this.#settings.lookWhileCutOffMs;
     for (const assignment of this.#workload.assignments) assignment.stop();
-    // every other time, send only untried rows: some may be for a push service that can be reached
+    // every second time, send only untried rows, because some may be for a push service that can be reached
     this.#workload.leaveRetries(this.#now() + 1.5 * this.#settings.lookWhileCutOffMs);
   }
 
-  /** @returns false if nothing could be sent or put aside */
+  /** @returns false if there were no rows to send or put aside */
   #sendBatch(): boolean {
     const nowMs = this.#now();
     const rows: AssignedRow[] = [];
@@ -153,7 +153,7 @@ class Worker {
     if (!isOver && this.#parts.path.isCutOff()) this.#waitForNetwork();
   }
 
-  /** False if enough rows wait in memory, unless the next rows may be for a push service that is ready. */
+  /** False if enough rows wait in memory, unless the next row may be for a push service that is ready. */
   get #mayTake(): boolean {
     return this.#waiting < this.#settings.waitingRows || this.#known.size > this.#waitedFor.size;
   }
@@ -215,7 +215,7 @@ class Worker {
     return isBusy;
   }
 
-  /** False if the row's lease was lost, because another worker has it, or if its broadcast is paused. */
+  /** False if the worker has lost the row's lease, or if the row's broadcast is paused. */
   #isWanted(row: AssignedRow): boolean {
     if (!this.#workload.assignments.has(row.assignment)) return false;
     if (!row.assignment.isStopped) return true;
@@ -295,12 +295,12 @@ class Worker {
     const rowResult = toRowResult(row, isGivenBack ? atOnce : result, this.#record);
     row.assignment.settle(row, rowResult);
     this.#committer.countResult(rowResult);
-    // the other rows of the current batch have no result yet
+    // if the row was not posted, the rest of the current batch has no result yet
     if (wasPosted && (this.#inFlight === 0 || this.#committer.isDue)) this.#committer.commitAll();
     if (wasPosted && this.#waiting > 0) this.#wake();
   };
 
-  /** Delays the next early lease, so that leasing rows that cannot be sent does not become a loop. */
+  /** Delays the next early lease, so that rows that cannot be sent are not leased again and again. */
   #recordReturn({ destination: { gate } }: AssignedRow, { kind }: Result): void {
     const nowMs = this.#parts.clock.monotonicNow();
     if (nowMs >= this.#aheadNotBeforeMs) this.#aheadNotBeforeMs = nowMs + this.#settings.leaseAheadEveryMs;
@@ -357,7 +357,7 @@ const noWake = (): void => {};
 
 const atOnce = { kind: 'waits', afterMs: 0 } as const;
 
-/** True if the row was held before because nothing could be sent to its listed push service. */
+/** True if the row was held earlier because nothing could be sent to its listed push service. */
 const wasHeld = ({ isReturning, tries, destination }: AssignedRow): boolean =>
   isReturning && tries.deferrals > 0 && !destination.isUnlisted;
 

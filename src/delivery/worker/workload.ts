@@ -42,7 +42,7 @@ export class Workload {
     return this.#sum(({ pageRows }) => pageRows);
   }
 
-  /** True if more than half of the rows that may be taken from slices are taken. */
+  /** True if more than half of the rows that may be taken from slices have been taken. */
   get isCrowded(): boolean {
     return this.#pageRows > this.#parts.settings.maxPageRows / 2;
   }
@@ -66,7 +66,7 @@ export class Workload {
     return rows;
   }
 
-  /** Number of retries to lease at once. Retries beyond the maximum could never be leased. */
+  /** Number of retries to lease at once. It must not exceed the maximum, or no retry could ever be leased. */
   get #retryLeaseRows(): number {
     const { maxRetryRows, retryLeaseRows, maxDetachedRows } = this.#parts.settings;
     return Math.min(retryLeaseRows, maxRetryRows, maxDetachedRows);
@@ -85,7 +85,7 @@ export class Workload {
     this.#leaseSliceNotBeforeMs = 0;
   }
 
-  /** Leases no retries until `untilMs`. Only every second call does so, because retries must be sent too. */
+  /** Leases no retries until `untilMs`. Only every second call has an effect, because retries must be sent too. */
   leaveRetries(untilMs: number): void {
     this.#isLeavingRetries = !this.#isLeavingRetries;
     if (this.#isLeavingRetries) this.#leaseRetriesNotBeforeMs = untilMs;

@@ -44,7 +44,7 @@ const itself = (member: string): string => member;
 
 function localize(own: Message, text: MessageTexts, language: string, tag: string): LocalizedMessage {
   const given = withoutUndefined(text);
-  // if a button omits a member, take the member of the message's button at the same position
+  // if a button omits a member, use that of the message's own button at the same position
   const actions = text.actions?.map((action, index) => ({
     ...own.actions?.[index],
     ...withoutUndefined(action),

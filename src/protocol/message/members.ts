@@ -8,9 +8,9 @@ export interface MemberDescription {
   readonly schema: ValueSchema;
   /** One sentence that suits the documentation, the API, the command line and the console. */
   readonly description: string;
-  /** What applies if the member is absent. */
+  /** The behaviour if the member is absent. */
   readonly byDefault: string;
-  /** What an error asks for, if the schema alone does not say it. */
+  /** What an error tells the caller to give, if the schema alone does not say it. */
   readonly expected?: string;
   /** Command-line flag. Default: the name in kebab case. */
   readonly flag?: string;

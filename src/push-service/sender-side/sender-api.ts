@@ -21,7 +21,7 @@ export interface SinkTally {
   readonly batch: string;
   readonly sinks: number;
   readonly messages: number;
-  /** How many sinks accepted how many messages: `{"0": 3, "1": 997}` means that 3 sinks got none, and 997 got one. */
+  /** Numbers of sinks by how many messages they accepted: `{"0": 3, "1": 997}` means that 3 sinks got none. */
   readonly sinksByMessages: Readonly<Record<number, number>>;
 }
 

@@ -126,7 +126,7 @@ export type Admit = (registration: Registration, headers: IncomingHttpHeaders) =
 function createAdmit({ store, registrations = 'open' }: Settings): Admit {
   const { subscriptions, invitations } = store;
 
-  /** @returns the registration, and whether it replaces the former row; undefined if the browser is not registered */
+  /** @returns the registration, and whether it replaces a former row; undefined if the browser is not registered */
   const asRegistered = async (registration: Registration): Promise<Registration | undefined> => {
     const { subscription, former } = registration;
     const row = await subscriptions.findByEndpoint(subscription.endpoint);

@@ -18,7 +18,7 @@ export class FrameWriter {
   #slab: Buffer = Buffer.allocUnsafeSlow(slabBytes);
   #start = 0;
   #end = 0;
-  /** Number of slices that `take` has passed on and that are not yet written. */
+  /** Number of slices that `take` has passed on but that are not written yet. */
   #unwritten = 0;
 
   /** Number of bytes that wait for `take`. */

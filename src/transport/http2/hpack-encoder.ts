@@ -3,7 +3,7 @@
 import type { PushHeaders } from '../transport.ts';
 import { defaultHeaderTableBytes } from './protocol.ts';
 
-/** Names and values. An entry's index on the wire is its array index plus one. */
+/** Names and values. On the wire, an entry's index is one higher than here. */
 export const staticTable: readonly (readonly [name: string, value: string])[] = [
   [':authority', ''],
   [':method', 'GET'],
@@ -89,13 +89,13 @@ const maxUsualBodyBytes = 4096;
 
 export class HpackEncoder {
   readonly #authority: string;
-  /** The size in bytes of the peer's table: the last one that the peer set, or the default. */
+  /** The size of the peer's table in bytes: the default, until the peer sets it. */
   #tableBytes = defaultHeaderTableBytes;
   #isResized = false;
   /** Maps each field in the table to its insertion number, oldest first. */
   #table = new Map<string, { readonly insertion: number; readonly bytes: number }>();
   #usedBytes = 0;
-  /** Number of insertions so far. An index on the wire counts back from it. */
+  /** Number of insertions so far. On the wire, an entry's index is its distance from this number. */
   #insertions = 0;
   /** Encoded fields that insert nothing into the table. They are valid until the next insertion. */
   readonly #known = new WeakMap<PushHeaders, EncodedFields & { readonly insertions: number }>();

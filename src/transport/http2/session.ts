@@ -328,7 +328,7 @@ export class Http2Session implements Session {
     }
     this.flush();
     this.#closeWhenDone();
-    // overdue work is done, so wait for the next time limit; a closed socket gets that time to write its last frames
+    // overdue work is done, so wait for the next time limit. Until then, a closed socket can write its last frames
     const delayMs = dueMs > nowMs ? Math.min(dueMs - nowMs + 1, this.#checkEveryMs) : this.#checkEveryMs;
     if (!this.#socket.destroyed) this.#timer = this.#startTimer(delayMs);
   }

@@ -153,7 +153,7 @@ export class FlowController {
     }
   }
 
-  /** Grants the used bytes again when they are worth a frame. */
+  /** Grants the received bytes again once there are enough for a frame. */
   grantReceived(): void {
     if (!this.hasToGrant) return;
     this.#writer.numberFrame(FrameType.windowUpdate, 0, defaultWindowBytes - this.#receiveWindow);
@@ -201,7 +201,7 @@ export class FlowController {
     return true;
   }
 
-  /** Negative if new SETTINGS have taken back bytes that were already used (RFC 9113 §6.9.2). */
+  /** Negative if new SETTINGS allow fewer bytes than were already sent (RFC 9113 §6.9.2). */
   #window(stream: Stream): number {
     return this.#peer.initialWindowBytes + stream.grantedBytes - stream.sentBytes;
   }
