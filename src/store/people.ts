@@ -5,7 +5,7 @@ import { passInvitationOn } from './invitations.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
 import { type PortableDatabase, type PortableValue, run, type Work } from './portable-sql.ts';
 import { type RemovedPerson, removePerson } from './remove-person.ts';
-import { createSampler, type ReadWindows, type SubscriptionSample } from './subscription-sample.ts';
+import { createSampler, type SubscriptionSample } from './subscription-sample.ts';
 import type { FormerSubscription } from './subscriptions.ts';
 
 // Statements for transactions: user and tags of a subscription, and what a new one takes over from the former one.
@@ -142,7 +142,7 @@ export interface PeopleStore {
   remove(user: string, by?: string): Promise<RemovedPerson>;
 }
 
-export function createPeople(database: PortableDatabase, readWindows: ReadWindows): PeopleStore {
+export function createPeople(database: PortableDatabase): PeopleStore {
   const { table } = database.tags;
   return {
     assign: async (id, change) => {
@@ -184,7 +184,7 @@ export function createPeople(database: PortableDatabase, readWindows: ReadWindow
       database.read(
         `select tag, count(*) as subscriptions from ${table} group by tag order by tag collate ${database.byBytes}`,
       ),
-    sample: createSampler(database, readWindows),
+    sample: createSampler(database),
     remove: (user, by) => removePerson(database, user, by),
   };
 }

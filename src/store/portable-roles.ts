@@ -8,8 +8,10 @@ import { createEndedSubscriptions, createHeldDeletions } from './held-deletions.
 import { createInvitations } from './invitations.ts';
 import { createLosses } from './losses.ts';
 import { createMessageRequests } from './message-requests.ts';
+import { createPeople } from './people.ts';
 import type { PortableDatabase } from './portable-sql.ts';
 import { createRateShares } from './push-services.ts';
+import { createAttempts } from './row-outcomes.ts';
 import { createSchedules } from './schedules.ts';
 import { createSenders, createSending } from './sending.ts';
 import { createStatistics } from './statistics.ts';
@@ -22,6 +24,8 @@ export const createPortableRoles = (database: PortableDatabase) => ({
   now: database.now,
   channels: createChannels(database),
   readers: createReaders(database),
+  people: createPeople(database),
+  attempts: createAttempts(database),
   alarms: createAlarmStore(database),
   rates: createRateShares(database),
   schedules: createSchedules(database),

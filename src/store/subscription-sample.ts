@@ -4,6 +4,7 @@
 // It reads windows: the rows after randomly drawn ids. More draws find a row after a gap than other rows, so each row is
 // weighted by its chance to be found (the Hansen-Hurwitz estimator). This chance is known exactly, because a window also reads
 // the ids before the drawn one. The first two rounds only find out where rows are, so that the last round rarely draws in gaps.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PortableDatabase } from './portable-sql.ts';
 
 export interface SubscriptionSample {
@@ -28,34 +29,33 @@ export interface FoundRow {
 }
 
 /** What a database finds around an id. */
-export interface FoundWindow {
+interface FoundWindow {
   /** The last ids up to and including that id, ascending. */
   readonly before: readonly number[];
   /** The first rows after that id, ascending. */
   readonly rows: readonly FoundRow[];
 }
 
-/** Returns a window for each id: at most `limit` ids up to it, and at most `limit` rows after it. */
-export type ReadWindows = (ids: readonly number[], limit: number) => Promise<readonly FoundWindow[]>;
-
 const windowRows = 10;
 /** Number of windows that each round draws, as a share of the sample's windows. */
 const rounds = [1 / 8, 1 / 8, 1] as const;
+/** Number of windows that one statement reads. */
+const readTogether = 100;
 
 type Extent = Readonly<Record<'subscriptions' | 'firstId' | 'lastId', number>>;
 
 /** @returns a function that takes a sample of about `rows` rows; `random` works like `Math.random` */
 export function createSampler(
-  { read }: PortableDatabase,
-  readWindows: ReadWindows,
+  database: PortableDatabase,
 ): (rows: number, random?: () => number) => Promise<SubscriptionSample> {
   // three scalar queries, because min and max in one query would read the whole index
   const selectExtent = `
     select (select coalesce(sum(subscriptions), 0) from deskbell.subscription_counts) as subscriptions,
       coalesce((select min(id) from deskbell.subscriptions), 1) as "firstId",
       coalesce((select max(id) from deskbell.subscriptions), 0) as "lastId"`;
+  const readWindows = createWindowReader(database);
   return async (rows, random = Math.random) => {
-    const [extent] = await read<Extent>(selectExtent);
+    const [extent] = await database.read<Extent>(selectExtent);
     const { subscriptions, firstId, lastId } = extent!;
     const afterId = firstId - 1;
     if (subscriptions <= rows) {
@@ -79,6 +79,33 @@ export function createSampler(
       ranks = estimateRanks(runs, { subscriptions, firstId, lastId });
     }
     return { subscriptions, isWhole: false, windows };
+  };
+}
+
+function createWindowReader({ read, readJson, jsonArray, jsonObject, tags, elementsOf }: PortableDatabase) {
+  const selectWindows = `
+    select
+      (select ${jsonArray}(id) from (
+         select id from deskbell.subscriptions where id <= w.id order by id desc limit :limit) b) as before,
+      (select ${jsonArray}(${jsonObject}('id', s.id, 'endpoint', s.endpoint, 'user', s.user_name, 'tags', ${tags.ofRow}))
+       from (select * from deskbell.subscriptions where id > w.id order by id limit :limit) s) as behind
+    from (select cast(value as bigint) as id from ${elementsOf('ids')}) w`;
+  /** Returns a window for each id: at most `limit` ids up to it, and at most `limit` rows after it. */
+  return async (ids: readonly number[], limit: number): Promise<readonly FoundWindow[]> => {
+    const windows: FoundWindow[] = [];
+    for (let first = 0; first < ids.length; first += readTogether) {
+      const some = JSON.stringify(ids.slice(first, first + readTogether));
+      const found = await read<{ before: unknown; behind: unknown }>(selectWindows, { ids: some, limit });
+      for (const { before, behind } of found) {
+        // PostgreSQL returns null if there are none
+        windows.push({
+          before: (readJson<readonly number[] | null>(before) ?? []).toReversed(),
+          rows: readJson<readonly FoundRow[] | null>(behind) ?? [],
+        });
+      }
+      await nextTurn();
+    }
+    return windows;
   };
 }
 

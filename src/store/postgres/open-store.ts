@@ -9,13 +9,10 @@ import {
 } from '../../errors/check-options.ts';
 import { createBroadcasts } from '../broadcast-control.ts';
 import { createBroadcastReader } from '../broadcast-reader.ts';
-import { createPeople } from '../people.ts';
 import { createPortableRoles } from '../portable-roles.ts';
 import { createReceiptPruning, type ReceiptStore } from '../receipts.ts';
 import { createRetention } from '../retention.ts';
-import { createAttempts } from '../row-outcomes.ts';
 import type { Store } from '../store.ts';
-import type { FoundRow, ReadWindows } from '../subscription-sample.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscriptions.ts';
 import { createPostgresBroadcasts } from './broadcasts.ts';
 import { clientWindows, createPostgresClientRequests } from './client-requests.ts';
@@ -50,30 +47,6 @@ function createPostgresReceipts(database: PostgresDatabase, functions: string): 
     return row?.added ?? 0;
   };
 }
-
-// Reads all windows of a sample in PostgreSQL in one statement.
-
-export const createWindowReader =
-  (database: PostgresDatabase): ReadWindows =>
-  async (ids, limit) => {
-    const found = await database.query<FoundRow & { readonly draw: number; readonly isBehind: boolean }>(
-      `select w.draw::int, s.* from unnest($1::bigint[]) with ordinality w (id, draw) cross join lateral (
-           (select id, false as "isBehind", '' as endpoint, null as "user", null as tags
-            from deskbell.subscriptions where id <= w.id order by id desc limit $2)
-           union all
-           (select id, true, endpoint, user_name, coalesce(tags, '{}')
-            from deskbell.subscriptions where id > w.id order by id limit $2)
-         ) s order by s.id`,
-      [ids, limit],
-    );
-    const windows = ids.map(() => ({ before: [] as number[], rows: [] as FoundRow[] }));
-    for (const { draw, isBehind, ...row } of found) {
-      const { before, rows } = windows[draw - 1]!;
-      if (isBehind) rows.push(row);
-      else before.push(row.id);
-    }
-    return windows;
-  };
 
 /** Options of `openPostgresStore`: the database's address, and how to connect. */
 export interface PostgresStoreOptions extends ConnectionOptions {
@@ -131,8 +104,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   return {
     ...createPortableRoles(portable),
     subscriptions: createPostgresSubscriptions(database, portable, functions, subscriptionLimit),
-    people: createPeople(portable, createWindowReader(database)),
-    attempts: createAttempts(portable),
     broadcasts: createBroadcasts(portable, reader, createPostgresBroadcasts(database, functions)),
     leases: createPostgresLeases(database, portable, functions, notices, reader),
     ledger: createPostgresLedger(database, portable, functions),

@@ -1,18 +1,14 @@
 // The embedded store: one SQLite file for any number of processes.
 import { dirname } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkOptions, isFlag, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { allowGroupAccess } from '../../keys/private-file.ts';
 import { splitEndpoint } from '../../protocol/endpoint.ts';
 import { createBroadcasts } from '../broadcast-control.ts';
 import { createBroadcastReader } from '../broadcast-reader.ts';
-import { createPeople } from '../people.ts';
 import { createPortableRoles } from '../portable-roles.ts';
 import { createReceiptPruning, noAction, type Receipt, type ReceiptStore } from '../receipts.ts';
 import { createRetention } from '../retention.ts';
-import { createAttempts } from '../row-outcomes.ts';
 import type { Store } from '../store.ts';
-import type { FoundRow, FoundWindow, ReadWindows } from '../subscription-sample.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscriptions.ts';
 import { createSqliteBroadcasts } from './broadcasts.ts';
 import { SqliteDatabase } from './database.ts';
@@ -60,37 +56,6 @@ function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
   };
 
   return (receipts) => database.write(() => receipts.filter(add).length);
-}
-
-/** Reads the windows of a sample in SQLite, some of them in each turn of the event loop. */
-const windowsPerTurn = 10;
-
-export function createWindowReader(database: SqliteDatabase): ReadWindows {
-  const readWindow = (id: number, limit: number): FoundWindow => {
-    const before = database.all<{ id: number }>(
-      'select id from subscriptions where id <= :id order by id desc limit :limit',
-      { id, limit },
-    );
-    const rows = database.all<Omit<FoundRow, 'tags'> & { readonly tags: string }>(
-      `select s.id, s.endpoint, s.user_name as "user",
-         (select json_group_array(tag) from subscription_tags where subscription_id = s.id) as tags
-       from subscriptions s where s.id > :id order by s.id limit :limit`,
-      { id, limit },
-    );
-    return {
-      before: before.map((row) => row.id).toReversed(),
-      rows: rows.map((row) => ({ ...row, tags: JSON.parse(row.tags) as FoundRow['tags'] })),
-    };
-  };
-  return async (ids, limit) => {
-    const found: FoundWindow[] = [];
-    for (let from = 0; from < ids.length; from += windowsPerTurn) {
-      const some = ids.slice(from, from + windowsPerTurn);
-      found.push(...(await database.read(() => some.map((id) => readWindow(id, limit)))));
-      await nextTurn();
-    }
-    return found;
-  };
 }
 
 // Returns free pages to the disk. This needs `auto_vacuum = incremental`, set when a database is created or restored.
@@ -149,8 +114,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   return {
     ...createPortableRoles(portable),
     subscriptions: createSqliteSubscriptions(database, portable, options.subscriptionLimit),
-    people: createPeople(portable, createWindowReader(database)),
-    attempts: createAttempts(portable),
     broadcasts: createBroadcasts(portable, reader, createSqliteBroadcasts(database)),
     leases: createSqliteLeases(database, portable, reader),
     ledger: createSqliteLedger(database, portable),
