@@ -1,8 +1,9 @@
 // What both databases have besides their tables: the schema version, the mark of an unfinished copy, and the error
 // for a full disk.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { SendingPause } from './sending.ts';
-import type { StoredVapidKey } from './vapid-keys.ts';
+import type { PortableDatabase } from './portable-sql.ts';
+import { createSenders, createSending, type SendingPause } from './sending.ts';
+import { createVapidKeys, type StoredVapidKey } from './vapid-keys.ts';
 
 export interface DatabaseContent {
   readonly keys: readonly StoredVapidKey[];
@@ -16,11 +17,25 @@ export interface DatabaseContent {
   readonly unheardBells: readonly string[];
 }
 
-export const unheardBellsQuery = `
+const unheardBellsQuery = `
   select name from deskbell.bells b where (
     select c.audience from deskbell.bell_requests r join deskbell.broadcasts c on c.id = r.broadcast_id
     where r.bell_id = b.id and c.finished_at_ms is not null order by r.id desc limit 1
   ) = 0 order by name`;
+
+/** @param database must have the newest schema */
+export async function readContent(database: PortableDatabase): Promise<DatabaseContent> {
+  const vapidKeys = createVapidKeys(database);
+  const senders = await createSenders(database).list();
+  const bells = await database.read<{ readonly name: string }>(unheardBellsQuery);
+  return {
+    keys: await vapidKeys.list(),
+    subscriptions: await vapidKeys.countSubscriptions(),
+    pause: await createSending(database).findPause(),
+    workers: senders.filter(({ kind }) => kind === 'worker').length,
+    unheardBells: bells.map(({ name }) => name),
+  };
+}
 
 /** The state of a database, read without migrating it. */
 export interface DatabaseState {

@@ -29,7 +29,7 @@ export interface Sending {
 /** Condition for leasing work that nobody has requested explicitly. */
 export const isNotPaused = 'not exists (select 1 from deskbell.sending_pause)';
 
-export interface SendingPauseRow extends Omit<SendingPause, 'broadcastIds'> {
+interface SendingPauseRow extends Omit<SendingPause, 'broadcastIds'> {
   /** JSON */
   readonly broadcastIds: string;
 }
@@ -91,9 +91,9 @@ export function createSending(database: PortableDatabase): Sending {
 
 const pauseColumns = 'since_ms as "sinceMs", reason, broadcast_ids as "broadcastIds"';
 
-export const selectPause = `select ${pauseColumns} from deskbell.sending_pause`;
+const selectPause = `select ${pauseColumns} from deskbell.sending_pause`;
 
-export const toSendingPause = (row: SendingPauseRow): SendingPause => ({
+const toSendingPause = (row: SendingPauseRow): SendingPause => ({
   ...row,
   broadcastIds: JSON.parse(row.broadcastIds) as readonly number[],
 });

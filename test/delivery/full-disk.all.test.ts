@@ -193,7 +193,7 @@ describe('on a full disk', { skip }, () => {
     await copyDatabase(path, copy);
     rmSync(filler);
     chmodSync(copy, 0o600);
-    assert.equal(inspectDatabase(copy).content?.pause?.reason, 'asked');
+    assert.equal((await inspectDatabase(copy)).content?.pause?.reason, 'asked');
     await (await openSqliteStore({ path })).close();
     for (const made of [directory, dirname(copy)]) rmSync(made, { recursive: true });
   });

@@ -296,7 +296,7 @@ export async function checkData(directory: string, url: string | undefined): Pro
     }
     const path = databasePathOf(directory);
     if (!existsSync(path)) return noDatabase;
-    const inspected = inspectDatabase(path);
+    const inspected = await inspectDatabase(path);
     ({ content } = inspected);
     return describeDatabase(inspected, path);
   });

@@ -1,9 +1,7 @@
 // Checks a server before its database is used: a version that is known to work, the right encoding, write access,
 // the necessary rights, and a clock that agrees with this machine's.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { type DatabaseContent, type DatabaseState, unheardBellsQuery } from '../database-content.ts';
-import { createSenders, createSending } from '../sending.ts';
-import { createVapidKeys } from '../vapid-keys.ts';
+import { type DatabaseState, readContent } from '../database-content.ts';
 import { PostgresDatabase } from './database.ts';
 import { readVersion } from './migrate.ts';
 import { schemaVersion } from './migrations.ts';
@@ -78,23 +76,10 @@ export async function inspectDatabase(url: string): Promise<PostgresState> {
   try {
     await checkServer(database, (warning) => warnings.push(warning), { isPatient: false });
     const schema = await database.transaction((query) => readVersion(query, database.label));
-    const content = schema === schemaVersion ? await readContent(database) : undefined;
+    const content =
+      schema === schemaVersion ? await readContent(createPortableDatabase(database)) : undefined;
     return { schema, newestSchema: schemaVersion, content, warnings };
   } finally {
     await database.close();
   }
-}
-
-async function readContent(database: PostgresDatabase): Promise<DatabaseContent> {
-  const portable = createPortableDatabase(database);
-  const vapidKeys = createVapidKeys(portable);
-  const senders = await createSenders(portable).list();
-  const bells = await portable.read<{ readonly name: string }>(unheardBellsQuery, {});
-  return {
-    keys: await vapidKeys.list(),
-    subscriptions: await vapidKeys.countSubscriptions(),
-    pause: await createSending(portable).findPause(),
-    workers: senders.filter(({ kind }) => kind === 'worker').length,
-    unheardBells: bells.map(({ name }) => name),
-  };
 }

@@ -70,7 +70,8 @@ export class SqliteDatabase {
   #onIdle: (() => void)[] = [];
   readonly now: () => number;
 
-  private constructor(
+  /** @param database open; it is closed with this object */
+  constructor(
     database: DatabaseSync,
     { path, now = Date.now, lockTimeoutMs = defaultLockTimeoutMs }: SqliteDatabaseOptions,
   ) {

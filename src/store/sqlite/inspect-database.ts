@@ -2,15 +2,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { type DatabaseContent, type DatabaseState, unheardBellsQuery } from '../database-content.ts';
-import {
-  reportLifetimeMs,
-  selectPause,
-  type SenderReport,
-  type SendingPauseRow,
-  toSendingPause,
-} from '../sending.ts';
-import type { VapidKeyState } from '../vapid-keys.ts';
+import { type DatabaseContent, type DatabaseState, readContent } from '../database-content.ts';
+import { SqliteDatabase } from './database.ts';
 import {
   assertNotEmpty,
   assertOurs,
@@ -21,6 +14,7 @@ import {
 } from './open-database-file.ts';
 import { schemaVersion } from './migrations.ts';
 import { isBusy, toStoreError } from './database-errors.ts';
+import { createPortableDatabase } from './portable-database.ts';
 
 /** Does not create the file. */
 export const readWriteUrl = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=rw`);
@@ -59,19 +53,20 @@ export function assertWhole(database: DatabaseSync, path: string): void {
  *
  * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_DATA_EXPOSED
  */
-export function inspectDatabase(path: string): DatabaseState {
+export async function inspectDatabase(path: string): Promise<DatabaseState> {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     assertRegular(file);
     assertPrivate(file);
   }
-  return withDatabase(readWriteUrl(path), path, (database) => {
+  const schema = withDatabase(readWriteUrl(path), path, (database) => {
     assertOurs(database, path);
-    const schema = readVersion(database, path);
+    const version = readVersion(database, path);
     assertWhole(database, path);
-    if (schema > 0) assertWritable(database);
-    const isNewest = schema === schemaVersion;
-    return { schema, newestSchema: schemaVersion, content: isNewest ? readContent(database) : undefined };
+    if (version > 0) assertWritable(database);
+    return version;
   });
+  const content = schema === schemaVersion ? await readContentOf(path) : undefined;
+  return { schema, newestSchema: schemaVersion, content };
 }
 
 function assertWritable(database: DatabaseSync): void {
@@ -83,31 +78,11 @@ function assertWritable(database: DatabaseSync): void {
   }
 }
 
-function readContent(database: DatabaseSync): DatabaseContent {
-  const keys = database
-    .prepare(
-      `select public_key, state,
-         (select coalesce(sum(subscriptions), 0) from subscription_counts where vapid_key_id = id) as subscriptions
-       from vapid_keys order by id`,
-    )
-    .all();
-  const pause = database.prepare(selectPause.replaceAll('deskbell.', '')).get();
-  const reports = database
-    .prepare('select report from senders where seen_at_ms >= ?')
-    .all(Date.now() - reportLifetimeMs);
-  const bells = database.prepare(unheardBellsQuery.replaceAll('deskbell.', '')).all();
-  return {
-    keys: keys.map(({ public_key, state }) => ({
-      publicKey: String(public_key),
-      state: (state as VapidKeyState | null) ?? undefined,
-    })),
-    subscriptions: new Map(
-      keys.map(({ public_key, subscriptions }) => [String(public_key), Number(subscriptions)]),
-    ),
-    pause: pause && toSendingPause(pause as unknown as SendingPauseRow),
-    workers: reports.filter(
-      (sender) => (JSON.parse(String(sender['report'])) as SenderReport).kind === 'worker',
-    ).length,
-    unheardBells: bells.map(({ name }) => String(name)),
-  };
+async function readContentOf(path: string): Promise<DatabaseContent> {
+  const database = new SqliteDatabase(new DatabaseSync(readWriteUrl(path)), { path });
+  try {
+    return await readContent(createPortableDatabase(database));
+  } finally {
+    await database.close();
+  }
 }
