@@ -46,7 +46,7 @@ export function findFaultInChild(
   return fault;
 }
 
-/** The key of a cached result: it changes with the addon, Node's version, the processor and the checks. */
+/** The key of a cached result. The key changes with the addon, Node's version, the processor and the checks. */
 function hashOf(file: string): string {
   const hash = createHash('sha256');
   hash.update(`${process.version} ${process.versions.openssl} ${cpus()[0]?.model ?? ''}\n`);

@@ -6,7 +6,7 @@ import type { JsonObject } from '../protocol/json-object.ts';
 import type { Urgency } from '../protocol/request.ts';
 import { clean, listOf, objectOf, type Posted, type Shown, textOf, toJson } from './posted.ts';
 
-/** Gotify's priorities, as its Android app treats them. */
+/** Converts Gotify's priorities as its Android app treats them. */
 function urgencyOf(priority: unknown): Urgency | undefined {
   const value = Number(textOf(priority) ?? Number.NaN);
   if (Number.isNaN(value)) return undefined;
@@ -21,7 +21,7 @@ export function readGotify({ path, fields = {} }: Posted): Shown | undefined {
   const urgency = urgencyOf(fields['priority']);
   return {
     title: textOf(fields['title']),
-    // Proxmox puts its text into a code fence
+    // Proxmox puts the text into a code fence
     text: text.replaceAll(/^[ \t]*```\w*[ \t]*$/gm, '').trim(),
     url: objectOf(click)['url'],
     urgency,

@@ -63,7 +63,7 @@ function describeAlert({ labels: given, annotations: notes }: JsonObject, count:
 
 const monitorStates = ['is down', 'is up', 'is pending', 'is in maintenance'];
 
-/** Reads Uptime Kuma's requests. One without a heartbeat is a test or a warning, for example about a certificate. */
+/** Reads Uptime Kuma's requests. A request without a heartbeat is a test or a warning. */
 export function readMonitor({ fields = {} }: Posted): Shown | undefined {
   const message = textOf(fields['msg']);
   if (message === undefined || !('monitor' in fields)) return undefined;

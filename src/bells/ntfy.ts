@@ -56,7 +56,7 @@ function decodeHeader(text: string): string {
     });
 }
 
-/** ntfy also accepts these as numbers from 1. The priorities of other tools, such as Cloudflare’s, are ignored. */
+/** ntfy also accepts the numbers from 1. The priorities of other tools, such as Cloudflare’s, are ignored. */
 const priorities = ['min', 'low', 'default', 'high', 'max'];
 const urgencies = ['very-low', 'low', 'normal', 'high', 'high'] as const;
 

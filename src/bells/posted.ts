@@ -46,7 +46,7 @@ export interface Posted extends RequestHead {
 export interface Shown {
   readonly title?: string | undefined;
   readonly text: string;
-  /** What a click opens, if it is an http(s) URL. */
+  /** What a click opens, if this is an http(s) URL. */
   readonly url?: unknown;
   readonly urgency?: Urgency | undefined;
   /** Notifications of one bell with the same key replace each other. */
@@ -70,7 +70,7 @@ export interface Nothing {
   readonly whyNothing: string;
 }
 
-/** A member's text, or its number as text; undefined if it is absent, blank or of another type. */
+/** A member's text, or its number as text. Undefined if the member is absent, blank or of another type. */
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return (typeof value === 'string' && value.trim()) || undefined;

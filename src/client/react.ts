@@ -22,13 +22,13 @@ export interface Push {
   readonly state: 'unknown' | 'unsubscribed' | 'subscribed' | 'unavailable';
   /** Why this browser cannot be subscribed, or why the last call failed. */
   readonly reason: FailureReason | undefined;
-  /** The error of the last call; its message says more than `reason`. */
+  /** The error of the last call. Its message says more than `reason`. */
   readonly error: ClientError | undefined;
   /** Like `Client.subscribe`, but sets `reason` instead of rejecting. Call it from a click. @returns true on success */
   subscribe(options?: SubscribeOptions): Promise<boolean>;
   /** Like `Client.unsubscribe`, but sets `reason` instead of rejecting. @returns true on success */
   unsubscribe(): Promise<boolean>;
-  /** Whether one of these calls, or `setChannels`, is in progress. */
+  /** True while `setChannels` or one of these calls is in progress. */
   readonly isBusy: boolean;
   /** Undefined if not requested or not known yet. */
   readonly channels: readonly Channel[] | undefined;

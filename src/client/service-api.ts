@@ -43,7 +43,7 @@ export class ServiceApi {
   invitation: string | undefined;
   readonly #options: ServiceApiOptions;
 
-  /** @param url a folder: it ends with a slash */
+  /** @param url a folder; must end with a slash */
   constructor(url: URL, options: ServiceApiOptions = {}) {
     this.url = url;
     this.timeoutMs = options.timeoutMs ?? defaultTimeoutMs;

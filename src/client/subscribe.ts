@@ -278,7 +278,7 @@ export class DeskbellSubscribe extends Base {
     this.#unread.hidden = unread === 0;
     if (!this.#unread.isConnected) summary.append(this.#texts.history, this.#unread);
     if (!this.#history.open) return this.#historyList.replaceChildren();
-    // Entries look unread while they are shown, although showing them marks them as read.
+    // Entries look unread while they are visible, although showing the list marks them as read.
     const items = entries.map(historyItem);
     this.#historyList.replaceChildren(...(items.length > 0 ? items : [withText('li', this.#texts.nothing)]));
     if (unread > 0 && document.hasFocus()) await client.markRead();

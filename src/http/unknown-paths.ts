@@ -104,7 +104,7 @@ function isOneSegment(url: string, value: string): boolean {
     .some((end) => decodeURIComponent(end.slice(end.lastIndexOf('/') + 1)) === value);
 }
 
-/** Ignores that a router may treat the second route as a duplicate, if slashes make no difference to it. */
+/** A router to which slashes make no difference refuses the second route as a duplicate. That error is ignored. */
 export function addSpelling(add: () => unknown): void {
   try {
     add();

@@ -140,7 +140,7 @@ export async function listPairFiles(directory: string): Promise<readonly string[
   }
 }
 
-// Finds VAPID pairs that subscriptions need but no key file has. Nothing can be sent to these subscriptions.
+// Finds VAPID pairs that subscriptions need although no key file has them. Nothing can be sent to these subscriptions.
 
 interface KnownKey {
   readonly publicKey: string;

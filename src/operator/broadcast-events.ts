@@ -11,7 +11,7 @@ import { isOver } from '../store/broadcasts.ts';
 
 export interface ServerEvent {
   readonly event: string;
-  /** The id that a reconnecting client sends as `Last-Event-ID`. It must be one line. */
+  /** The id that a reconnecting client sends as `Last-Event-ID`. The id must be one line. */
   readonly id?: string | undefined;
   /** Objects are sent as JSON, text is sent unchanged. */
   readonly data: object | string;

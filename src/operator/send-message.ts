@@ -24,7 +24,7 @@ import { readAddressedDevices } from './searches.ts';
 /** No push service accepted the message, but a repeated request may succeed. The problem's `items` has the results. */
 export class UndeliveredError extends ProblemError {
   readonly isInDoubt: boolean;
-  /** The shortest time that a push service asked to wait, if any did. */
+  /** The shortest time to wait that a push service asked for. Undefined if no push service asked for it. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor({ items, isInDoubt }: SentMessages) {
@@ -160,7 +160,7 @@ export async function sendOnce<Answer>(
   try {
     answer = await send();
   } catch (error) {
-    // an error that nobody expected may have come after something was sent
+    // an unexpected error may have come after something was sent
     const isUnsent =
       error instanceof DeskbellError && !(error instanceof UndeliveredError && error.isInDoubt);
     if (isUnsent) await requests.release(request);

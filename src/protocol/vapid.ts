@@ -158,7 +158,7 @@ export function findAppleSubjectFault(subject: string): string | undefined {
   return `BadJwtToken: Apple takes no VAPID subject at ${host}; give a contact at a domain of yours, such as mailto:push@your.domain.`;
 }
 
-/** @returns `undefined` if it is not a `mailto:` or `https:` URI */
+/** @returns `undefined` if the subject is not a `mailto:` or `https:` URI */
 function hostOf(subject: string): string | undefined {
   const mailDomain = /^mailto:[^@]+@([^@?]+)(\?.*)?$/i.exec(subject)?.[1];
   return /^https:\/\//i.test(subject) ? URL.parse(subject)?.hostname : mailDomain;

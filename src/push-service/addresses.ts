@@ -23,7 +23,7 @@ export function tokenOf(endpoint: string): string {
   return endpoint.slice(endpoint.lastIndexOf('/') + 1);
 }
 
-/** Names a subscription without its endpoint, because anyone who knows an endpoint can send to it. */
+/** Names a subscription by the start of its token, because anyone who knows an endpoint can send to it. */
 export function nameOf(token: string): string {
   return token.slice(0, 8);
 }

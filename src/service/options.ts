@@ -177,7 +177,7 @@ export interface Mount<Request> {
   readonly toHookRequest: (request: FastifyRequest) => Request;
 }
 
-/** As a server of its own, the service logs a subscription's endpoint and keys. */
+/** A server of its own logs a subscription's endpoint and keys. */
 export const asServer: Mount<FastifyRequest> = {
   redactSubscriptions: false,
   toHookRequest: (request) => request,

@@ -26,7 +26,7 @@ export interface TokenAnswers {
   readonly origin: string;
   /** When the push service began to refuse all messages; `undefined` if it is not suspended. */
   readonly suspendedSinceMs: number | undefined;
-  /** 0 if it has accepted nothing. */
+  /** 0 if the push service has accepted nothing. */
   readonly acceptedAtMs: number;
 }
 
@@ -57,7 +57,7 @@ export interface Acknowledgement {
   readonly operator: string;
   readonly note: string;
   readonly atMs: number;
-  /** The alarm's counts at that time. */
+  /** The alarm's counts at the time of the acknowledgement. */
   readonly count: number;
   readonly broadcasts: number;
 }

@@ -27,9 +27,9 @@ export interface AttemptRecord extends Answer {
   readonly id: number;
   readonly broadcastId: number;
   readonly subscriptionId: number;
-  /** When it was stored. */
+  /** When the result was stored. */
   readonly atMs: number;
-  /** When the first attempt in its set was made. */
+  /** When the first attempt of the set was made. */
   readonly sinceMs: number;
   /** The number of the attempt, from 1. If nothing was sent, the number of earlier attempts. */
   readonly attempt: number;
@@ -100,9 +100,9 @@ export interface RowOutcome {
   readonly wait?: RowWait | undefined;
   /** Newest first. */
   readonly attempts: readonly AttemptRecord[];
-  /** What its browser reported about the notification. Absent if the broadcast does not request receipts. */
+  /** What the reader's browser reported about the notification. Absent if the broadcast does not request receipts. */
   readonly receipts?: readonly ReceiptEvent[] | 'noLongerKept' | undefined;
-  /** When its push service first reported it as gone. Only set if an operator must decide whether to delete it. */
+  /** When the push service first reported the subscription as gone. Only set if an operator must decide what to do. */
   readonly heldSinceMs?: number | undefined;
 }
 

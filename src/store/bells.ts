@@ -36,7 +36,7 @@ export interface Bell extends BellSettings {
   readonly name: string;
   readonly audience: ScheduleAudience;
   readonly createdAtMs: number;
-  /** When its last request arrived; `undefined` if there was none. */
+  /** When the bell's last request arrived; `undefined` if there was no request. */
   readonly lastRequestAtMs: number | undefined;
 }
 

@@ -174,7 +174,7 @@ async function sliceList(
   return { rows, rowsIn: 'list', slices: numbered(slices), removalsAfter };
 }
 
-/** @returns its id; undefined if another broadcast has the key */
+/** @returns the broadcast's id; undefined if another broadcast has the key */
 function* insertBroadcast(
   database: PortableDatabase,
   draft: NewBroadcast,

@@ -47,8 +47,8 @@ export const isSettlement = (result: string): result is Settlement =>
   (settlements as readonly string[]).includes(result);
 
 /**
- * Reason of the alarm that the counts of a finished broadcast do not add up to its audience. The alarm's origin is
- * empty, because it is not about a push service.
+ * The alarm's reason if the counts of a finished broadcast do not add up to its audience. This alarm has an empty
+ * origin, because no push service is its cause.
  */
 export const countsDifferReason = 'counts-differ';
 
@@ -132,13 +132,13 @@ export interface Broadcast
   readonly isScheduled?: true | undefined;
   readonly createdAtMs: number;
   readonly finishedAtMs?: number | undefined;
-  /** `undefined` if it was not recorded. */
+  /** `undefined` if the audience was not recorded. */
   readonly audience: AskedAudience | undefined;
-  /** `undefined` if it was not recorded. */
+  /** `undefined` if the creator was not recorded. */
   readonly createdBy: BroadcastCreator | undefined;
   /** The texts in other languages; `undefined` if there are none. */
   readonly texts?: readonly BroadcastText[] | undefined;
-  /** True if its texts have placeholders for the data of each reader. */
+  /** True if the texts have placeholders for the data of each reader. */
   readonly hasPlaceholders?: boolean | undefined;
   /** Number of rows in the audience at creation. The counts below add up to this number. */
   readonly recipients: number;
@@ -207,7 +207,7 @@ export interface Recipient extends Subscription {
   readonly position: number;
   /** `undefined` for a row of a list that is not a stored subscription. */
   readonly subscriptionId: number | undefined;
-  /** The VAPID public key that it was made with; `undefined` if unknown. */
+  /** The VAPID public key that the subscription was made with; `undefined` if unknown. */
   readonly vapidPublicKey: string | undefined;
   readonly updatedAtMs: number;
   /** True if the person has been contacted as often as the broadcast allows, so that nothing is sent. */

@@ -81,9 +81,9 @@ const isAccepted = ({ result }: RowResult): boolean => result === 'accepted';
 
 /** The responses of one page or one moment: a row of `answer_windows`, or counts that belong to no window yet. */
 interface WindowRow extends AnswerCounts {
-  /** Undefined if it is not stored. */
+  /** Undefined if the window is not stored. */
   readonly id: number | undefined;
-  /** Null if it has not been judged. */
+  /** Null if the window has not been judged. */
   readonly number: number | null;
   /** True if the responses belong to pages of a broadcast. */
   readonly is_of_pages: number;
@@ -99,7 +99,7 @@ interface Window extends AnswerCounts {
   readonly isOfPages: boolean;
   readonly fromMs: number;
   readonly marksMs: number;
-  /** The windows from which this one was merged. */
+  /** The windows from which this window was merged. */
   readonly parts: readonly WindowRow[];
 }
 
@@ -166,7 +166,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
     hasMarks(window) &&
     (after === 'over' ||
       index < lastComplete ||
-      // it may be a long time before the next responses arrive
+      // the next responses may arrive only after a long time
       (hasNewSingleMarks(window) && !isHealthy(window)));
   const due = windows.flatMap((window, index) => (isDue(window, index) ? [index] : []));
   const mayDeleteFew = due.length > 0 || windows.some(hasNewSingleMarks);
@@ -307,7 +307,7 @@ function* storeWindows(origin: string, windows: readonly Window[]): Work<readonl
 
 /** Deletes the marked subscriptions if there are few. @returns how many; undefined if there are too many */
 function* deleteFew(database: PortableDatabase, origin: string, deleted: number): Work<number | undefined> {
-  // with a limit, so that a million marks are not counted each time
+  // with a limit, so that not every judgment counts a million marks
   const [marks] = yield* run<{ readonly rows: number }>(
     `select count(*) as rows from (
        select 1 from deskbell.gone_marks where origin = :origin limit ${fewMarks}) m`,

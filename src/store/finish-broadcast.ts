@@ -72,7 +72,7 @@ export function* finishIfOver(
   broadcastId: number,
 ): Work<readonly Alarm[] | undefined> {
   const isOpen = `b.id = :broadcastId and b.state in ('running', 'paused')`;
-  // if two workers want to end it, the second waits here and then sees that it has ended
+  // if two workers want to end a broadcast, the second waits here and then sees that it has ended
   const [open] = yield* run<{ readonly finished_at_ms: number | null }>(
     `select b.finished_at_ms from deskbell.broadcasts b where ${isOpen} ${database.forUpdate}`,
     { broadcastId },

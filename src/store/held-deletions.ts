@@ -14,7 +14,7 @@ export const heldDeletionsDetail = (origin: string): string =>
 export interface HeldOrigin {
   readonly origin: string;
   readonly subscriptions: number;
-  /** When the first of them was marked. */
+  /** When the first of these subscriptions was marked. */
   readonly sinceMs: number;
 }
 
@@ -68,7 +68,7 @@ export interface EndedSubscription {
   /** The id of the former subscription. It is never reused. */
   readonly id: number;
   readonly endpoint: string;
-  /** The user it belonged to, if the application had set one. */
+  /** The user that the subscription belonged to, if the application had set a user. */
   readonly user: string | undefined;
   /** When the push service reported it as gone, in milliseconds since 1970. */
   readonly goneAtMs: number;

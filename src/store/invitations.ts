@@ -9,7 +9,7 @@ import type { PortableDatabase, PortableStatement } from './portable-sql.ts';
 export const invitationLifetimeMs = 10 * 60 * 1000;
 
 export interface Invitations {
-  /** @returns when it expires, in milliseconds since 1970 */
+  /** @returns when the invitation expires, in milliseconds since 1970 */
   add(invitation: { readonly tokenHash: Uint8Array; readonly user: string }): Promise<number>;
   /**
    * Returns the invited user if this endpoint can still use the invitation: it has not expired, and no other endpoint

@@ -70,7 +70,7 @@ export interface SliceColumns extends ReaderColumns {
   readonly number: number;
   readonly cursor: number;
   readonly through_position: number;
-  /** Null if its rows are not in a set. */
+  /** Null if the slice's rows are not in a set. */
   readonly ids: Uint8Array | null;
   /** Only in PostgreSQL. */
   readonly in_partition?: number | null;
@@ -91,7 +91,7 @@ export interface RetryRow extends Recipient {
   readonly attempts: number;
   readonly deferrals: number;
   readonly expiresAtMs: number;
-  /** How many times its push service has refused our token or key for this row. */
+  /** How many times the push service has refused our token or key for this row. */
   readonly refusals: number;
   /** Number of attempts without a response; their messages may have arrived. */
   readonly doubts: number;

@@ -13,10 +13,10 @@ import type { Lease, RowReader, SliceLease } from './leases.ts';
 export interface StoredRetry {
   readonly delayMs: number;
   readonly attempts: number;
-  /** How many times it was deferred without being sent. */
+  /** How many times the row was deferred without being sent. */
   readonly deferrals: number;
   readonly expiresAtMs: number;
-  /** How many times its push service has refused our token or key for this row; these are not attempts. Default: 0. */
+  /** How often the push service has refused our token or key for this row. Refusals are no attempts. Default: 0. */
   readonly refusals?: number | undefined;
   /** Number of attempts without a response; their messages may have arrived. Default: 0. */
   readonly doubts?: number | undefined;
@@ -35,7 +35,7 @@ export interface Suspension {
 }
 
 export interface RowRecord extends Pick<Answer, 'status' | 'reason' | 'detail'> {
-  /** When it was sent; absent if nothing was. */
+  /** When the message was sent; absent if nothing was sent. */
   readonly atMs?: number | undefined;
   /** See `AttemptRecord`. */
   readonly attempt: number;
@@ -56,7 +56,7 @@ export interface RowResult {
   readonly result: Settlement | 'retry' | 'detached' | 'heldBack' | 'refused';
   /** Set if the result is not final. */
   readonly retry?: StoredRetry | undefined;
-  /** True if it already waited outside. */
+  /** True if the row already waited outside of the broadcast. */
   readonly wasOutside?: boolean | undefined;
   /** Set for `heldBack` and `refused`. */
   readonly suspension?: Suspension | undefined;
@@ -115,7 +115,7 @@ export interface CommitAnswer {
    */
   readonly isLeaseLost: boolean;
   readonly state: BroadcastState;
-  /** Alarms that are new in this broadcast. */
+  /** Alarms that this broadcast had not raised before. */
   readonly newAlarms: readonly Alarm[];
   /** In the order of `Ledger.pushServices`. */
   readonly pushServices: readonly PushServiceState[];

@@ -32,7 +32,7 @@ export interface Loss {
   readonly atMs: number;
   readonly origin: string;
   readonly reason: LossReason;
-  /** Who removed it; absent if unknown. */
+  /** Who removed the subscription; absent if unknown. */
   readonly removedBy: string | undefined;
   /** The subscription's user. For gone subscriptions, the user is only kept for 30 days. */
   readonly user: string | undefined;

@@ -47,8 +47,8 @@ export interface PortableDatabase {
     set(id: number, tags: string): readonly (readonly [sql: string, values: PortableValues])[];
   };
   /**
-   * Returns a condition that is true if the column equals any of the numbers in the value `name`. The SQL does not
-   * depend on how many these are.
+   * Returns a condition that is true if the column equals any of the numbers in the value `name`. The SQL is the same
+   * for any quantity of numbers.
    */
   isOneOf(column: string, name: string): string;
   /** The elements of the JSON array in the value `name`, as a table with one column, `value`. */

@@ -94,7 +94,7 @@ export type IfRefused = 'suspend' | 'retry' | 'reject';
 /** A row that was refused or was selected as a probe. */
 export interface RefusedRow {
   readonly refusals: number;
-  /** Time since its first refusal, or since the suspension began. */
+  /** Time since the first refusal of the row, or since the suspension began. */
   readonly waitedMs: number;
   /** True if the push service has accepted other rows during this time. */
   readonly othersAccepted: boolean;
@@ -125,7 +125,7 @@ export const burstSeconds = 0.25;
 const abandonedAfterMs = 5000;
 
 export interface RateRequest {
-  /** As `URL.origin` returns it. */
+  /** An origin as `URL.origin` returns it. */
   readonly origin: string;
   /** The limit in messages per second. */
   readonly perSecond: number;

@@ -8,7 +8,7 @@ import {
 } from '../audience/zone-time.ts';
 import type { StoredOptions } from './delivery-options.ts';
 
-/** The options that affect times. `localTime` must include the date. */
+/** The options that affect when messages are sent. `localTime` must include the date. */
 export interface TimeOptions extends Pick<
   StoredOptions,
   'localTime' | 'ifTimePassed' | 'quietHours' | 'timeZone'

@@ -29,7 +29,7 @@ export interface ChannelStore {
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also for too many channels
    */
   put(channel: Channel): Promise<Channel>;
-  /** @returns false if it does not exist */
+  /** @returns false if there is no such channel */
   remove(name: string): Promise<boolean>;
 }
 

@@ -58,7 +58,7 @@ async function forget(
     const owners = await database.read<{ readonly id: number }>(table.owners, { maxId, limit: ownerBatch });
     const last = owners.at(-1);
     if (last === undefined) break;
-    // one at a time, because a set is read before it is written
+    // handle one set at a time, because a set is read before it is written
     forgotten += await database.erase(function* () {
       let taken = 0;
       for (const { id: ownerId } of owners) {

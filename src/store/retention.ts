@@ -90,7 +90,7 @@ export function createRetention(
           (auditBeforeMs !== undefined && (yield* dropRows('audit', 'id', auditBeforeMs)) > 0) ||
           (contactsBeforeMs !== undefined &&
             (yield* dropRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)) > 0) ||
-          // last, because it reads all lists that remain
+          // do this last, because it reads all lists that remain
           (yield* dropUnusedAudience(database.now() - unusedForMs))
         );
       }),
@@ -131,7 +131,7 @@ function* pruneBroadcast(beforeMs: number): Work<boolean> {
     beforeMs,
   );
   if (over === undefined) return false;
-  // deleting a broadcast deletes its dependent rows, so the attempts, which are many, go first
+  // delete the attempts first: there are many, and deleting a broadcast would delete its dependent rows too
   if ((yield* dropAttempts(over)) < pruneBatchSets)
     yield* run('delete from deskbell.broadcasts where id = :id', { id: over });
   return true;

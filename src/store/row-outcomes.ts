@@ -26,7 +26,7 @@ interface RowsHead {
   readonly created_at_ms: number;
   readonly attempts_dropped_at_ms: number | null;
   readonly asks_receipts: number | boolean;
-  /** True if it is still known who sent receipts. */
+  /** True if the store still knows who sent receipts. */
   readonly has_receipts: number | boolean;
   readonly skip_inactive: number | null;
   readonly ttl_seconds: number;
@@ -61,7 +61,7 @@ interface GatheredFacts {
   isMember: boolean;
   /** When the row's slice becomes free, if it waits for the local time of its readers. */
   freeAtMs: number;
-  /** Why it was left out of the audience. */
+  /** Why the row was left out of the audience. */
   leftOut: LeftOut | undefined;
   stored: StoredRow | undefined;
   receipts: ReceiptEvent[];

@@ -60,7 +60,7 @@ export interface ScheduleStore {
    * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND
    */
   resume(id: number, nextAtMs: number): Promise<Schedule>;
-  /** Removes a schedule, but not its broadcasts. @returns false if it does not exist */
+  /** Removes a schedule, but not its broadcasts. @returns false if there is no such schedule */
   remove(id: number): Promise<boolean>;
   /** Returns the schedule that has been due for longest, and leases it to the caller for `leaseMs`. */
   takeDue(leaseMs: number): Promise<DueSchedule | undefined>;

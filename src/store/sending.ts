@@ -133,7 +133,7 @@ export interface SenderReport {
   /** `worker`: delivers broadcasts. `single`: sends single messages. */
   readonly kind: 'worker' | 'single';
   readonly startedAtMs: number;
-  /** The contact in its tokens; absent in reports from earlier versions. */
+  /** The contact in the sender's tokens; absent in reports from earlier versions. */
   readonly subject?: string | undefined;
   /** How far push services' clocks are ahead of the store's; absent before the first comparison. */
   readonly clockDifferenceMs?: number | undefined;

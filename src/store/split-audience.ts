@@ -6,7 +6,7 @@ import { chooseLanguage } from '../protocol/language.ts';
 import type { MemberSet } from './slices.ts';
 import { createReaderTimes, zoneOf, type ReaderTime, type TimeOptions } from './reader-times.ts';
 
-/** How to split an audience. It is stored as JSON while the audience is prepared. */
+/** How to split an audience. Stored as JSON while the audience is prepared. */
 export interface AudienceSplit {
   /** Leaves out readers who turned this channel off. */
   readonly channel?: ChannelDefault | undefined;
@@ -27,7 +27,7 @@ export interface ChannelDefault {
 export interface ReadersOfSet {
   readonly language: string | undefined;
   readonly timeZone: string | undefined;
-  /** 0, or why they are left out. */
+  /** 0, or the code of the reason why the readers are left out. */
   readonly leftOut: 0 | LeftOutCode;
   readonly ids: readonly number[];
 }

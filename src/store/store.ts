@@ -69,7 +69,7 @@ export interface Store {
   readonly visits: VisitStore;
   readonly endpoints: Endpoints;
   readonly webhooks: WebhookOutbox;
-  /** If absent, each process counts its clients' requests by itself. */
+  /** If absent, each process counts the requests of its own clients. */
   readonly clientRequests?: ClientRequests | undefined;
   readonly address: StoreAddress;
   /** Throws if the database cannot be read or written now. */

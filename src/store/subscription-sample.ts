@@ -17,7 +17,7 @@ export interface SubscriptionSample {
 }
 
 export interface SampledRow extends FoundRow {
-  /** Number of subscriptions that this one represents. */
+  /** Number of stored subscriptions that this subscription represents. */
   readonly weight: number;
 }
 

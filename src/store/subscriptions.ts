@@ -20,7 +20,7 @@ import type { Subscription } from '../protocol/subscription.ts';
 export interface StoredSubscription extends Subscription {
   /** Increases in the order of first registration. Never reused. */
   readonly id: number;
-  /** The VAPID public key that it was made with: 87 base64url characters. */
+  /** The VAPID public key that the subscription was made with: 87 base64url characters. */
   readonly vapidPublicKey: string;
   /** Milliseconds since 1970. */
   readonly createdAtMs: number;
@@ -59,8 +59,9 @@ export interface NewSubscription {
  */
 export interface Registration extends NewSubscription {
   /**
-   * The browser's row that this one replaces. If `auth` is right, its language, time zone and choices move to the new
-   * row, unless the new row has its own. User and tags move unless the new row has any or `assign` is given.
+   * The browser's former row, which is replaced. If `auth` is right, the former row's language, time zone and choices
+   * move to the new row, unless the new row has its own. User and tags move unless the new row has any or `assign` is
+   * given.
    */
   readonly former?: FormerSubscription | undefined;
   /**
@@ -135,7 +136,7 @@ export interface SubscriptionStore {
   findById(id: number): Promise<StoredSubscription | undefined>;
   /** Scheme, host and port may have any spelling. */
   findByEndpoint(endpoint: string): Promise<StoredSubscription | undefined>;
-  /** @param by who removes it, for `losses` */
+  /** @param by who removes the subscription, for `losses` */
   removeById(id: number, by?: string): Promise<boolean>;
   /** Removes the row only if `auth` is right. Scheme, host and port may have any spelling. */
   removeByEndpoint(endpoint: string, auth: Uint8Array): Promise<boolean>;
@@ -185,7 +186,7 @@ export interface SubscriptionRow {
   readonly auth: Uint8Array;
   readonly public_key: string;
   readonly created_at_ms: number;
-  /** When its browser was last here. Before `created_at_ms` if it was imported and has not been here since. */
+  /** When the browser was last here. Before `created_at_ms` if the browser has not been here since an import. */
   readonly updated_at_ms: number;
   readonly user_name: string | null;
   readonly language: string | null;

@@ -217,7 +217,7 @@ export class Admission {
 
   /** Records that there was no response. @returns true if sending must stop now */
   recordFailure(exchange: object, error: DeskbellError): boolean {
-    // one lost connection can end a hundred requests with the same error
+    // the loss of one connection can end a hundred requests with the same error
     if (error === this.#lastError) return false;
     this.#lastError = error;
     this.#recordNoAnswer();

@@ -38,7 +38,7 @@ export class Breaker {
     return this.#state === 'CLOSED';
   }
 
-  /** One sentence that says why nothing is admitted. */
+  /** One sentence that says why no request is admitted. */
   get reason(): string {
     return this.#reason;
   }

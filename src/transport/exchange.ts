@@ -5,7 +5,7 @@ import type { PushResponse } from '../protocol/outcome.ts';
 import type { Clock, Timer } from './clock.ts';
 import type { PushRequest, TransportResult } from './transport.ts';
 
-/** One request, from `send` until its result. */
+/** One request, from the call of `send` to its result. */
 export interface Exchange {
   readonly request: PushRequest;
   readonly done: (result: TransportResult) => void;

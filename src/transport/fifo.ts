@@ -27,7 +27,7 @@ export class Fifo<T> {
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;
-    // clear it: an array in V8's old generation would keep removed items of the young one alive
+    // clear the place: an array in V8's old generation would keep removed items of the young generation alive
     this.#items[this.#head] = undefined;
     this.#head += 1;
     if (this.#head === this.#items.length) {

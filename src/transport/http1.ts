@@ -144,7 +144,7 @@ export class Http1Session implements Session {
     this.#response = response;
     response.on('data', (chunk: Buffer) => {
       if (this.#body.add(chunk)) return;
-      // End the connection: to reuse it, the rest of the body would have to be read, but it is not needed.
+      // End the connection: to reuse it, the rest of the body would have to be read.
       this.#answer(response);
       this.#stream.destroy();
     });

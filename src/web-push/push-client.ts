@@ -109,7 +109,7 @@ export function createPushClient() {
 
 const isTimeout = (ms: number | undefined): boolean => ms === undefined || (ms > 0 && ms <= maxTimeoutMs);
 
-/** Keeps one transport for each combination of time-out and address guard, which a transport cannot change. */
+/** Keeps a transport for each combination of time-out and address guard, because a transport cannot change these. */
 function createTransports() {
   const transports = new Map<string, Transport>();
   return (timeoutMs: number | undefined, isGuarded: boolean): Transport => {

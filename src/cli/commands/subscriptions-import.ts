@@ -239,7 +239,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
             line,
             errors: fields.length > 0 ? fields : [{ pointer: '', code, detail: message }],
           };
-          // joined to one line, so that it can be imported again: JSON has line breaks only between values
+          // one line, so that the row can be imported again: JSON has line breaks only between values
           const ofRow = text?.replaceAll(/\s*\n\s*/g, ' ');
           await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text: ofRow })}\n`);
           const said = report.refuse(fault);
@@ -321,7 +321,7 @@ class Batches {
   }
 }
 
-/** A new file that only its owner can read, because it contains keys of subscriptions. */
+/** Creates a file that only its owner can read, because the file contains keys of subscriptions. */
 async function openPrivate(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx', 0o600);

@@ -88,7 +88,7 @@ async function readOutcomes(
   const outcomes: RowOutcome[] = [];
   let broadcasts = 0;
   for (let beforeId: number | undefined; ;) {
-    // read one more than needed, to know whether there are more
+    // read one row more than needed, to know whether there are more
     const page = await attempts.outcomesTo(ids, { beforeId, limit: limit + 1 - broadcasts });
     for (const rows of Map.groupBy(page.outcomes, ({ broadcastId }) => broadcastId).values()) {
       if (broadcasts === limit) return { outcomes, hasMore: true };

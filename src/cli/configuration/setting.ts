@@ -18,7 +18,7 @@ export interface Setting<Value> {
   readonly literals?: readonly string[];
   /** The values to choose from, if there is a fixed set. */
   readonly names?: readonly string[];
-  /** Never printed, because it may hold a password or another secret. */
+  /** Never printed, because the value may be a password or another secret. */
   readonly isSecret?: boolean;
   /**
    * Returns the value that `input` stands for, or `undefined` if `input` is not valid.

@@ -55,7 +55,7 @@ export type Outcome = Omit<Finding, 'subject'>;
 export const ok = (detail: string): Outcome => ({ status: 'ok', detail });
 export const warning = (detail: string, cure: string): Outcome => ({ status: 'warning', detail, cure });
 
-/** Runs a check; an error that it throws becomes a fault. */
+/** Runs a check. If the check throws an error, the result is a fault. */
 async function findingOf(subject: string, look: () => Promise<Outcome> | Outcome): Promise<Finding> {
   try {
     return { subject, ...(await look()) };

@@ -198,7 +198,7 @@ export interface GivenMembers {
   ofRow(member: Member | keyof ColumnNames): GivenMember | undefined;
 }
 
-/** The row, or an object in it, with the members that were recognised. */
+/** A row, or an object in the row, with the members that were recognised. */
 interface Level {
   readonly object: Row;
   readonly pointer: string;

@@ -132,7 +132,7 @@ const maxRowCharacters = 1_048_576;
 export interface GivenValue {
   /** Counts from 1: lines, elements of arrays, or rows of a table including its header. */
   readonly number: number;
-  /** JSON; undefined if it is too long. */
+  /** JSON; undefined if the text is too long. */
   readonly text: string | undefined;
   /** @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED; ERR_LINES_REFUSED if it does not fit its table */
   read(): unknown;

@@ -27,7 +27,7 @@ export function announce(text: string): void {
   if (place.childElementCount > maxLines) place.firstElementChild!.remove();
 }
 
-// Shows on its button that a submitted form is waiting for the response, and announces it.
+// Shows on a form's button that the form was sent and waits for the response, and announces this.
 
 const patienceMs = 500;
 

@@ -243,7 +243,7 @@ function startTagField(input: HTMLInputElement, tags: readonly Tag[]): void {
     input.removeAttribute('aria-activedescendant');
   };
 
-  /** @param step 1: the next one; -1: the previous one; wraps around */
+  /** @param step 1: the next suggestion; -1: the previous one; wraps around */
   const move = (step: number): void => {
     if (list.hidden) open();
     const all = options();

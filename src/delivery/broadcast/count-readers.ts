@@ -27,7 +27,7 @@ export interface ReaderCounts {
   readonly byText: ReadonlyMap<string | undefined, number>;
   /** How many have turned the channel off. */
   readonly channelOff: number;
-  /** How many are left out because they clicked on none of the last broadcasts they saw. Absent if not requested. */
+  /** How many readers are left out because they clicked on none of the last broadcasts. Absent if not requested. */
   readonly inactive?: number;
   /** How many are left out because the local time of the broadcast has passed in their time zone. */
   readonly timePassed: number;

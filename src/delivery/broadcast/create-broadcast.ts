@@ -97,7 +97,7 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
   throw fieldError('ERR_MESSAGE_INVALID', '/startAt', detail);
 }
 
-/** A start may be this long ago: it may have been in the future when it was typed, or by the caller's clock. */
+/** How old a start may be: it may have been in the future when it was typed, or by the caller's clock. */
 export const maxLateMs = 60_000;
 const occurrencePrefix = 'schedule/';
 

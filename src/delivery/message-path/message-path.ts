@@ -101,7 +101,7 @@ export interface MessagePath {
   /** How fast the push service at this origin accepts messages. */
   pace: Transport['pace'];
   deferral: Transport['deferral'];
-  /** Defers messages that were posted and still wait in the transport. */
+  /** Withdraws messages that were posted and still wait in the transport, to be sent later. */
   withdraw(): void;
   /** Starts reporting the state of push services to the store. @returns a function that ends it, if there is a store */
   startReport(kind: SenderReport['kind']): (() => Promise<void>) | undefined;

@@ -5,7 +5,7 @@ import { type AttemptOutcome } from '../../store/attempts.ts';
 import { outcomeOf } from '../../store/attempt-sets.ts';
 import type { RowResult } from '../../store/ledger.ts';
 
-/** `failed`: only messages that were not accepted, at each attempt. */
+/** `failed`: messages that were not accepted, after each attempt. */
 export const loggedMessages = ['failed', 'all'] as const;
 
 /** The result of a message. */

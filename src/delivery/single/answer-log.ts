@@ -95,7 +95,7 @@ export class AnswerLog {
       this.#onWarning(`The answers of push services could not be stored: ${String(error)}`);
       const mayPass = error instanceof DeskbellError && error.code === 'ERR_STORE_UNAVAILABLE';
       if (mayPass && tries + 1 < maxTries) this.#failed = { commit, tries: tries + 1 };
-      // includes responses that have arrived meanwhile
+      // responses may have arrived in the meantime
       this.#reportLater();
       return false;
     }

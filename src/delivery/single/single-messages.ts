@@ -146,7 +146,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
   };
 }
 
-/** Loads the encryption when it is first needed. If all messages are refused, it is never needed. */
+/** Loads the encryption when a message must be encrypted. If all messages are refused, that never happens. */
 function loadWhenNeeded(fastest: EncryptionMethod | undefined): EncryptBatch {
   let encryptBatch: EncryptBatch | undefined;
   return (messages) => {

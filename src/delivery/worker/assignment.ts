@@ -151,7 +151,7 @@ export class Assignment {
     return this.slice !== undefined && isPassed && this.#cursor < this.slice.throughPosition;
   }
 
-  /** Adds rows that were read. Does nothing if the assignment was stopped. @param isLast the slice has no more rows */
+  /** Adds rows that were read, unless the assignment was stopped. @param isLast true if the slice has no more rows */
   addRead(rows: readonly Recipient[], isLast: boolean, data: DataOfRows = {}): void {
     assert(this.#mode !== 'READ' && this.unsentRows === 0, 'rows are read only where some are left');
     if (this.#mode === 'STOPPED') return;

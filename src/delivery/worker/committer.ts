@@ -106,12 +106,12 @@ export class Committer {
   /** Stores results. A fault is reported only by `throwFault`. */
   async #storeAll(assignment: Assignment, parts: readonly (CommitPart | undefined)[]): Promise<void> {
     try {
-      // both at once, so that a store that batches requests needs only one transaction
+      // store both at once, so that a store that batches requests needs only one transaction
       await Promise.all(parts.map((part) => part && this.#store(assignment, part)));
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {
       this.#fault ??= { cause };
-      // drop the assignment, because its next commit would skip these rows; they are repeated after the lease expires
+      // drop the assignment: its next commit would skip these rows, which are repeated when the lease expires
       this.#workload.assignments.delete(assignment);
     } finally {
       assignment.committed = undefined;

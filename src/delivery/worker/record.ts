@@ -309,7 +309,7 @@ function toSuspended(row: Row, { random }: RecordSettings): RowResult {
   };
 }
 
-/** Rows that were never refused are drawn first, because others may be refused every time. */
+/** Rows that were never refused are drawn first, because rows that were refused may be refused every time. */
 const toSuspension = ({ destination }: Row, wasRefused: boolean, random: () => number): Suspension => ({
   vapidPublicKey: destination.vapidPublicKey,
   drawOrder: Math.floor(((wasRefused ? 1 : 0) + random()) * (drawOrderEnd / 2)),

@@ -82,7 +82,7 @@ function showErrors(app: FastifyInstance, sessions: ConsoleSessions, { log }: Op
     const detail = isTold ? `${fault.message} ${words}` : words;
     if (isOurs) log.error({ event: 'fault', method: request.method, url: request.url.split('?')[0], error });
     reply.code(status).headers(pageHeaders);
-    // do not query a store that has just failed
+    // do not query the store again right after it has failed
     const session = isOurs ? undefined : await findSession(request);
     request.consoleSession = session ?? null;
     const wayBack = html`<p class="buttons">

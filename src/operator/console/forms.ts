@@ -49,7 +49,7 @@ export function textField(body: unknown, name: string): string {
 export const textFields = (body: unknown, names: readonly string[]): Fields =>
   Object.fromEntries(names.map((name) => [name, textField(body, name)]));
 
-/** The field; undefined if it is empty. */
+/** Returns the value of a field; undefined if the field is empty. */
 export const optionalField = (body: unknown, name: string): string | undefined =>
   textField(body, name) || undefined;
 

@@ -90,7 +90,7 @@ export const renderTexts = ({ title, message }: Pick<Message, 'title' | 'message
     <p>${prose(message)}</p>
   </div>`;
 
-/** Only options that are set. */
+/** Omits options that are not set. */
 export const optionFacts = (
   kind: 'broadcast' | 'schedule',
   { id, ...options }: DeliveryOptions & { readonly id: number },

@@ -32,7 +32,7 @@ export interface Review {
   readonly shown: ShownMessage;
   /** Present if readers may get different texts, or get the message at different times. */
   readonly readers?: ReaderCounts | undefined;
-  /** Absent if it is not known. */
+  /** Absent if no forecast is possible. */
   readonly forecast?: Forecast | undefined;
 }
 

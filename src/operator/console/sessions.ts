@@ -46,7 +46,7 @@ export interface ConsoleSession {
 export interface ConsoleSessions {
   /** @returns the session's name, for the cookie */
   start(operator: Operator): Promise<string>;
-  /** Creates a read-only session that is not stored. Its name has a seal that only this process can check. */
+  /** Creates a read-only session that is not stored. The session's name has a seal that only this process can check. */
   seal(operator: Operator): string;
   find(name: string): Promise<ConsoleSession | undefined>;
   end(name: string): Promise<void>;
@@ -159,7 +159,7 @@ export function sessionOf({ consoleSession }: FastifyRequest): ConsoleSession {
   return consoleSession;
 }
 
-/** The query that leads back to the page after signing in; empty for the overview and for other files. */
+/** The query that leads back to the page after signing in. Empty for the overview and for files. */
 function backTo({ url, headers }: FastifyRequest): string {
   const isPage = headers['sec-fetch-dest'] === undefined || headers['sec-fetch-dest'] === 'document';
   return isPage && url !== '/console/' ? `?to=${encodeURIComponent(url)}` : '';

@@ -211,7 +211,7 @@ class MessageQueue<Item> implements AsyncIterable<Item> {
     else reader.resolve({ done: false, value: item });
   }
 
-  /** Ends the queue. Items that have arrived can still be read. */
+  /** Ends the queue. Items that are already in it can still be read. */
   close(): void {
     this.#isClosed = true;
     for (const { resolve } of this.#readers.splice(0)) resolve({ done: true, value: undefined });

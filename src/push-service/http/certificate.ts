@@ -56,7 +56,7 @@ function base128(value: number): number[] {
 
 export interface Certificate {
   readonly key: string;
-  /** PEM. Clients need it in their `ca`. */
+  /** The certificate as PEM. Clients need it in their `ca`. */
   readonly cert: string;
 }
 

@@ -1,4 +1,4 @@
-// GET /: a page that subscribes a browser and shows what it receives.
+// GET /: a page with which a browser subscribes, and which shows what the browser receives.
 import { escapeHtml } from '../../http/description/html.ts';
 import { readClientFile } from '../../http/client-files.ts';
 import type { ServiceApp } from '../../http/schema.ts';

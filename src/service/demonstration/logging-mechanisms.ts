@@ -91,7 +91,7 @@ export function createLoggingFilter(log: RecordLog): Filter {
 
 // The action creator wraps every action of a scope but cannot look into the action's result.
 
-/** An action's result; its body is opaque. */
+/** An action's result, whose body is opaque. */
 export interface ActionResult {
   /** True if the action threw; `entity` is then the thrown value. */
   readonly isFailure: boolean;

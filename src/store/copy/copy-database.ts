@@ -95,7 +95,7 @@ export const writeRows = (
     if (table.name === 'subscriptions') await run('delete from deskbell.subscription_days');
   });
 
-/** Removes the mark, so that the copy can be opened like any other database. */
+/** Removes the mark of an unfinished copy, so that the database can be opened like any other. */
 export const completeCopy = (database: CopyDatabase): Promise<void> =>
   database.transaction(async ({ run }) => {
     await run(`drop table if exists deskbell.${unfinishedCopy}`);

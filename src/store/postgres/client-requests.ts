@@ -94,7 +94,7 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
   };
 }
 
-/** @param row its count includes all waiting requests */
+/** @param row the counter, whose count includes all waiting requests */
 function answer(waiting: Gathered['waiting'], row: WindowRow | undefined): void {
   const before = (row?.requests ?? 0) - waiting.length;
   for (const [index, { resolve }] of waiting.entries())

@@ -273,7 +273,7 @@ const queryOf =
     return (await client.query<Row & Record<string, unknown>>(statement)).rows as readonly Row[];
   };
 
-/** After an error that is not the caller's, closes the connection: it may be broken or still run a statement. */
+/** After an error that is not the caller's, closes the connection, which may be broken or still run a statement. */
 async function endTransaction(client: PoolClient, error: unknown): Promise<void> {
   if (!(error instanceof DeskbellError)) return client.release(true);
   try {

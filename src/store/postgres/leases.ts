@@ -122,7 +122,7 @@ export function createPostgresLeases(
 
     waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
       const told = new AbortController();
-      // listen before looking, so that no notice is missed
+      // listen first, then look, so that no notice is missed
       const endListening = notices.listen((id) => {
         if (id === broadcastId || broadcastId === anyBroadcast || id === everyBroadcast) told.abort();
       });

@@ -31,7 +31,7 @@ import { runWith, runWork } from './portable-database.ts';
 //   IDLE → (first write) SCHEDULED → (turn ends) WRITING, while further calls wait → IDLE
 interface RowJob<Row, Result> {
   readonly row: Row;
-  /** Jobs that have a key in common are not written by the same statement. */
+  /** Jobs with a common key are not written by the same statement. */
   readonly keys: readonly string[];
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;

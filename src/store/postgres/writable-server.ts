@@ -72,7 +72,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
 
   let looking = Promise.resolve();
   let lookAtMs = Number.NEGATIVE_INFINITY;
-  /** Asks the other hosts for their timelines, unless that was done just now. */
+  /** Asks the other hosts for their timelines, unless this was done just now. */
   const look = (): Promise<void> => {
     if (performance.now() < lookAtMs) return looking;
     lookAtMs = performance.now() + lookEveryMs;

@@ -102,7 +102,7 @@ function takeFiles(database: DatabaseSync): readonly BackupFile[] {
   const isThere = database.prepare("select 1 from sqlite_schema where name = 'backup_files'").get();
   if (isThere === undefined) return [];
   const rows = database.prepare('select name, content from backup_files order by name').all();
-  // freed pages would keep their content
+  // use secure deletion, because freed pages would keep their content
   database.exec('pragma secure_delete = on; drop table backup_files');
   return rows.map(({ name, content }) => ({ name: String(name), content: content as Uint8Array }));
 }

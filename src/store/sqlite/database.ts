@@ -10,7 +10,7 @@ type Values = Readonly<Record<string, SQLInputValue>>;
 
 interface Prepared {
   readonly statement: StatementSync;
-  /** @returns the values in their order in the text */
+  /** @returns the values in the order in which the text uses their names */
   readonly place: (values: Values) => readonly SQLInputValue[];
 }
 
@@ -179,7 +179,7 @@ export class SqliteDatabase {
    */
   async erase<Result>(work: () => Result): Promise<Result> {
     const result = await this.write(() => {
-      // these pragmas take effect when they are prepared, so they cannot be prepared in advance
+      // these pragmas already take effect when they are prepared, so do not prepare them in advance
       this.#database.exec('pragma secure_delete = on');
       try {
         return work();

@@ -73,7 +73,7 @@ function assertWritable(database: DatabaseSync): void {
   try {
     database.exec(changeNothing);
   } catch (error) {
-    // another process is writing to it
+    // another process is writing to the database
     if (!isBusy(error)) throw error;
   }
 }

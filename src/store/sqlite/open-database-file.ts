@@ -53,7 +53,7 @@ export function assertNotEmpty(file: string): void {
 // "Desk" in ASCII: distinguishes our files from those of other programs
 const applicationId = 0x4465736b;
 
-// SQLite blocks the thread while it waits for a lock. So it waits only briefly; our own longer waits do not block.
+// SQLite blocks the thread while it waits for a lock, so its wait is short. Our own longer waits do not block.
 const busyTimeoutMs = 20;
 
 const migrationTimeoutMs = 10_000;
@@ -179,7 +179,7 @@ export function assertComplete(database: DatabaseSync, path: string): void {
   if (mark !== undefined) throw unfinishedCopyError(path);
 }
 
-/** @returns the version of its tables; 0 if there are none @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD */
+/** @returns the version of the tables, or 0 without tables @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD */
 export const readVersion = (database: DatabaseSync, path: string): number =>
   checkVersion(readPragma(database, 'user_version'), schemaVersion, path);
 

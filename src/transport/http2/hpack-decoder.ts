@@ -233,12 +233,12 @@ const symbols = Uint16Array.from({ length: codeLengths.length }, (_, symbol) => 
 const firstIndex: number[] = [];
 const firstCode: number[] = [];
 const nextCode: number[] = [];
-/** The code that begins these 8 bits, as `length << 9 | symbol`; 0 if it is longer than 8 bits. */
+/** The code that begins these 8 bits, as `length << 9 | symbol`. 0 if the code is longer than 8 bits. */
 const shortCodes = new Uint16Array(1 << shortCodeBits);
 
 buildTables();
 
-/** Output buffer. It grows to the longest text. */
+/** A buffer for the output, which grows to the longest text. */
 let scratch = Buffer.allocUnsafeSlow(1024);
 
 /** @returns the text, one character per byte; `undefined` if the bytes are not valid code */

@@ -150,7 +150,7 @@ export class Http2Session implements Session {
         if (stream !== undefined) this.#takeBody(stream, endsStream, bytes, start, end);
       },
       headers: ({ streamId, endsStream, bytes, start, end }) => {
-        // decode it even if the stream is closed, because the block may change the header table
+        // decode the block even if the stream is closed, because the block may change the header table
         const header = this.#decoder.decode(bytes, start, end);
         const stream = this.#streams.get(streamId);
         if (stream !== undefined) this.#takeHeader(stream, header, endsStream);

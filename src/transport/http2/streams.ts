@@ -20,7 +20,7 @@ export class Stream {
   /** How many bytes of the body were written, and how many the push service has allowed beyond its initial window. */
   sentBytes = 0;
   grantedBytes = 0;
-  /** The final header block, once it has arrived. */
+  /** The final header block. Absent until it has arrived. */
   answer: HeaderBlock | undefined;
   #body: ResponseBody | undefined;
 

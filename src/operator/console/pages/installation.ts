@@ -104,7 +104,7 @@ function linkTarget(target = ''): Html {
   return page === undefined ? untrusted(target) : html`<a href="${page}/${id}">${untrusted(target)}</a>`;
 }
 
-/** @param status 0 if it is not known */
+/** @param status 0 if the status is not known */
 function renderStatus(status: number): Html {
   if (status === 0) return badge('no answer', 'warn');
   const said = status < 400 ? badge('done', 'good') : badge(status < 500 ? 'refused' : 'failed', 'bad');
