@@ -96,7 +96,7 @@ export async function claimBroadcast(
 /** Options whose effect reveals something about a person: a choice, a time zone, or messages from others. */
 const optionsAboutPeople = ['channel', 'perPerson', 'skipInactive', 'localTime', 'quietHours'] as const;
 
-/** True if the audience names its recipients, false for everybody and for tags. */
+/** True if the audience names its recipients. False for everybody and for tags. */
 const namesRecipients = (audience: Audience): audience is Exclude<Audience, string> =>
   typeof audience !== 'string' && ('user' in audience || !('tags' in audience));
 

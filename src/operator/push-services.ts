@@ -2,7 +2,7 @@
 import type { ReportedPushService } from '../store/sending.ts';
 import type { Store } from '../store/store.ts';
 
-/** Figures of all senders together. `latencyMs` is the slowest sender's; `breaker` is open if any sender's is open. */
+/** Figures of all senders together: the highest `latencyMs`; a `breaker` that is open if any sender's breaker is. */
 export interface PushServiceView extends ReportedPushService {
   /** The number of senders that use the push service now. */
   readonly senders: number;

@@ -54,7 +54,7 @@ export interface BroadcastFilter extends OfOperator {
 }
 
 export interface FoundBroadcasts extends ListPage<Broadcast> {
-  /** For each shown broadcast's id: how many older broadcasts of its bell the page leaves out. */
+  /** How many older broadcasts of the same bell the page leaves out, by the id of each shown broadcast. */
   readonly folded: ReadonlyMap<number, number>;
 }
 

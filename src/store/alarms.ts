@@ -69,14 +69,14 @@ export interface AlarmStore {
   acknowledgements(): Promise<readonly Acknowledgement[]>;
   /** Replaces an earlier acknowledgement of the same alarm. */
   acknowledge(acknowledgement: Omit<Acknowledgement, 'atMs'>): Promise<void>;
-  /** Removes acknowledgements whose condition has ended or become worse, unless they were replaced meanwhile. */
+  /** Removes acknowledgements of alarms that have ended or become worse, unless they were replaced. */
   endAcknowledgements(ended: readonly Acknowledgement[]): Promise<void>;
 }
 
 /** How long an alarm stays active after its broadcast has ended. */
 export const alarmsKeptMs = 24 * 60 * 60 * 1000;
 
-/** When a broadcast `b` ended. This is the expression of its index. */
+/** When a broadcast `b` ended. The index has this expression. */
 export const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
 
 /** True for an alarm `a` whose broadcast `b` ended long ago. */

@@ -16,7 +16,7 @@ import { createPreparations, type MemberFinder } from './preparations.ts';
 import { receiptWindowMs } from './receipts.ts';
 import { cutSlices, maxSlices, type Slice } from './slices.ts';
 
-/** The subscriptions at one moment. No id up to `lastId` can be added later; rows deleted later count as removed. */
+/** The subscriptions at one moment. Ids up to `lastId` are never added later. Rows deleted later count as removed. */
 export interface FrozenSubscriptions {
   readonly rows: number;
   readonly lastId: number;
@@ -243,7 +243,7 @@ function* insertBroadcast(
     );
     return id;
   }
-  // ordered by number, so that slices that are leased one after another share database pages
+  // ordered by number, so that slices that are leased in a row share database pages
   yield* run(
     `insert into deskbell.slices (broadcast_id, number, cursor, through_position)
      select cast(:id as bigint), cast(value ->> 0 as int), cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)

@@ -195,7 +195,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       return ids.length === 0 ? undefined : ids.toSorted((one, other) => one - other);
     },
     countOpen: async () => {
-      // the condition is written in the same way as that of its index
+      // the condition must be written as in the index
       const [row] = await database.read<OpenBroadcasts>(
         `select (select count(*) from deskbell.preparations where is_paused = 0) as preparing,
            count(*) filter (where state = 'running' and finished_at_ms is null and start_at_ms <= :nowMs) as running,

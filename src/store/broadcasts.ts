@@ -205,7 +205,7 @@ export function repeatBroadcast(
 export interface Recipient extends Subscription {
   /** Position in the audience, in ascending order. A cursor is such a position. */
   readonly position: number;
-  /** `undefined` for a row of a list that is not a stored subscription. */
+  /** `undefined` if a row of a list is not a stored subscription. */
   readonly subscriptionId: number | undefined;
   /** The VAPID public key that the subscription was made with; `undefined` if unknown. */
   readonly vapidPublicKey: string | undefined;

@@ -90,7 +90,7 @@ interface WindowRow extends AnswerCounts {
   /** When the first accepted message was sent, and when the last message to a gone subscription was sent. */
   readonly from_ms: number;
   readonly marks_ms: number;
-  /** True if the window has marks that have not been judged. */
+  /** True if the window has marks that were not judged yet. */
   readonly has_marks: number | boolean;
 }
 
@@ -217,7 +217,7 @@ export function* dropUncounted(
 }
 
 function* takeUncounted({ skipLocked }: PortableDatabase, origin: string): Work<AnswerCounts> {
-  // rows that are being written now are handled the next time
+  // rows that are being written now are handled next time
   const rows = yield* run<AnswerCounts>(
     `delete from deskbell.uncounted_answers where origin = :origin and shard in (
        select shard from deskbell.uncounted_answers where origin = :origin ${skipLocked})
@@ -230,7 +230,7 @@ function* takeUncounted({ skipLocked }: PortableDatabase, origin: string): Work<
   };
 }
 
-/** Puts the windows in order: numbered windows, then the counted responses, then windows without a number. */
+/** Orders windows: first numbered windows, then the counted responses, then windows without a number. */
 function lineUp(rows: readonly WindowRow[], counted: AnswerCounts): readonly Window[] {
   const windows = rows.filter((row) => !isNew(row)).map((row) => toWindow(row));
   const add = (next: Window): void => {
@@ -305,7 +305,9 @@ function* storeWindows(origin: string, windows: readonly Window[]): Work<readonl
   return ids;
 }
 
-/** Deletes the marked subscriptions if there are few. @returns how many; undefined if there are too many */
+/**
+ * Deletes the marked subscriptions if there are few. Returns how many were deleted; undefined if there are too many.
+ */
 function* deleteFew(database: PortableDatabase, origin: string, deleted: number): Work<number | undefined> {
   // with a limit, so that not every judgment counts a million marks
   const [marks] = yield* run<{ readonly rows: number }>(

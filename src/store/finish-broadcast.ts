@@ -64,8 +64,8 @@ export const mayEnd = `case
     and coalesce((select sum(rows) from deskbell.waiting_rows where broadcast_id = b.id and push_service_id > -2), 0) = 0 end`;
 
 /**
- * Ends the broadcast if nothing is left to send, or if all remaining rows wait outside it. In the second case, it stays
- * stored as running, with the time of its end. @returns new alarms; `undefined` if it does not end now
+ * Ends the broadcast if nothing is left to send, or if only rows outside it are left. In the second case, the broadcast
+ * stays stored as running, with the time of its end. Returns new alarms; `undefined` if it does not end now.
  */
 export function* finishIfOver(
   database: PortableDatabase,

@@ -47,7 +47,7 @@ export function decodeIds(set: Uint8Array): readonly number[] {
   return ids;
 }
 
-/** @returns how many smaller ids are in the set; -1 if `id` is not in the set */
+/** @returns how many ids in the set are smaller; -1 if `id` is not in the set */
 export function indexOfId(set: Uint8Array, id: number): number {
   let last = 0;
   let index = 0;

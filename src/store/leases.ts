@@ -97,7 +97,7 @@ export interface RetryRow extends Recipient {
   readonly doubts: number;
   /** True if the broadcast may end without this row. */
   readonly isOutside?: boolean | undefined;
-  /** What a further refusal means (`push-services.ts`). */
+  /** What to do after a further refusal (`push-services.ts`). */
   readonly ifRefused: IfRefused;
   readonly reader?: RowReader | undefined;
 }

@@ -26,7 +26,7 @@ export interface StoredRetry {
   readonly reader?: RowReader | undefined;
 }
 
-/** Stored for a row whose push service is suspended or may become suspended. */
+/** Stored for a row if its push service is suspended or may become suspended. */
 export interface Suspension {
   /** The key that would sign. */
   readonly vapidPublicKey: string;
@@ -94,12 +94,12 @@ export interface PageOfSlice {
   readonly fromCursor: number;
   /** The cursor after the page. */
   readonly cursor: number;
-  /** For a slice with `members`: how many members of this page were not found. */
+  /** For a slice with `members`: how many members were not found for this page. */
   readonly missing?: number | undefined;
 }
 
 export interface PageCommit extends Lease {
-  /** The slice of these rows, whose cursor moves forward. Absent for retries, which are leased under the token. */
+  /** The kinds of columns, by title. `number`: right-aligned. `short`: one line. `words`: room for a sentence. */
   readonly slice?: PageOfSlice | undefined;
   readonly rows: readonly RowResult[];
   /** Responses of push services since the worker's last commit. */

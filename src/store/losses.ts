@@ -105,7 +105,7 @@ export function createLosses(database: PortableDatabase): Losses {
       const days: LossCount[] = [];
       for (let startMs = newestMs; startMs >= oldestMs; startMs -= dayMs) {
         const counted = past.get(startMs) ?? (await countDay(startMs));
-        // a transaction for the day before the newest one may still be open
+        // a transaction of the day before may still be open
         if (startMs < newestMs - dayMs) past.set(startMs, counted);
         days.push(...counted);
         await setImmediate();

@@ -61,7 +61,7 @@ export interface PortableDatabase {
   readonly skipLocked: string;
   /** Appended to a query, which then waits for other locks on its rows and locks them until the transaction ends. */
   readonly forUpdate: string;
-  /** Columns by which a subscription and its mark refer to each other, in "subscriptions" and in "gone_marks". */
+  /** The columns with which a subscription and its mark refer to each other, in "subscriptions" and in "gone_marks". */
   readonly markedRow: { readonly subscription: string; readonly mark: string };
   /** Reads a JSON column: SQLite returns text, PostgreSQL a value. */
   readJson<Json>(column: unknown): Json;

@@ -66,7 +66,7 @@ export const suspensionPolicy = {
   /** Each wrong suspension doubles `refusalsToSuspend`, up to this number. */
   maxRefusalsToSuspend: 640,
   probeRows: 4,
-  /** At most this many probes are rows that were accepted before. */
+  /** At most this many of the probes are rows that were accepted before. */
   knownProbeRows: 2,
   /** Number of accepted rows that are remembered per push service and key. */
   rememberedRows: 64,
@@ -77,7 +77,7 @@ export const suspensionPolicy = {
   maxProbePauseMs: 2 * 60 * 1000,
   /** A row that is refused this many times while others are accepted is rejected. */
   maxRefusals: 5,
-  /** How long rows wait for a push service that refuses all of them, even if the rows seem to be at fault. */
+  /** How long rows wait for a push service that refuses them all, even if the rows themselves seem to be the cause. */
   patienceMs: 60 * 60 * 1000,
   /** Number of rows to probe at once after `patienceMs`, so that every row gets its own response. */
   lastProbeRows: 100,
@@ -88,7 +88,7 @@ export const suspensionPolicy = {
  */
 export const drawOrderEnd = 2 ** 49;
 
-/** What a further refusal of the row means. */
+/** What to do after a further refusal of the row. */
 export type IfRefused = 'suspend' | 'retry' | 'reject';
 
 /** A row that was refused or was selected as a probe. */

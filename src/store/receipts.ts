@@ -70,7 +70,7 @@ export const leftOutCode = (lastShown: number | undefined, hasChannelOn: string)
   `case when not (${hasChannelOn}) then ${leftOutCodes.channelOff}
         when ${isInactive(lastShown)} then ${leftOutCodes.inactive} else 0 end`;
 
-/** How long after a broadcast's start reports are counted. After that, the data about who reported what is deleted. */
+/** How long reports are counted after the start of a broadcast. Then the data about who reported what is deleted. */
 export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
 
 /** Counts and forgets receipts. */

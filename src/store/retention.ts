@@ -23,11 +23,11 @@ export interface RetentionLimits {
 
 export interface Retention {
   /**
-   * Deletes some of the older data. Also deletes who reported receipts for broadcasts that started 30 days ago,
-   * expired invitations, subscriptions that ended 30 days ago, webhook events after three days, and requests for
-   * single messages after a day.
+   * Deletes a part of the older data. Also deletes who reported receipts for broadcasts that started 30 days ago,
+   * expired invitations, subscriptions that ended 30 days ago, webhook events after three days, and requests for single
+   * messages after a day.
    *
-   * @returns whether there may be more
+   * @returns whether there may be more to delete
    */
   prune(limits: RetentionLimits): Promise<boolean>;
   /** Returns some of the database's free space to the disk. @returns whether there may be more */
@@ -46,7 +46,7 @@ const pruneBatchSets = 500;
 const unusedForMs = 24 * 60 * 60 * 1000;
 /** How long applications can read about ended subscriptions. */
 const endedKeptMs = 30 * 24 * 60 * 60 * 1000;
-/** Longer than creating a broadcast to a frozen audience takes. */
+/** Longer than it takes to create a broadcast to a frozen audience. */
 const freezingMs = 60 * 60 * 1000;
 
 /** A table whose rows are deleted after `keptMs`. */

@@ -1,5 +1,4 @@
-// Determines the results of subscriptions in broadcasts from their attempts, their waiting rows, and their position in
-// the audience.
+// Determines the results of subscriptions in broadcasts from attempts, waiting rows, and positions in the audience.
 import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { type AttemptReader, createAttemptReader, type IdRange } from './attempt-reader.ts';
 import type { AttemptRecord, AttemptStore, RowOutcome, RowState, RowWait } from './attempts.ts';
@@ -10,7 +9,7 @@ import { createQuietTimes, lifetimeOf } from './reader-times.ts';
 import { type LeftOut, reasonOf } from './split-audience.ts';
 import { type ReceiptEvent, receiptEvents } from './receipts.ts';
 
-// Reads attempts last, so that a row that gets its result during the reading is found among them.
+// Reads attempts last, so that a row that gets its result in the meantime is found among them.
 
 interface RowsHead {
   readonly id: number;

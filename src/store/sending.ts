@@ -121,7 +121,7 @@ export interface ReportedPushService {
   readonly breakerReason?: string | undefined;
   /** How long all attempts have failed without a response; `undefined` if that may be a coincidence. */
   readonly unreachableMs?: number | undefined;
-  /** Reason of the alarm, if nothing can be sent to this push service. */
+  /** The reason of an alarm if nothing can be sent to this push service. */
   readonly obstacle?: string | undefined;
 }
 

@@ -71,7 +71,7 @@ export function createSampler(
     let windows: SubscriptionSample['windows'] = [];
     for (const part of rounds) {
       const draws = Math.ceil((rows / windowRows) * part);
-      // divide the ranks into equal ranges, and draw once in each
+      // divide the ranks into ranges of equal size, and draw once in each range
       const ids = Array.from({ length: draws }, (_, draw) => idAt(ranks, (draw + random()) / draws));
       const found = await readWindows(ids, windowRows);
       windows = found.map((window) => weigh(window, ranks, draws));
@@ -164,7 +164,7 @@ function estimateRanks(
 const densityOf = (ids: readonly number[]): number =>
   ids.length < 2 ? 0 : (ids.length - 1) / (ids.at(-1)! - ids[0]!);
 
-/** Returns the id up to which a share of all rows lies, but never the last id. @param part the share, 0 to 1 */
+/** Returns the id up to which a given share of all rows lies, but never the last id. @param part the share, 0 to 1 */
 function idAt(ranks: Ranks, part: number): number {
   const rank = part * ranks.at(-1)!.rank;
   const [one, other] = around(ranks, (point) => point.rank > rank);

@@ -49,7 +49,7 @@ export interface NewSubscription {
   readonly language?: string | undefined;
   /** IANA name. Default: an existing row keeps its time zone. */
   readonly timeZone?: string | undefined;
-  /** Choices for channels for which the row has no choice yet. */
+  /** Choices for channels for which the row has no choice. */
   readonly channels?: Choices | undefined;
 }
 
@@ -60,8 +60,8 @@ export interface NewSubscription {
 export interface Registration extends NewSubscription {
   /**
    * The browser's former row, which is replaced. If `auth` is right, the former row's language, time zone and choices
-   * move to the new row, unless the new row has its own. User and tags move unless the new row has any or `assign` is
-   * given.
+   * move to the new row, unless the new row has its own. User and tags move unless the new row has any, or with
+   * `assign`.
    */
   readonly former?: FormerSubscription | undefined;
   /**
@@ -90,7 +90,7 @@ export interface SubscriptionSearch {
   readonly matching: AudienceExpression;
   /** Normalized origin. */
   readonly pushService: string;
-  /** The condition by which rows are found. The more selective condition is faster. */
+  /** The condition by which rows are found. A more selective condition is faster. */
   readonly by: 'matching' | 'pushService';
   readonly afterId: number;
   readonly rows: number;
@@ -140,7 +140,7 @@ export interface SubscriptionStore {
   removeById(id: number, by?: string): Promise<boolean>;
   /** Removes the row only if `auth` is right. Scheme, host and port may have any spelling. */
   removeByEndpoint(endpoint: string, auth: Uint8Array): Promise<boolean>;
-  /** @param matching count only rows that match it; must come from `checkExpression` */
+  /** @param matching counts only rows that match the expression, which must come from `checkExpression` */
   count(matching?: AudienceExpression): Promise<number>;
   /** Returns rows with `afterId < id ≤ throughId` in id order, at most `limit`. */
   page(range: {

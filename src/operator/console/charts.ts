@@ -9,7 +9,7 @@ import type { OutcomeInterval, SubscriptionDay } from '../../store/statistics.ts
 import { time } from './components.ts';
 import { counted, figure, figuresOf } from './figures.ts';
 
-/** An axis of bars with equal width, and the labels below its beginning, middle and end. */
+/** An axis for bars of equal width, with labels below its beginning, middle and end. */
 interface TimeAxis {
   readonly sinceMs: number;
   readonly stepMs: number;
@@ -421,7 +421,7 @@ export function dayBars(days: readonly SubscriptionDay[], sinceMs: number, count
   ])}`;
 }
 
-/** The top of the scale. If one value is far above all others, its bar is cut, so that the others can be read. */
+/** The top of the scale. If one value is far above the others, its bar is cut, so that the others can be read. */
 function topOf(values: readonly number[]): number {
   const [highest = 0, second = 0] = values.toSorted((one, other) => other - one);
   return roundUp(second > 0 && highest > 4 * second ? 1.25 * second : highest);

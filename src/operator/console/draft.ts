@@ -52,7 +52,7 @@ export async function describeDraft(
 
 type Part = Partial<Pick<Draft, 'notes' | 'faults'>>;
 
-/** @param note a sentence that says why there is no result */
+/** @param note a sentence that explains why there is no result */
 async function orFaults(fields: Fields, describe: () => Part | Promise<Part>, note?: string): Promise<Part> {
   try {
     return await describe();
@@ -115,7 +115,7 @@ const pictures = Object.entries(memberDescriptions)
   .filter(([, { schema }]) => schema.format === 'picture')
   .map(([name]) => name);
 
-/** Explains what pictures cost: a data URL takes space in the message, any other URL a request from each browser. */
+/** Explains the cost of pictures: a data URL takes space in the message, any other URL is requested by each browser. */
 function describePictures(fields: Fields): Part {
   const notes = pictures.flatMap((name) => {
     const url = lookUp(fields, name) ?? '';

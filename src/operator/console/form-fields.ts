@@ -88,7 +88,7 @@ export const choice = (
 export const actionCount = 3;
 export const actionIndexes = Array.from({ length: actionCount }, (_, index) => index);
 
-/** The field name of each member of a button, without the button's index. */
+/** The field names of a button's members, without the index of the button. */
 export const actionFields: Readonly<Record<string, string>> = {
   title: 'actionTitle',
   url: 'actionUrl',
@@ -100,7 +100,7 @@ export const actionFieldNames: readonly string[] = Object.values(actionFields).f
   actionIndexes.map((index) => `${name}${index}`),
 );
 
-/** The indexes of the buttons that have a value; only those are sent. */
+/** The indexes of the buttons that have a value. Only these buttons are sent. */
 export const filledActions = (fields: Fields): readonly number[] =>
   actionIndexes.filter((index) =>
     Object.values(actionFields).some((name) => lookUp(fields, `${name}${index}`)),

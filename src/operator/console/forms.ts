@@ -40,7 +40,7 @@ function parse(text: string): FormBody {
 /** Browsers end lines of a text area with CR LF. */
 const toLines = (text: string): string => text.replaceAll('\r\n', '\n');
 
-/** @returns '' if the field is missing */
+/** @returns '' if the field does not exist */
 export function textField(body: unknown, name: string): string {
   const value = lookUp((body ?? {}) as FormBody, name);
   return typeof value === 'string' ? value : '';

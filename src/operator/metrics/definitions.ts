@@ -69,7 +69,7 @@ export class BoundedNames {
   }
 
   /**
-   * Returns known and listed names, and the first fifty hosts under a listed domain; otherwise `other`.
+   * Returns names of known and listed push services and of the first fifty hosts of a domain; otherwise `other`.
    *
    * @param name result of `pushServiceName`
    */

@@ -67,7 +67,7 @@ export const delaysMs = [
   10 * hour,
 ] as const;
 const timeoutMs = 15 * second;
-/** A lease lasts longer than an attempt can take. */
+/** Must be longer than an attempt can take. */
 const leaseMs = minute;
 const postBatchSize = 10;
 const watchEveryMs = hour;

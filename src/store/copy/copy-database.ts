@@ -22,7 +22,7 @@ export const addRow = ({ rows, checksum }: TableChecksum, row: CopyRow): TableCh
 export const isSame = (one: TableChecksum, other: TableChecksum): boolean =>
   one.rows === other.rows && one.checksum === other.checksum;
 
-/** A transaction. SQL is written as in portable-sql.ts. */
+/** A transaction. Its SQL is written as described in portable-sql.ts. */
 export interface CopyTransaction {
   run<Row = unknown>(
     sql: string,
@@ -52,7 +52,7 @@ export interface CopyDatabase {
   close(): Promise<void>;
 }
 
-/** What has already been written, by table name. */
+/** What was written earlier, by table name. */
 export type Progress = Readonly<Record<string, TableChecksum>>;
 
 export const pageRows = 1000;
@@ -91,7 +91,7 @@ export const writeRows = (
     );
     if (isNew === undefined || rows.length === 0 || table.sum !== undefined) return;
     await insert(table, rows);
-    // triggers have just added these rows to the counts by day, but those counts are copied
+    // triggers have just added these rows to the counts by day, although those counts are copied
     if (table.name === 'subscriptions') await run('delete from deskbell.subscription_days');
   });
 

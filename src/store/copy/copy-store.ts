@@ -65,7 +65,7 @@ interface TableCopy extends Pick<CopyOptions, 'from' | 'to'> {
   /** The transaction that reads the table. */
   readonly reading: CopyTransaction;
   readonly progress: Progress;
-  /** True if the whole table was written before. */
+  /** True if the whole table had been written before. */
   readonly isComplete: boolean;
   readonly report: (state: CopyState) => void;
 }

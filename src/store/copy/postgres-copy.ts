@@ -65,7 +65,7 @@ const hashOf = (endpoint: string): string =>
 const hashOfId = (id: string): string =>
   `(select s.endpoint_hash from deskbell.subscriptions s where s.id = ${id}::bigint)`;
 
-/** Values for columns that only PostgreSQL has, from the text values `r` of a row. */
+/** Values of columns that only PostgreSQL has, from a row `r` of text values. */
 const ownColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   subscriptions: {
     endpoint_hash: hashOf('r.endpoint'),
@@ -128,7 +128,7 @@ async function open<End>(
   }
 }
 
-/** @param lock runs before anything is read */
+/** @param lock a statement that runs before anything is read */
 const toCopyDatabase = (
   database: PostgresDatabase,
   lock: (query: Query) => Promise<void> = async () => {},

@@ -25,7 +25,9 @@ export interface ServerClockOptions {
 }
 
 const learnAgainAfterMs = 30_000;
-/** After a longer round trip, time is measured again soon: the result is imprecise, or the server just came back. */
+/**
+ * After a longer round trip, the clock is read again soon: the result is imprecise, or the server has just returned.
+ */
 const slowRoundTripMs = 500;
 const learnSoonAfterMs = 1000;
 

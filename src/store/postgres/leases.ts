@@ -27,14 +27,14 @@ const lookWhileHearingEveryMs = 2000;
 interface LeasedRetry extends RecipientRow, RetryColumns {
   readonly broadcast_id: number;
   readonly are_probes: boolean;
-  /** Null, like the next columns, if nothing is known about refusals. */
+  /** Null if nothing is known about refusals. The next columns are then null too. */
   readonly waited_ms: number | null;
   readonly others_accepted: boolean | null;
   readonly only_strangers: boolean | null;
   readonly is_key_good: boolean | null;
 }
 
-/** Decides what a further refusal means. A refusal during a suspension was about the push service, not the row. */
+/** Decides what to do after a further refusal. Refusals during a suspension are about the push service, not the row. */
 const decide = (row: LeasedRetry): IfRefused =>
   row.waited_ms === null || row.others_accepted === null
     ? 'suspend'

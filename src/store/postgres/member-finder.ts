@@ -9,7 +9,7 @@ import type { PostgresDatabase, Value } from './database.ts';
 import { partitions } from './migrations.ts';
 
 // Converts an expression of users and tags to an SQL condition.
-/** @param first number of the first free parameter @returns a condition on subscriptions `s` */
+/** @param first number of the first free parameter @returns a condition for subscriptions `s` */
 export function audienceCondition(
   { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
   first: number,

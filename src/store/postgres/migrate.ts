@@ -133,7 +133,7 @@ async function buildIndex(
         [`deskbell.${name}`],
       );
       if (known?.indisvalid === true) return;
-      // the index cannot be dropped while the server is still building it for a process that has died
+      // the server may still be building the index for a process that has died, and then the index cannot be dropped
       if (known !== undefined) await briefly(`drop index deskbell.${name}`);
       await query(`create index concurrently ${name} on deskbell.${table} ${by}`);
     };

@@ -40,7 +40,7 @@ function createPostgresReceipts(database: PostgresDatabase, functions: string): 
         receipts.map(({ broadcastId }) => broadcastId),
         receipts.map(({ subscriptionId }) => subscriptionId),
         receipts.map(({ event }) => event),
-        // PostgreSQL cannot store NUL, and no action's name contains one
+        // PostgreSQL cannot store NUL, and action names do not contain it
         receipts.map(({ action }) => (action?.includes('\0') === false ? action : null)),
       ],
     );
@@ -94,7 +94,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const reader = createBroadcastReader(portable);
   const newest = describeFunctions();
   const functions = newest.schema;
-  // a failure is retried next time, long before another process could drop the functions
+  // if this fails, it is retried next time, long before another process may drop the functions
   const keeping = setInterval(
     () => void keepFunctions(database, newest).catch(() => {}),
     useFunctionsEveryMs,

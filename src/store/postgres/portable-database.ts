@@ -58,7 +58,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
     position: 'strpos',
     skipLocked: 'for update skip locked',
     forUpdate: 'for no key update',
-    // `updated_at_ms` differs if the subscription was renewed in the meantime
+    // `updated_at_ms` differs if the subscription was renewed after it was read
     markedRow: {
       subscription: 'endpoint_hash, id, updated_at_ms',
       mark: 'endpoint_hash, subscription_id, updated_at_ms',

@@ -138,7 +138,7 @@ const selectFrom = (source: string): string => `
 
 const selectRow = selectFrom('deskbell.subscriptions');
 
-/** Whether row `s` belongs to the host `$3` and has the prefix `$4`. */
+/** True if row `s` belongs to the host `$3` and begins with the prefix `$4`. */
 const isOfPushService = `split_part(s.endpoint, '/', 3) collate "C" = $3 and starts_with(s.endpoint, $4)`;
 
 /** @param functions name of the schema that has the database's functions */
@@ -227,7 +227,7 @@ export function createPostgresSubscriptions(
       return moved === undefined ? stored : toStored(moved);
     });
 
-  /** Locks the subscription until the transaction ends. @returns its hash, if `auth` is its own */
+  /** Locks the subscription until the transaction ends. @returns its hash if `auth` is right */
   const lockOwn = async ({ endpoint, auth }: FormerSubscription, query: Query) => {
     const hash = hashEndpoint(endpoint);
     // lock this table before any row, as put_subscriptions does
@@ -409,7 +409,7 @@ function toOptions(registration: Registration) {
 
 const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** Distributes rows over sets, so that no set has an endpoint twice and rows of one endpoint keep their order. */
+/** Distributes rows over sets. No set contains an endpoint twice, and rows of one endpoint keep their order. */
 function inSetsWithoutRepeats(rows: readonly NewRow[]): readonly (readonly NewRow[])[] {
   const sets: NewRow[][] = [];
   const taken = new Map<string, number>();

@@ -139,7 +139,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
   };
 }
 
-/** @returns 0 if the host is a standby or does not answer */
+/** @returns 0 if the host is a standby or did not answer */
 async function timelineOf(driver: typeof Client, url: string): Promise<number> {
   const client = new driver({
     connectionString: url,

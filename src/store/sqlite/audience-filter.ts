@@ -107,7 +107,7 @@ const selectListed = matching(`
     select id from subscriptions
     where id in (select value from json_each(:ids)) and (:user is null or user_name = :user)`);
 
-// the id of the row that is `:rows` rows after `:afterId`
+// the id of the row `:rows` rows after `:afterId`
 const selectEnd = `
   select (select id from subscriptions where id > :afterId order by id limit 1 offset :rows - 1) as "end"`;
 const selectEndOfUser = `

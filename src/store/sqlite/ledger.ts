@@ -72,7 +72,7 @@ function createAttemptWriter(
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
   /** Number of responses from the push service itself, including those that mean "later". */
   answers: number;
-  /** Number of rows that were counted as `dormant` before and now have another outcome. */
+  /** Number of rows that were counted as `dormant` and now have another outcome. */
   woken: number;
   readonly goneRows: Recipient[];
   readonly acceptedBy: Recipient[];
@@ -190,7 +190,7 @@ function createPageCommit(
     rows: readonly RowResult[],
   ): number => {
     if (missing !== undefined) return missing;
-    // every position of a list belonged to a member
+    // each position of a list belonged to a member
     if (rowsIn === 'list') return cursor - fromCursor - rows.length;
     const removals = database.all<{ id: number }>(
       `select subscription_id as id from removals

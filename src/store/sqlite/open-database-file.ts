@@ -25,7 +25,7 @@ export function assertRegular(file: string): void {
 }
 
 /**
- * Checks that nobody else can read the file, because anyone who knows endpoint and `auth` can send to a subscription.
+ * Checks that nobody else can read the file, because endpoint and `auth` are enough to send to a subscription.
  *
  * @throws {DeskbellError} ERR_DATA_EXPOSED, ERR_DATA_OWNER
  */
@@ -70,7 +70,7 @@ export async function openDatabaseFile(path: string): Promise<DatabaseSync> {
     try {
       return await open(path);
     } catch (error) {
-      // two processes open a new file at once, and the other one is creating it
+      // two processes open a new file at once, and the other process is creating it
       if (!isBusy(error) || Date.now() - startedAtMs > migrationTimeoutMs) throw toStoreError(error, path);
       await sleep(10 + Math.random() * 40);
     }
@@ -179,7 +179,7 @@ export function assertComplete(database: DatabaseSync, path: string): void {
   if (mark !== undefined) throw unfinishedCopyError(path);
 }
 
-/** @returns the version of the tables, or 0 without tables @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD */
+/** @returns the version of the tables; 0 without tables @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD */
 export const readVersion = (database: DatabaseSync, path: string): number =>
   checkVersion(readPragma(database, 'user_version'), schemaVersion, path);
 

@@ -283,8 +283,8 @@ export function createSqliteSubscriptions(
           database.all<RowWithTags>(selectPage, { afterId, throughId, limit }).map(toStored),
         );
       const found: StoredSubscription[] = [];
-      // rows are read together with their ids: if a row were removed meanwhile, the page would be short and look
-      // like the last one
+      // rows are read together with their ids: if a row was removed after that, the page would be short and look like
+      // the last
       for await (const ids of matchingRanges(expression, afterId, throughId)) {
         found.push(...(await database.read(() => readRows(ids, limit - found.length))));
         if (found.length >= limit) break;
@@ -332,7 +332,7 @@ const selectByKey = `
   select id, endpoint, p256dh, auth, user_name from subscriptions
   where substr(p256dh, 2, 8) = substr(:p256dh, 2, 8) limit ${maxRowsOfKey}`;
 
-/** Must be the same expression as that of the index. */
+/** Must be the same expression as in the index. */
 const isOfPushService = "substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8) = :prefix";
 const selectOfPushService = `
   select id from subscriptions where ${isOfPushService} and id > :afterId order by id limit :limit`;

@@ -200,13 +200,13 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
 
 const endOf = ({ startMs, widthMs }: OutcomeInterval): number => startMs + widthMs;
 
-/** @returns the interval with 99 % of the outcomes, so that the few late ones do not flatten the chart */
+/** @returns the interval with 99 % of the outcomes, because a few late outcomes would flatten the chart */
 function findMost(intervals: readonly OutcomeInterval[]): OutcomeInterval {
   let rest = intervals.reduce((sum, interval) => sum + sumOf(interval), 0) * 0.99;
   return intervals.find((interval) => (rest -= sumOf(interval)) <= 0)!;
 }
 
-/** Prevents a broadcast of one second from being one bar as wide as the page. */
+/** Without this, a broadcast of one second would be a single bar as wide as the page. */
 const minBars = 10;
 const maxBars = 60;
 

@@ -30,7 +30,7 @@ import { lookUp } from '../../../errors/check-options.ts';
 
 export const personUrl = (user: string): string => urlWith('/console/people', { user });
 
-/** The choice that each button sets. The third button withdraws the choice. */
+/** The choice that each button makes. The third button withdraws the choice. */
 const choices: Readonly<Record<string, boolean>> = { on: true, off: false };
 
 export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): void {

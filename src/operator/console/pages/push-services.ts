@@ -106,7 +106,7 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
     )}`;
 }
 
-/** Shows which host the operator decides about, if the push service has several. */
+/** Says which host the operator decides about, if the push service has several hosts. */
 const renderHeldBy = (origin: string): Html => {
   const { host } = new URL(origin);
   return html`${nameOf(origin)}

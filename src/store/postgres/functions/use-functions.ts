@@ -7,7 +7,7 @@ import type { DatabaseFunctions } from './all-functions.ts';
 /** How long processes of an older version may run beside newer ones without a restart. */
 export const unusedFunctionsKeptDays = 30;
 
-/** Less than a day, because use is recorded by the day. */
+/** Less than a day, because the last use is recorded by the day. */
 export const useFunctionsEveryMs = 6 * 60 * 60 * 1000;
 
 const today = `to_char(clock_timestamp() at time zone 'UTC', '"last used "YYYY-MM-DD')`;
