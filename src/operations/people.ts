@@ -120,24 +120,6 @@ export interface PersonRemoval extends RemovedPerson {
 const receiptTarget = (user: string, receipt: string): string =>
   `receipt ${createHash('sha256').update(`${receipt}\0${user}`).digest('base64url')}`;
 
-/** @param operator the operator who removes the person */
-export async function removeWithReceipt(
-  { audit, people }: Pick<Store, 'audit' | 'people'>,
-  user: string,
-  operator: string,
-): Promise<PersonRemoval> {
-  const removalReceipt = randomBytes(16).toString('base64url');
-  // store the record first: if that fails, the person is not removed
-  const record = await audit.begin({
-    operator,
-    action: 'person.receipt',
-    target: receiptTarget(user, removalReceipt),
-  });
-  const removed = await people.remove(user, operator);
-  await audit.finish(record, { status: 200 });
-  return { ...removed, removalReceipt };
-}
-
 /** The result of checking a removal receipt. */
 export interface CheckedRemoval {
   /** Absent if the receipt is for another person, or if the audit record is no longer stored. */
@@ -206,5 +188,16 @@ export const removePerson = operation({
   errors: ['ERR_FIELD_VALUE'],
   action: 'person.remove',
   target,
-  run: ({ store }, { user }, operator) => removeWithReceipt(store, user, operator),
+  run: async ({ store: { audit, people } }, { user }, operator): Promise<PersonRemoval> => {
+    const removalReceipt = randomBytes(16).toString('base64url');
+    // store the record first: if that fails, the person is not removed
+    const record = await audit.begin({
+      operator,
+      action: 'person.receipt',
+      target: receiptTarget(user, removalReceipt),
+    });
+    const removed = await people.remove(user, operator);
+    await audit.finish(record, { status: 200 });
+    return { ...removed, removalReceipt };
+  },
 });

@@ -1,7 +1,7 @@
 // Shows alarms: what is wrong, since when, the push service's own words, what to do, and who acknowledged the alarm.
 // Also the page to acknowledge an alarm.
 import type { FastifyInstance } from 'fastify';
-import { acknowledgeAlarm, findAlarm, readAlarms } from '../../../delivery/alarms/read-alarms.ts';
+import { findAlarm, readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import {
   formatAlarmCount,
   maxNoteLength,
@@ -11,6 +11,7 @@ import {
 import { meaningOf } from '../../../delivery/broadcast/meanings.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { Alarm } from '../../../store/broadcasts.ts';
+import { acknowledge } from '../../../operations/alarms.ts';
 import type { OperatorContext } from '../../context.ts';
 import { notice, timeFromNow, untrusted, urlWith } from '../components.ts';
 import { counted, figure, figuresOf } from '../figures.ts';
@@ -98,7 +99,8 @@ export function renderAlarm(alarm: Alarm, broadcastId: number): Html {
   );
 }
 
-export function addAlarmPage(app: FastifyInstance, { store, readWarnings }: OperatorContext): void {
+export function addAlarmPage(app: FastifyInstance, parts: OperatorContext): void {
+  const { store, readWarnings } = parts;
   app.get('/alarms/acknowledge', async (request, reply) => {
     const session = sessionOf(request);
     const id = textField(request.query, 'alarm');
@@ -109,7 +111,7 @@ export function addAlarmPage(app: FastifyInstance, { store, readWarnings }: Oper
 
   app.post(
     '/alarms/acknowledge',
-    audited('alarm.acknowledge', ({ body }) => `alarm ${textField(body, 'alarm')}`),
+    audited(acknowledge.action, ({ body }) => `alarm ${textField(body, 'alarm')}`),
     async (request, reply) => {
       const session = sessionOf(request);
       const id = textField(request.body, 'alarm');
@@ -119,7 +121,7 @@ export function addAlarmPage(app: FastifyInstance, { store, readWarnings }: Oper
         const fault = `Write a note of 1 to ${maxNoteLength} characters.`;
         return sendPage(reply.code(400), toPage(alarm, session, fault));
       }
-      await acknowledgeAlarm(store, readWarnings, { id, note, operator: session.operator.name });
+      await acknowledge.run(parts, { id, note }, session.operator.name);
       return reply.redirect(pages.Overview, 303);
     },
   );

@@ -15,6 +15,7 @@ import { pushServiceName } from '../../../protocol/known-push-services.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-message.ts';
 import { type Alarm, type Broadcast, type BroadcastCreator, isOver } from '../../../store/broadcasts.ts';
+import { broadcastChanges } from '../../../operations/broadcasts.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendOutcomes } from '../../send-message.ts';
 import { type ConsoleSession, sessionOf } from '../sessions.ts';
@@ -78,11 +79,8 @@ type ControlName = keyof typeof controls;
 
 const allControls = Object.entries<Control>(controls) as [ControlName, Control][];
 
-export function addBroadcastPages(
-  app: FastifyInstance,
-  { store, readWarnings }: OperatorContext,
-  addLive: AddLive,
-): void {
+export function addBroadcastPages(app: FastifyInstance, parts: OperatorContext, addLive: AddLive): void {
+  const { store, readWarnings } = parts;
   const find = ({ params }: Pick<FastifyRequest, 'params'>): Promise<Broadcast> =>
     store.broadcasts.get(idField(params, 'id') ?? 0);
   const readParts = async (broadcast: Broadcast, query: unknown) => {
@@ -120,7 +118,7 @@ export function addBroadcastPages(
   app.get('/broadcasts/:id', async (request, reply) => {
     const broadcast = await find(request);
     const session = sessionOf(request);
-    const [parts, own] = await Promise.all([readParts(broadcast, request.query), readOwn(broadcast)]);
+    const [shared, own] = await Promise.all([readParts(broadcast, request.query), readOwn(broadcast)]);
     return sendPage(reply, {
       title: `Broadcast ${idText('broadcast', broadcast.id)}`,
       entry: 'Broadcasts',
@@ -131,13 +129,13 @@ export function addBroadcastPages(
         : urlWith(`/console/live/broadcasts/${broadcast.id}`, chosenAttempts(request.query)),
       status: describeStatus(broadcast),
       content: html`
-        ${live('alarms', own(session).alarms)} ${live('progress', parts.progress)}
-        ${live('changes', parts.changes)}
-        ${hasReaders(broadcast) && card('Readers', live('readers', parts.readers!))}
-        ${card('Outcomes over its run', live('charts', parts.charts))}
-        ${card('Push services', live('services', parts.services))}
+        ${live('alarms', own(session).alarms)} ${live('progress', shared.progress)}
+        ${live('changes', shared.changes)}
+        ${hasReaders(broadcast) && card('Readers', live('readers', shared.readers!))}
+        ${card('Outcomes over its run', live('charts', shared.charts))}
+        ${card('Push services', live('services', shared.services))}
         ${renderMessage(broadcast, broadcast.texts && (await store.broadcasts.texts(broadcast.id)))}
-        ${await renderAttempts(broadcast, request.query, parts, store)}
+        ${await renderAttempts(broadcast, request.query, shared, store)}
       `,
     });
   });
@@ -149,6 +147,7 @@ export function addBroadcastPages(
 
   for (const [name, control] of allControls) {
     const { from, said, consequence } = control;
+    const change = broadcastChanges[name];
     if (consequence !== undefined)
       app.get(`/broadcasts/:id/${name}`, async (request, reply) => {
         const broadcast = await find(request);
@@ -157,8 +156,8 @@ export function addBroadcastPages(
         return sendQuestion(reply, toQuestion(broadcast, control));
       });
 
-    app.post(`/broadcasts/:id/${name}`, audited(`broadcast.${name}`), async (request, reply) => {
-      const broadcast = await store.broadcasts[name]((await find(request)).id);
+    app.post(`/broadcasts/:id/${name}`, audited(change.action), async (request, reply) => {
+      const broadcast = await change.run(parts, await find(request), sessionOf(request).operator.name);
       const [deed, count] = said;
       const url = doneUrl(sessionOf(request), urlOfBroadcast(broadcast), deed, broadcast.counts[count]);
       return reply.redirect(url, 303);

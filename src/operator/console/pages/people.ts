@@ -1,7 +1,7 @@
 // A person: devices, data, choices of channels, outcomes of broadcasts, and removal.
 import type { FastifyInstance } from 'fastify';
 import { countAudience } from '../../../delivery/broadcast/estimate-audience.ts';
-import { checkRemoval, type CheckedRemoval, removeWithReceipt } from '../../../operations/people.ts';
+import { checkRemoval, type CheckedRemoval, removePerson, updatePerson } from '../../../operations/people.ts';
 import { checkUser } from '../../../audience/user-and-tags.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { OperatorContext } from '../../context.ts';
@@ -70,14 +70,15 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
 
   app.post(
     '/people/choose',
-    audited('person.update', ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`),
+    audited(updatePerson.action, ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`),
     async (request, reply) => {
       const {
         user = '',
         channel = '',
         choice = '',
       } = textFields(request.body, ['user', 'channel', 'choice']);
-      await store.readers.setPerson(user, { channels: { [channel]: lookUp(choices, choice) ?? null } });
+      const channels = { [channel]: lookUp(choices, choice) ?? null };
+      await updatePerson.run(parts, { user, channels }, sessionOf(request).operator.name);
       return reply.redirect(personUrl(user), 303);
     },
   );
@@ -91,11 +92,11 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
 
   app.post(
     '/people/remove',
-    audited('person.remove', ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`),
+    audited(removePerson.action, ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`),
     async (request, reply) => {
       const user = checkUser(textField(request.body, 'user'), '/user');
       const { operator } = sessionOf(request);
-      const { removalReceipt, ...removed } = await removeWithReceipt(store, user, operator.name);
+      const { removalReceipt, ...removed } = await removePerson.run(parts, { user }, operator.name);
       return sendPage(reply, {
         title: 'The person was removed',
         entry: 'Subscriptions',

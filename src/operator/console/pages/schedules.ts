@@ -1,12 +1,9 @@
 // Schedules: recurring broadcasts, each with its next times and the outcome of its last broadcast.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { formatAskedAudience, formatCreator } from '../../../delivery/broadcast/format-broadcast.ts';
-import {
-  resumeSchedule,
-  type ScheduleWithTimes,
-  withTimes,
-} from '../../../delivery/schedule/create-schedule.ts';
+import { type ScheduleWithTimes, withTimes } from '../../../delivery/schedule/create-schedule.ts';
 import { html, type Html } from '../../../http/description/html.ts';
+import { continueSchedule, pauseSchedule, removeSchedule } from '../../../operations/schedules.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
 import type { Schedule, ScheduleAudience } from '../../../store/schedules.ts';
 import type { Store } from '../../../store/store.ts';
@@ -47,7 +44,8 @@ interface ShownSchedule extends ScheduleWithTimes {
   readonly last: Broadcast | undefined;
 }
 
-export function addSchedulePages(app: FastifyInstance, { store }: OperatorContext): void {
+export function addSchedulePages(app: FastifyInstance, parts: OperatorContext): void {
+  const { store } = parts;
   const { schedules } = store;
   const find = ({ params }: Pick<FastifyRequest, 'params'>): Promise<Schedule> =>
     schedules.get(idField(params, 'id') ?? 0);
@@ -88,11 +86,12 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
   });
 
   for (const [name, change] of [
-    ['pause', (id: number) => schedules.pause(id)],
-    ['resume', (id: number) => resumeSchedule(store, id)],
+    ['pause', pauseSchedule],
+    ['resume', continueSchedule],
   ] as const)
-    app.post(`/schedules/:id/${name}`, audited(`schedule.${name}`), async (request, reply) => {
-      const { id } = await change((await find(request)).id);
+    app.post(`/schedules/:id/${name}`, audited(change.action), async (request, reply) => {
+      const { operator } = sessionOf(request);
+      const { id } = await change.run(parts, await find(request), operator.name);
       return reply.redirect(`${pages.Schedules}/${id}`, 303);
     });
 
@@ -100,10 +99,10 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
     sendQuestion(reply, toQuestion(await find(request))),
   );
 
-  app.post('/schedules/:id/remove', audited('schedule.remove'), async (request, reply) => {
+  app.post('/schedules/:id/remove', audited(removeSchedule.action), async (request, reply) => {
     const schedule = await find(request);
     const { id } = schedule;
-    await schedules.remove(id);
+    await removeSchedule.run(parts, { id }, sessionOf(request).operator.name);
     return sendPage(reply, {
       title: `Schedule ${idText('schedule', id)} was removed`,
       entry: 'Schedules',

@@ -7,6 +7,7 @@ import { html, type Html } from '../../../http/description/html.ts';
 import { type AudienceExpression, checkExpression } from '../../../audience/user-and-tags.ts';
 import { requireSubscription, type StoredSubscription } from '../../../store/subscriptions.ts';
 import { findSubscriptions } from '../../searches.ts';
+import { removeSubscription } from '../../../operations/subscriptions.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../sessions.ts';
 import { renderBroadcastsTo } from '../outcomes-table.ts';
@@ -122,10 +123,10 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     sendQuestion(reply, toQuestion(await find(request))),
   );
 
-  app.post('/subscriptions/:id/remove', audited('subscription.remove'), async (request, reply) => {
+  app.post('/subscriptions/:id/remove', audited(removeSubscription.action), async (request, reply) => {
     const { operator } = sessionOf(request);
-    const isRemoved = await store.subscriptions.removeById((await find(request)).id, operator.name);
-    const url = doneUrl(sessionOf(request), pages.Subscriptions, 'removed', Number(isRemoved));
+    await removeSubscription.run(parts, await find(request), operator.name);
+    const url = doneUrl(sessionOf(request), pages.Subscriptions, 'removed', 1);
     return reply.redirect(url, 303);
   });
 }
