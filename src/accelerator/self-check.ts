@@ -24,7 +24,7 @@ const maxBatch = 64;
 /** Two groups of eight messages and three more, to reach every branch of the addon. */
 const mixedBatch = 19;
 
-/** Begins a fault that rules out `multi-buffer`, which runs eight key agreements at a time, but not `openssl`. */
+/** Begins the description of a fault that rules out only `multi-buffer`, which runs eight key agreements at a time. */
 export const eightAtATime = 'eight at a time, ';
 /** The smallest private keys. For 2 and the order minus 2, the addon falls back to OpenSSL. */
 const edgeKeys = [1n, 2n, 3n];

@@ -28,7 +28,7 @@ export interface BellParts {
 const maxTitleBytes = 400;
 const maxLabelBytes = 60;
 const maxUrlBytes = 1000;
-/** Bytes kept for the text, however long title, link and buttons are. */
+/** Bytes reserved for the text, even if title, link and buttons are long. */
 const minTextBytes = 1500;
 
 /** How many bytes are left for the text. */

@@ -75,5 +75,5 @@ export function createSealer<Value>() {
   };
 }
 
-/** Stands for a body in code that must not read the body. */
+/** Stands for the body wherever code must not read the body. */
 export const opaqueValue: SealedValue = Object.freeze(Object.create(null));

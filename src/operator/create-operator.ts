@@ -150,7 +150,7 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
   const { app, isSecure } = createListener(options);
   const onFault = (error: unknown): void => log.error({ event: 'fault', error });
   const progress: OperatorContext['progress'] = createSharedFeeds(onFault);
-  // Otherwise event streams would last as long as their broadcasts.
+  // Without this, event streams would last as long as their broadcasts.
   app.addHook('preClose', async () => progress.close());
   const context: OperatorContext = {
     store,

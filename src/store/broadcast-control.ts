@@ -243,7 +243,7 @@ function* insertBroadcast(
     );
     return id;
   }
-  // ordered by number, so that slices that are leased in a row share database pages
+  // ordered by number, so that slices that are leased one after another share database pages
   yield* run(
     `insert into deskbell.slices (broadcast_id, number, cursor, through_position)
      select cast(:id as bigint), cast(value ->> 0 as int), cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)

@@ -312,7 +312,7 @@ export const outcomeGroups = [
 /** An outcome, a reason for being left out, or what a browser reported. */
 export type OutcomeGroup = (typeof outcomeGroups)[number];
 
-/** The recipients of an earlier broadcast, or readers it left out, that belong to a group. */
+/** The recipients of an earlier broadcast, or readers that it left out, who belong to a group. */
 export interface OutcomeAudience {
   /** Id of the earlier broadcast. */
   readonly broadcast: number;

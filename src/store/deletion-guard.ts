@@ -270,7 +270,7 @@ function mayJoin(last: Window, next: Window): boolean {
   return last.answers < minWindowAnswers && speaksForLast && speaksForNext;
 }
 
-/** Stores windows: new ones get the next numbers, and joined ones are merged. @returns the ids of the windows */
+/** Stores windows: adds new windows under the next numbers, and merges windows that were joined. @returns the ids */
 function* storeWindows(origin: string, windows: readonly Window[]): Work<readonly number[]> {
   const ids: number[] = [];
   let number = 0;
@@ -305,9 +305,7 @@ function* storeWindows(origin: string, windows: readonly Window[]): Work<readonl
   return ids;
 }
 
-/**
- * Deletes the marked subscriptions if there are few. Returns how many were deleted; undefined if there are too many.
- */
+/** Deletes the marked subscriptions if there are few. Returns how many; undefined if there are too many to delete. */
 function* deleteFew(database: PortableDatabase, origin: string, deleted: number): Work<number | undefined> {
   // with a limit, so that not every judgment counts a million marks
   const [marks] = yield* run<{ readonly rows: number }>(

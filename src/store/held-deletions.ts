@@ -21,7 +21,7 @@ export interface HeldOrigin {
 export interface HeldDeletions {
   /** Ordered by origin. */
   list(): Promise<readonly HeldOrigin[]>;
-  /** @returns how many were deleted */
+  /** Deletes the held subscriptions of the origin as gone. @returns how many were deleted */
   confirm(origin: string): Promise<number>;
   /** Keeps the origin's held subscriptions, because its responses were wrong. @returns how many were kept */
   discard(origin: string): Promise<number>;

@@ -99,7 +99,7 @@ export interface PageOfSlice {
 }
 
 export interface PageCommit extends Lease {
-  /** The kinds of columns, by title. `number`: right-aligned. `short`: one line. `words`: room for a sentence. */
+  /** The slice of these rows, whose cursor moves forward. Absent for retries, which are leased under the token. */
   readonly slice?: PageOfSlice | undefined;
   readonly rows: readonly RowResult[];
   /** Responses of push services since the worker's last commit. */

@@ -33,7 +33,7 @@ export interface PushServiceKey {
 
 export interface PushServiceState extends PushServiceKey {
   readonly isSuspended: boolean;
-  /** It is suspended after this many refusals in a row. */
+  /** The push service is suspended after this many refusals in a row. */
   readonly refusalsToSuspend: number;
   /**
    * True if the push service has accepted a message with this key. Push services that are neither suspended nor waiting

@@ -41,7 +41,7 @@ const maxLatencyRatio = 3;
 const latencySlackMs = 10;
 /** If there is a queue, the window is lowered to what this many base round trips carry. */
 const queueRatio = 2;
-/** If there is a queue, the window is lowered to the number of requests that this many base round trips carry. */
+/** If a window that is smaller by a third does not shorten the round trip to this share, there is no queue. */
 const shorterBy = 0.85;
 /** If the window is too small to be lowered, a queue cannot be detected. The base then grows by this factor. */
 const fartherBy = 2;
@@ -100,7 +100,7 @@ export class Pacing {
     return Math.max(1, Math.floor(this.#window));
   }
 
-  /** The limit that two more rounds may reach, by which time a connection opened now is ready. */
+  /** The limit that may apply two rounds from now, when a connection that is opened now will be ready. */
   get limitAhead(): number {
     const growth = this.#window < this.#threshold ? 1 : this.#growth;
     return Math.min(maxLimit, Math.ceil(this.#window * (1 + growth) ** 2));

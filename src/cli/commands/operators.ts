@@ -116,7 +116,7 @@ function removeCommand({ environment, output }: Context): Command {
       const isPaused = flags.pause === true;
       const isRemoved = await store.operators.remove(name);
       const found = await findWorkOf(store, name);
-      // a call that removed the operator may have failed before everything was paused
+      // an earlier call may have removed the operator, and then failed before everything was paused
       if (!isRemoved && !(isPaused && found.broadcasts.length + found.schedules.length > 0)) {
         throw new DeskbellError('ERR_OPERATOR_NOT_FOUND', `There is no operator ${name}`);
       }

@@ -62,7 +62,7 @@ class ImportReport {
     return isNew && this.#causes.size <= maxCauses ? `line ${line}: ${text}` : undefined;
   }
 
-  /** @param name `expired`, or what the value is instead of a row of subscriptions */
+  /** @param name `expired`, or a name for the value that takes the place of a row */
   leaveOut(name: string, line: number): void {
     this.counts.leftOut += 1;
     note(this.#named, `${name}, left out`, String(line));

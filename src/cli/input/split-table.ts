@@ -138,7 +138,7 @@ function hasRowsInCells(lines: readonly string[], cells: readonly string[], form
   return lines.slice(0, -1).some((line, index) => {
     const parts = line.split(separator);
     if (parts.length !== columns || !/^"?(?:https?:\/\/|\{)/.test(parts[mainColumn]!)) return false;
-    // cells of the first line before the open cell belong to the row itself
+    // cells before the open cell, in its first line, belong to the row itself
     return index > 0 || (splitCells(line, separator)?.cells.length ?? 0) < mainColumn;
   });
 }

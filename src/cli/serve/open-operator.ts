@@ -22,7 +22,8 @@ import { listenAt } from './listening.ts';
 type Configured = Pick<Configuration, 'data' | 'database' | 'maxSubscriptions'>;
 
 /**
- * @param certificate the certificate chain of the operator's listener, as PEM; its own certificate is first
+ * @param certificate the certificate chain of the operator's listener, as PEM, with the listener's own certificate
+ *   first
  * @returns a function that reads the current figures; figures that cannot be read are absent
  */
 export function machineFiguresReader(

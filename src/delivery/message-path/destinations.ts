@@ -247,7 +247,9 @@ const foreignKey: NotSendable = {
   detail: 'The subscription was made with a VAPID key that is not ours.',
 };
 
-/** Returns the endpoint up to the slash after the host; all of it if it has no path or a query follows the host. */
+/**
+ * Returns the endpoint up to the slash after the host. If the host has no slash after it, returns the whole endpoint.
+ */
 function rootOf(endpoint: string): string {
   const pathStart = endpoint.indexOf('/', 'https://'.length);
   const root = endpoint.slice(0, pathStart + 1);

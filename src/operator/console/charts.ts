@@ -46,7 +46,7 @@ const markPixels = 16;
 
 const firstDigits = [1, 2, 4, 6, 8, 10];
 
-/** The smallest number that is at least `value` and is round, as is its half. */
+/** The smallest round number that is at least `value`. Half of it is round too. */
 export function roundUp(value: number): number {
   if (value <= 0) return 0;
   const power = 10 ** Math.floor(Math.log10(value));

@@ -76,7 +76,7 @@ export function doneUrl(session: ConsoleSession, url: string, deed: Deed, count:
   return urlWith(url, { done: `${fact}.${sign(fact, session)}` });
 }
 
-/** Renders the message in the address. Returns false if none was signed for this session. */
+/** Renders the message in the address. Returns false if the address has no message, or none signed for this session. */
 function renderDone(session: ConsoleSession, query: unknown): Html | false {
   const [, fact = '', deed = '', count, atMs, signature = ''] =
     /^(([a-zA-Z]+)\.(\d{1,15})\.(\d{1,15}))\.([\w-]+)$/.exec(textField(query, 'done')) ?? [];

@@ -25,9 +25,7 @@ export interface ServerClockOptions {
 }
 
 const learnAgainAfterMs = 30_000;
-/**
- * After a longer round trip, the clock is read again soon: the result is imprecise, or the server has just returned.
- */
+/** After a longer round trip, the clock is read again soon: the result is imprecise, or the server has just come up. */
 const slowRoundTripMs = 500;
 const learnSoonAfterMs = 1000;
 

@@ -62,7 +62,7 @@ export function createSqliteLeases(
          where broadcast_id = :broadcastId and number = :number`,
         { broadcastId, number, fenceToken, untilMs: nowMs + leaseMs },
       );
-      // if `:fromSlice` is 0, a slice with a lower number was given back, and perhaps others too
+      // if `:fromSlice` is 0, at least one slice with a lower number was given back
       database.run(
         `update work set
            next_slice = :number + 1,
@@ -253,7 +253,7 @@ interface DueTimes {
   readonly retries_at_ms: number | null;
 }
 
-// a broadcast with due retries; not an interface, because values of a statement need an index signature
+// a broadcast with due retries: a type, because an interface has no index signature, which statement values need
 type WithRetries = { readonly broadcastId: number; readonly dueAtMs: number };
 
 // broadcasts that have started, and those with slices that were given back or left by a worker that died

@@ -118,7 +118,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     if (waitMs > 0) row.wait_until_ms = Math.max(known.wait_until_ms, nowMs + waitMs);
     if (hasRefused) row.refused_at_ms = nowMs;
     if (refusedSubscriptionIds.some((refused) => wasAccepted(id, refused))) row.known_refused_at_ms = nowMs;
-    // an acceptance is news only after a refusal. If a refusal followed, it must have a later time
+    // an acceptance is news only after a refusal. A refusal that followed the acceptance gets the later time
     if (accepted > 0 && (hasRefused || known.accepted_at_ms <= known.refused_at_ms))
       row.accepted_at_ms = nowMs - Number(refusalsInRow > 0);
     if (accepted > 0 && known.suspended_since_ms !== null) {
