@@ -9,7 +9,7 @@ import { checkName } from './user-and-tags.ts';
 export interface Channel {
   /** Follows the rules for tags. */
   readonly name: string;
-  /** For readers whose language is not in `titles`. */
+  /** The title for readers whose language is not in `titles`. */
   readonly title: string;
   /** Titles by language. */
   readonly titles: Readonly<Record<string, string>>;

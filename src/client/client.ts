@@ -282,7 +282,7 @@ class DeskbellClient extends EventTarget {
     assertSupport();
     return withLock(async () => {
       const { registration, body } = await this.#current();
-      // Earlier choices that could not be sent go first, so that they never override these.
+      // Earlier choices that could not be sent go first, so that they never override the new choices.
       if (registration && body) await sendChoices(registration.scope, body, this.#service);
       const channels = body ? await this.#service.choose(body, choices) : undefined;
       // If the service does not know the subscription, it responds as if nothing had been chosen.
@@ -330,7 +330,7 @@ class DeskbellClient extends EventTarget {
     return subscription !== undefined && subscriptionBody(subscription) === this.#service.storedBody;
   }
 
-  /** The browser's subscription, and the request body with which it, or the one before it, was stored. */
+  /** The browser's subscription, and the request body that last stored it or its predecessor. */
   async #current() {
     const registration = await this.#worker.find();
     const subscription = (await registration?.pushManager.getSubscription()) ?? undefined;

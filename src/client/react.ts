@@ -30,7 +30,7 @@ export interface Push {
   unsubscribe(): Promise<boolean>;
   /** True while `setChannels` or one of these calls is in progress. */
   readonly isBusy: boolean;
-  /** Undefined if not requested or not known yet. */
+  /** Undefined if the channels were not requested, or are not known yet. */
   readonly channels: readonly Channel[] | undefined;
   /** Like `Client.setChannels`, but sets `reason` instead of rejecting. @returns true on success */
   setChannels(choices: Choices): Promise<boolean>;

@@ -142,7 +142,7 @@ export interface Broadcast
   readonly hasPlaceholders?: boolean | undefined;
   /** Number of rows in the audience at creation. The counts below add up to this number. */
   readonly recipients: number;
-  /** How many `skipInactive` left out; `undefined` if it is not used. */
+  /** How many readers `skipInactive` left out; `undefined` if the option is not used. */
   readonly inactive?: number | undefined;
   readonly counts: Readonly<Record<Settlement, number>> & {
     /** Rows without an outcome. 0 once the broadcast is `done` or `cancelled`. */

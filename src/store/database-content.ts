@@ -39,7 +39,7 @@ export async function readContent(database: PortableDatabase): Promise<DatabaseC
 
 /** The state of a database, read without migrating it. */
 export interface DatabaseState {
-  /** The version of its tables, and the newest version. */
+  /** The version of the database's tables, and the newest version. */
   readonly schema: number;
   readonly newestSchema: number;
   /** `undefined` if the schema is not the newest. */

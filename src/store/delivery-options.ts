@@ -81,7 +81,7 @@ export interface OptionDescription {
   readonly schema: ValueSchema;
   readonly description: string;
   readonly check: OptionCheck;
-  /** What applies if the option is omitted. */
+  /** The behaviour if the option is omitted. */
   readonly byDefault?: string;
   /** The flag of `deskbell send`, with its value. Absent if a setting decides instead. */
   readonly flag?: string;

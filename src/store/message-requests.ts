@@ -12,7 +12,7 @@ export interface MessageRequest {
   readonly key: string;
   /** 32 bytes, equal for equal requests. */
   readonly contentHash: Uint8Array;
-  /** Stays the same when a call is repeated because its response was lost. Every other request has its own. */
+  /** Stays the same when a call is repeated because its response was lost. Every other request has another value. */
   readonly claim: string;
 }
 

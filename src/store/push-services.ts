@@ -53,7 +53,7 @@ export interface PushServiceAnswers extends PushServiceKey {
   readonly refusalsInRow: number;
   /** A stored subscription whose message was accepted. */
   readonly acceptedSubscriptionId?: number | undefined;
-  /** Stored subscriptions for which it refused our token or key. */
+  /** Stored subscriptions for which the push service refused our token or key. */
   readonly refusedSubscriptionIds?: readonly number[] | undefined;
   /** Stored subscriptions whose messages are rejected because they were refused too often. */
   readonly rejectedSubscriptionIds?: readonly number[] | undefined;

@@ -62,7 +62,7 @@ export const isInactive = (lastShown: number | undefined): string =>
                     where r.subscription_id = s.id and r.event = 'clicked'), 0), false)`;
 
 /**
- * Returns SQL for the code of the reason why a subscription `s` of a person `p` is left out, or 0 if it is not.
+ * Returns SQL for the code of the reason why subscription `s` of person `p` is left out; 0 if it is not left out.
  *
  * @param hasChannelOn SQL that is true if the subscription has the channel on
  */

@@ -8,7 +8,7 @@ export interface Visits {
   readonly within30Days: number;
   readonly within90Days: number;
   readonly longerAgo: number;
-  /** Imported, and not seen since. */
+  /** Subscriptions that were imported, and whose browsers have not been here since. */
   readonly notSinceImport: number;
 }
 

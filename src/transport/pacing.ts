@@ -203,7 +203,7 @@ export class Pacing {
     } else if (this.#isOutage)
       this.#set(Math.max(this.#threshold * outageFloor, this.#window * outageFactor));
     else this.#set(this.#window * accepted * marginFactor);
-    // the round in which an outage ends says nothing about capacity either
+    // the round in which an outage ends says nothing about capacity
     if (!this.#isOutage && !wasOutage) this.#threshold = this.#window;
   }
 

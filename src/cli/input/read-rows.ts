@@ -54,7 +54,7 @@ export function findProvider(row: Row): string | undefined {
   return found && `${found.reason}. ${instead}`;
 }
 
-/** A row, or the kind of a value that is not a row of subscriptions and is left out. */
+/** A row, or the name of a value that is left out because it is not a row of subscriptions. */
 export type Found = { readonly row: Row } | { readonly leftOut: string };
 
 /** Recognises values in exports that are not rows. The returned name comes from the file. */

@@ -195,7 +195,9 @@ export class JsonSplitter {
     return false;
   }
 
-  /** @returns where the string beginning at `start` ends; 'line' if its line ends first, undefined if the text does */
+  /**
+   * @returns where the string at `start` ends; 'line' if the line ends before it, undefined if the text ends before it
+   */
   #endOfString(start: number): number | 'line' | undefined {
     for (let at = start + 1; at < this.#text.length; at += 1) {
       const code = this.#text.charCodeAt(at);

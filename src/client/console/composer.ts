@@ -120,7 +120,7 @@ async function sendToMe(form: HTMLFormElement, button: HTMLButtonElement): Promi
     const body = bodyOf(form);
     body.set('subscription', JSON.stringify(subscription));
     const response = await fetch('/console/send/test', { method: 'POST', body });
-    // the answer to a faulty message is JSON, to anything else a page
+    // a faulty message is answered with JSON, anything else with a page
     if (!response.ok && response.status !== 400) throw new Error(`${refusalOf(response)}.`);
     answer.textContent = ((await response.json()) as { readonly said: string }).said;
   } catch (error) {

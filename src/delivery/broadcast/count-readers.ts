@@ -25,11 +25,11 @@ export interface ReaderCounts {
   readonly isEstimate: boolean;
   /** How many readers get the text in each language. `undefined` stands for the message's own text. */
   readonly byText: ReadonlyMap<string | undefined, number>;
-  /** How many have turned the channel off. */
+  /** How many readers have turned the channel off. */
   readonly channelOff: number;
   /** How many readers are left out because they clicked on none of the last broadcasts. Absent if not requested. */
   readonly inactive?: number;
-  /** How many are left out because the local time of the broadcast has passed in their time zone. */
+  /** How many readers are left out because the local time of the broadcast has passed in their time zone. */
   readonly timePassed: number;
   /** How many recipients get the broadcast on the next day, because its time has passed in their time zone. */
   readonly nextDay: number;

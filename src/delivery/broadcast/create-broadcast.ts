@@ -254,7 +254,7 @@ export async function prepareBroadcast(
 /**
  * Prepares broadcasts that other processes have left unprepared, until `signal` is aborted.
  *
- * @param onFault called if one cannot be prepared; the others go on, and it is tried again when its lease has ended
+ * @param onFault called if a broadcast cannot be prepared, which is tried again when its lease has ended
  */
 export async function runPreparations(
   { broadcasts }: Pick<Store, 'broadcasts'>,

@@ -58,7 +58,7 @@ function readCron(cron: string, timezone: string): Cron {
   }
   const [, , day = '', , weekday = ''] = cron.trim().split(/\s+/);
   try {
-    // as in cron: if one of the two fields begins with "*", a day must match both; otherwise either
+    // as in cron: if one of the two fields begins with "*", a day must match both, otherwise only one of them
     const domAndDow = day.startsWith('*') || weekday.startsWith('*');
     return new Cron(cron, { timezone, mode: '5-part', paused: true, domAndDow });
   } catch (cause) {

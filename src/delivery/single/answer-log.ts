@@ -38,7 +38,7 @@ export class AnswerLog {
     this.#onWarning = onWarning;
   }
 
-  /** @returns a promise if the subscription has ended, which resolves when that is stored or storing failed */
+  /** @returns a promise if the subscription has ended. It resolves when this is stored, or when storing has failed */
   add(subscription: Addressee, { origin, gate }: Destination, result: Result): Promise<void> | undefined {
     const answer = readAnswer(result);
     if (answer === undefined || result.kind !== 'posted') return undefined;
