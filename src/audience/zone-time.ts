@@ -7,7 +7,7 @@ const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** The maximum number of cached formats. Each needs some tens of kilobytes, and some tens of microseconds to create. */
+/** The maximum number of cached formats. Each takes tens of kilobytes, and tens of microseconds to create. */
 const maxFormats = 100;
 const formats = new Map<string, Intl.DateTimeFormat>();
 

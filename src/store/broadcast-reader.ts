@@ -65,7 +65,7 @@ interface BroadcastRow extends SourceColumns {
   /** JSON; null if there is none. */
   readonly later: unknown;
   readonly next_try_at_ms: number | null;
-  /** JSON; so is `alarms`. */
+  /** JSON, like `alarms`. */
   readonly origins: unknown;
   readonly alarms: unknown;
   readonly held_back: unknown;

@@ -83,7 +83,7 @@ export interface ReceiptStore {
    */
   add(receipts: readonly Receipt[]): Promise<number>;
   /**
-   * Forgets who reported what for broadcasts whose window is over: some thousand rows in a short transaction.
+   * Forgets who reported what for broadcasts whose window is over: a few thousand rows in a short transaction.
    *
    * @returns whether there may be more
    */

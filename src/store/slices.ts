@@ -26,8 +26,8 @@ export interface MemberSet {
 }
 
 /**
- * Returns SQL for the ids of a slice of broadcast `b`, whose set is `a`; null if the rows are not in sets. A missing
- * set has no ids: otherwise, all rows would be read.
+ * Returns SQL for the ids of a slice of broadcast `b`, whose set is `a`; null if the rows are not in sets. No ids if
+ * the set is missing, because null would mean all rows.
  */
 export const membersOf = (noBytes: string): string =>
   `case when b.audience_id is not null and b.rows_in <> 'list' then coalesce(a.ids, ${noBytes}) end`;

@@ -205,7 +205,7 @@ export interface BuiltRequest extends Omit<RequestDetails, 'headers'> {
 }
 
 export interface PreparedRequest {
-  /** Has no body and no length yet if there is a `plaintext`. */
+  /** Without a body and its length if there is a `plaintext`. */
   readonly details: BuiltRequest;
   readonly plaintext: Plaintext | undefined;
   readonly transport: TransportName;

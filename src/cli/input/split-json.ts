@@ -195,9 +195,7 @@ export class JsonSplitter {
     return false;
   }
 
-  /**
-   * @returns where the string at `start` ends; 'line' if the line ends before it, undefined if the text ends before it
-   */
+  /** @returns where the string at `start` ends; 'line' if the line ends first, undefined if the text ends first */
   #endOfString(start: number): number | 'line' | undefined {
     for (let at = start + 1; at < this.#text.length; at += 1) {
       const code = this.#text.charCodeAt(at);

@@ -91,7 +91,7 @@ export async function printDryRun(
   }
 }
 
-/** How many readers get each text, are excluded, or have to wait; no lines if readers do not differ. */
+/** How many readers get each text, are excluded, or have to wait. No lines if all readers are treated alike. */
 function readerLines(readers: ReaderCounts): readonly string[] {
   const { byText, lookedAt, isEstimate } = readers;
   const texts = [...byText].map(

@@ -36,7 +36,7 @@ export const defaultWorkerSettings = {
   leaseRetriesEveryMs: 100,
   /** Minimum time between early leases, once early leased rows had to be put aside again. */
   leaseAheadEveryMs: 50,
-  /** How often to look for work if there was none. */
+  /** How often to look for work while there is none. */
   leaseSliceEveryMs: 250,
   /** How often to retry if no push service can be reached. */
   lookWhileCutOffMs: 2000,

@@ -89,7 +89,7 @@ export function renderReview(fields: Fields, review: Review, session: ConsoleSes
   </div>`;
 }
 
-/** Says what to know about the number of recipients. @param size of those that get the message */
+/** Explains the number of recipients. @param size the number of readers who get the message */
 function renderHint({ audienceSize, isTest }: Review, size: AudienceSize, { testTag }: Fields): Html | false {
   const nobody = 'Nobody would get this message.';
   if (isTest)

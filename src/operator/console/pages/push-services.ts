@@ -58,7 +58,7 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
       async (request, reply) => {
         const origin = textField(request.body, 'origin');
         const agreedTo = idField(request.body, 'subscriptions') ?? Infinity;
-        // there are more than the operator confirmed, so ask again
+        // the operator confirmed fewer than there are, so ask again
         if (((await find(origin))?.subscriptions ?? 0) > agreedTo)
           return reply.redirect(urlWith('/console/held-deletions/confirm', { origin }), 303);
         const count = await store.heldDeletions[decision](origin);
