@@ -8,8 +8,8 @@
 //   it could not be written           the fault is on this side, so the message waits, and no attempt is counted
 //
 // The TTL ends every message, the frequency cap holds some back, and a person may cancel; delivery/worker/ handles
-// these cases. Hosts that strangers name are an exception to the last case: if such a host has no address, has an
-// internal one, or refuses connections, that counts as a refusal, unless the cause is clearly on this machine.
+// these cases. Unlisted hosts are an exception to the last case: if such a host has no address, has an internal one, or
+// refuses connections, that counts as a refusal, unless the cause is clearly on this machine.
 //
 // refusal-reason.ts reads the reason that a push service gives for a refusal.
 import type { DeskbellError } from '../errors/deskbell-error.ts';

@@ -9,7 +9,7 @@
 //                             and the next suspension needs twice as many refusals. If no row is left to probe with → OPEN
 //
 //   refused row    while SUSPENDED: suspended again
-//                  while OPEN: retried, later each time. `decideRefusal` says what a further refusal means:
+//                  while OPEN: retried, later each time. `decideRefusal` says what happens after a further refusal:
 //                    suspend  nothing has been accepted since: it counts towards a suspension
 //                    retry    others were accepted since: the refusal concerns only this row
 //                    reject   the same, and it has been refused `maxRefusals` times. Or nothing was accepted for `patienceMs`,

@@ -1,8 +1,8 @@
-// Decides which addresses a push service may have. An endpoint is text from a stranger: without this policy, it could
+// Decides which addresses a push service may have. Anybody can make up an endpoint: without this policy, it could
 // direct a push request to this machine or its private network (SSRF). The rules depend on who named the push
 // service:
 //
-//   unlisted  a stranger named it, and any public host is allowed: only public addresses
+//   unlisted  only an endpoint names it, and any public host is allowed: only public addresses
 //   listed    Deskbell knows it, or the operator lists its domain: public addresses, and ranges that the operator
 //             allows (some proxies answer with their own addresses), but never loopback or link-local addresses
 //   named     the operator names exactly this origin: any address; this policy is not asked

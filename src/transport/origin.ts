@@ -401,7 +401,7 @@ export class Origin implements SessionEvents {
       this.#connectPause ??= this.#settings.startTimer(resume, reconnectAfterMs, true);
       return;
     }
-    // the private address of a stranger's host says nothing about whether the host works
+    // the private address of an unlisted host says nothing about whether the host works
     if (error.code !== 'ERR_ADDRESS_BLOCKED' || !this.#isUnlisted)
       this.#admission.recordConnectFailure(error);
     this.#failQueued(error);

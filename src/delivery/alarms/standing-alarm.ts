@@ -36,8 +36,8 @@ export type AlarmKind = keyof typeof conditions;
 export const alarmKinds = Object.keys(conditions) as readonly AlarmKind[];
 
 /**
- * The ranks of conditions, and of reasons for which broadcasts raise alarms. No such reason is urgent, because a host
- * named by a stranger can cause most of them. Urgent cases also raise `unreachable` or `accepts-nothing`.
+ * The ranks of conditions, and of reasons for which broadcasts raise alarms. No such reason is urgent, because an
+ * unlisted host can cause most of them. Urgent cases also raise `unreachable` or `accepts-nothing`.
  */
 const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   ...conditions,

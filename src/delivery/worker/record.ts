@@ -163,7 +163,7 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
 
 type Rejected = Extract<Outcome, { kind: 'rejected' }>;
 
-/** Retries a host named by a stranger, because the resolver may have returned a wrong address. */
+/** Retries an unlisted host, because the resolver may have returned a wrong address. */
 function toBlocked(row: Row, attempted: RowResult, outcome: Rejected, settings: RecordSettings): RowResult {
   const isFirst = row.tries.attempts === 0;
   const blocked = isFirst ? { ...attempted, alarm: toAlarm(row, outcome) } : attempted;
