@@ -13,7 +13,6 @@ export const exactSlices = 16;
 /** PostgreSQL records only one in this many leases of later slices. */
 export const sliceStep = 16;
 
-/** Stands for all broadcasts. */
 export const anyBroadcast = 0;
 
 /** How often to look for work if there are no notices. */
