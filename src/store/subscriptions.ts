@@ -59,8 +59,8 @@ export interface NewSubscription {
  */
 export interface Registration extends NewSubscription {
   /**
-   * The browser's former row. If `auth` is right, it is replaced: language, time zone and choices move to the new row,
-   * unless the new row has its own. User and tags move unless the new row has any, or with `assign`.
+   * The browser's former row. If `auth` is right, its language, time zone and choices move to the new row, unless the
+   * new row has its own. User and tags move unless the new row has any, or with `assign`.
    */
   readonly former?: FormerSubscription | undefined;
   /**
