@@ -23,7 +23,7 @@ export const wrong = (what: string): BellError => {
 /** The members that name the subject of an event; the first one present is used. */
 const subjects =
   'pull_request issue discussion release workflow_run workflow_job check_run check_suite deployment_status alert milestone package';
-/** Events of builds and similar work. Only their completion is shown. */
+/** Events of builds and similar work. Only the completion of the work is shown. */
 const works =
   /^(?:workflow_run|workflow_job|check_run|check_suite|deployment_status|status|pipeline|job|deployment)$/;
 const failures = /^(?:fail\w*|error|timed_out|startup_failure|action_required)$/;

@@ -49,7 +49,7 @@ export interface Shown {
   /** What a click opens, if this is an http(s) URL. */
   readonly url?: unknown;
   readonly urgency?: Urgency | undefined;
-  /** Notifications of one bell with the same key replace each other. */
+  /** Notifications from the same bell replace each other if they have the same key. */
   readonly key?: string | undefined;
   /** True if `key` is a sequence id of ntfy: a waiting notification with the same key is cancelled. */
   readonly isSequence?: boolean;

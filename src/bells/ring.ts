@@ -76,7 +76,7 @@ function cutToBytes(text: string, maxBytes: number): string {
   if (bytesOf(text) <= maxBytes) return text;
   let end = 0;
   let bytes = bytesOf('…');
-  // a UTF-16 code unit takes at least one byte, so more than `maxBytes` of them never fit
+  // a UTF-16 code unit takes at least one byte, so more than `maxBytes` code units never fit
   for (const { segment, index } of characters.segment(text.slice(0, maxBytes))) {
     bytes += bytesOf(segment);
     if (bytes > maxBytes) break;

@@ -60,7 +60,7 @@ export async function runCommandLine(words: readonly string[], context: Context)
     await program.parseAsync(withoutHelpOfUnknownCommand(words, program), { from: 'user' });
     return exitCodes.done;
   } catch (error) {
-    // Commander has printed the help, the version or its message itself.
+    // Commander itself has already printed the help, the version or the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
     // Failures of standard output have already been reported. `… | head` may close it early, which is not a failure.
     if (error instanceof DeskbellError && error.code === 'ERR_OUTPUT') return exitCodes.done;

@@ -49,7 +49,7 @@ export function resultOf<Result>(request: IDBRequest<Result>): Promise<Result> {
 export interface StoredState {
   /** The folder of the Deskbell service. */
   readonly serviceUrl?: string;
-  /** The page that subscribed: relative URLs of messages are relative to it. */
+  /** The page that subscribed. Relative URLs in messages are resolved against it. */
   readonly pageUrl?: string;
   /**
    * The body of the request that last stored the subscription; undefined if this browser is not subscribed. If the

@@ -56,7 +56,7 @@ export class ServiceApi {
     return this.#request('GET', `vapidKey?${Date.now()}`, isKey) as Promise<string>;
   }
 
-  /** @param body from `subscriptionBody` @param former the body that this one replaces */
+  /** @param body from `subscriptionBody` @param former the body that `body` replaces */
   async store(body: string, vapidKey: string, former: string | null | undefined): Promise<void> {
     const { language } = navigator;
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions();

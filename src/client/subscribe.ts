@@ -13,7 +13,7 @@ import { english, type Texts } from './subscribe/english.ts';
 import { style } from './subscribe/style.ts';
 
 const tagName = 'deskbell-subscribe';
-// In a variable, because bundlers would treat `new URL(…, import.meta.url)` as a file to bundle.
+// The address is in a variable, because bundlers would treat `new URL(…, import.meta.url)` as a file to include.
 const scriptUrl = import.meta.url;
 const bell =
   'M12 2a1.5 1.5 0 0 1 1.5 1.5v.6a6.4 6.4 0 0 1 4.9 6.2v3.8l1.7 2.5a1.2 1.2 0 0 1-1 1.9H4.9a1.2 1.2 0 0 1-1-1.9l1.7-2.5v-3.8a6.4 6.4 0 0 1 4.9-6.2v-.6A1.5 1.5 0 0 1 12 2ZM9.4 19.5h5.2a2.6 2.6 0 0 1-5.2 0Z';

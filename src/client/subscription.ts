@@ -56,7 +56,7 @@ export async function sendChoices(scope: string, body: string, service: ServiceA
     if (status < 400 || status > 499 || status === 429) throw error;
     return [];
   });
-  // If the response differs, the service does not have the subscription yet: send the choices later.
+  // Any other response means that the service does not have the subscription yet, so the choices are sent later.
   if (channels.some(({ name, isOn }) => sent[name] === !isOn)) return;
   await updateState(scope, ({ choices = {} }) => {
     const left = Object.entries(choices).filter(([name]) => !Object.hasOwn(sent, name));

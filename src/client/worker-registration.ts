@@ -145,7 +145,7 @@ function answerOf(serviceWorker: ServiceWorker): Promise<void> {
   });
 }
 
-/** Browsers do not say what is wrong with a script that they refuse, so this fetches the script to find out. */
+/** Fetches a script that the browser refuses, to find out what is wrong: browsers do not say it. */
 async function describeFailure(url: URL): Promise<string> {
   const remedy = 'Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.';
   if (url.protocol === 'data:') {

@@ -48,7 +48,7 @@ export function handleClientError(
   if (response === undefined || response.writableFinished) {
     endConnection(socket, renderUnparsed(app, error, line, startMs, rules));
   } else if (response.req.complete) {
-    // The error is in a later request of the connection; responses keep their order.
+    // The error is in a later request of the connection, so responses to earlier requests must be sent first.
     response.once('finish', () => endConnection(socket, renderUnparsed(app, error, line, startMs, rules)));
   } else if (response.headersSent || error.code === endedTooEarly) {
     socket.destroy();
@@ -160,7 +160,7 @@ export function handleConnectAndExpect(app: FastifyInstance, rules: ResponseRule
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
-/** RFC 3986 §3.2.2, §3.2.3: a registered name, an IPv4 address or an IP literal, with or without port. Or empty. */
+/** RFC 3986 §3.2.2, §3.2.3: empty, or a registered name, an IPv4 address or an IP literal, with or without port. */
 const hostAndPort =
   /^(?:\[[\da-f:.]+\]|\[v[\da-f]+\.[\w.~!$&'()*+,;=:-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 

@@ -33,7 +33,7 @@ export async function bundleScript(
     charset: 'utf8',
     target: 'es2023',
     packages: 'external',
-    // a CommonJS script has no `import.meta.url`, so pages have to give it the service's address
+    // a CommonJS script has no `import.meta.url`, so pages have to give the service's address
     logOverride: { 'empty-import-meta': 'silent' },
     plugins: [
       {

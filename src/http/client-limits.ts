@@ -1,5 +1,5 @@
-// Counts each client's requests. If the database counts for all processes, its count applies. Each process also counts
-// for itself, so that clients over the limit cost the database nothing, and in case the database does not respond.
+// Counts each client's requests. If the database counts for all processes, the database's count applies. Each process
+// also counts, so that clients over the limit cost the database nothing, and in case the database does not respond.
 //
 //   SHARED  asks the database; if that fails or is slow → ALONE
 //   ALONE   uses this process's own counts; after a while → SHARED
@@ -57,7 +57,7 @@ export function createClientLimits(
       const window = await Promise.race([shared.count(client, windowMs), late]);
       if (window !== 'late') return window;
     } catch {
-      // count alone; if the database has failed, the request itself will report it
+      // this process counts alone; if the database has failed, the request itself will report the failure
     } finally {
       isLate.abort();
     }

@@ -1,5 +1,5 @@
 // Reads request bodies: JSON in strict UTF-8 (RFC 8259 §8.1), and plain text on some routes. `JSON.parse` makes
-// `__proto__` a plain own property, which nothing reads. It does not recurse, so nesting needs no limit but the body's.
+// `__proto__` a plain own property, which nothing reads. It does not recurse, so only the body's size limits nesting.
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { MIMEType } from 'node:util';

@@ -69,7 +69,7 @@ const cutField = ({ pointer, code, detail }: FieldError): FieldError => ({
   detail: cut(detail, maxFieldCharacters),
 });
 
-/** Cuts the middle, since the beginning and end say more. */
+/** Shortens the text in the middle, because the beginning and the end say more. */
 export function cut(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   const half = Math.floor((maxCharacters - 1) / 2);

@@ -68,7 +68,7 @@ export function allowedMethods(app: FastifyInstance, url: string): string[] {
 export function hasRoute(app: FastifyInstance, method: string, url: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
   const route = app.findRoute({ method, url: path });
-  // For a target that the router cannot parse, such as CONNECT's, the result has no `searchParams`.
+  // If the router cannot parse the target, such as that of CONNECT, the result has no `searchParams`.
   if (route?.searchParams === undefined) return false;
   const wildcard = route.params['*'];
   return wildcard === undefined || isOneSegment(path, wildcard);
@@ -95,7 +95,7 @@ export function readWildcardParams(app: FastifyInstance): void {
   });
 }
 
-/** @param value the wildcard's match, decoded: a `/` in it may have been encoded */
+/** @param value the wildcard's match, decoded. A `/` in the match may have been encoded */
 function isOneSegment(url: string, value: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
   // Routers may end the path at ";", and ignore slashes at its end.

@@ -67,7 +67,7 @@ export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler
   };
 }
 
-/** The result is called only with strings. */
+/** The returned function is called only with strings. */
 const toAjvFormat =
   ({ fits }: Format) =>
   (value: string): boolean => {

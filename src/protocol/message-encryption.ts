@@ -40,7 +40,7 @@ const encryptionChecks: OptionChecks<EncryptionOptions> = {
 /**
  * Encrypts one push message for one subscription.
  *
- * @param plaintext at most 3993 bytes including padding, so that the body fits in 4096
+ * @param plaintext at most 3993 bytes including padding, so that the body fits into 4096 bytes
  * @param subscription `p256dh`: 65-byte uncompressed P-256 point; `auth`: 16 bytes
  * @returns aes128gcm body: salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65) ‖ ciphertext
  * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID, ERR_MESSAGE_INVALID (an option is

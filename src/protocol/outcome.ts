@@ -164,7 +164,7 @@ export interface ResponseContext {
 /**
  * Interprets the response to a push message. Every status has a meaning, and nothing is thrown.
  *
- * @param origin of the endpoint that the message was posted to, as `URL.origin` returns it
+ * @param origin the endpoint's origin, as `URL.origin` returns it
  * @returns what to do with the subscription and the message
  * @see RFC 8030 §5, §8.4; RFC 8292 §4.2
  */
@@ -193,7 +193,7 @@ function notAccepted(
     kind: 'rejected',
     reason,
     scope,
-    // Windows drops messages because of the device or its user, so an operator can do nothing
+    // Windows drops messages because of the device or its user, so an operator can do nothing about it
     isAlarm: reason !== 'dropped',
     ...detail,
   });
@@ -277,7 +277,7 @@ export function readRetryAfterMs(value: string | undefined, nowMs: number): numb
   return Number.isNaN(afterMs) ? undefined : Math.min(Math.max(afterMs, 0), maxRetryAfterMs);
 }
 
-// Special rules for ntfy. Anyone can host it, so its responses show that it is ntfy.
+// Special rules for ntfy. Anyone can host ntfy, so it is recognised by its responses.
 
 /**
  * ntfy responds 507 with this code if nobody has subscribed to the topic in the last twelve hours. After a restart, it

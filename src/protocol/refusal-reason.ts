@@ -39,7 +39,7 @@ const maxDetailCharacters = 200;
 const keyMismatch =
   /VapidPkHashMismatch|UnauthorizedRegistration|credentials used to create the subscription|does not correspond to the sender ID|VAPID public key mismatch/i;
 
-/** Meaning of `errno` in autopush's JSON bodies. */
+/** Meanings of `errno` in autopush's JSON bodies. */
 const autopushErrnos: ReadonlyMap<number, RejectionReason> = new Map([
   [110, 'bad-encryption'],
   [111, 'bad-ttl'],
@@ -57,7 +57,7 @@ const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
  * Reads the reason of a refusal.
  *
  * @returns `text`: one line of at most 200 characters without paths, tokens, control characters or lone surrogates;
- *   empty if the response has no text. `reason`: set if the push service names a reason that we know.
+ *   empty if the response has no text. `reason`: set if the push service gives a reason that we know.
  */
 export function readRejection({
   headers,

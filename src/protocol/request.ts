@@ -53,7 +53,7 @@ export function checkPushOptions(options: PushOptions): void {
  * Makes the header fields of a push request. Names are in lower case.
  *
  * @param authorization from a `VapidAuthorizer`, for this origin
- * @param origin of the endpoint; Windows' push service needs a caching field
+ * @param origin the endpoint's origin; Windows' push service needs a caching field
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
 export function pushHeaders(

@@ -23,7 +23,7 @@ export interface Subscription {
 
 export const authBytes = 16;
 
-/** Base64 in the standard or URL-safe alphabet. The first byte of `p256dh` is 0x04. */
+/** Base64 in the standard or the URL-safe alphabet. The first byte of `p256dh` is 0x04. */
 export const keyPatterns = {
   p256dh: '^B[A-P](?:[A-Za-z0-9+/]{85}|[A-Za-z0-9_-]{85})=?$',
   auth: '^(?:[A-Za-z0-9+/]{22}|[A-Za-z0-9_-]{22})(?:==)?$',

@@ -37,7 +37,7 @@ const verificationChecks: OptionChecks<VerificationOptions> = {
 /**
  * Verifies an `authorization` header of the scheme `vapid`.
  *
- * @param origin that the request was posted to, with its port unless it is the default
+ * @param origin the origin that the request was posted to, with its port unless it is the default
  * @param nowMs milliseconds since 1970. Default: the system's time.
  * @returns the claims, or the first `VapidFault` (in the order of that type) that applies
  * @throws {DeskbellError} ERR_CONFIGURATION if `nowMs` is not a time

@@ -196,7 +196,7 @@ const vapidAuthorizerChecks: OptionChecks<VapidAuthorizerOptions> = {
 };
 
 const lifetimeBounds = { name: 'lifetimeSeconds', min: 60, max: maxTokenLifetimeSeconds };
-/** A token is renewed this long before it expires, because the push service's clock may be fast. */
+/** A token is renewed this long before it expires, in case the push service's clock is fast. */
 const renewalMarginSeconds = 60 * 60;
 /** RFC 7519 §2: `exp` is a number of seconds since 1970. */
 const clockBounds = { name: 'The time of the clock in seconds', min: 0, max: Number.MAX_SAFE_INTEGER };

@@ -32,7 +32,7 @@ export type FaultKind =
    */
   | { readonly kind: 'goaway'; readonly afterStreams: number; readonly code?: number };
 
-/** Selects the requests to which a fault applies. Omitted members select all. */
+/** Selects the requests to which a fault applies. A member that is omitted selects all requests. */
 export interface FaultScope {
   /** Only the next n matching requests. */
   readonly times?: number;
@@ -40,7 +40,7 @@ export interface FaultScope {
   readonly share?: number;
   /** Only requests to this endpoint. */
   readonly endpoint?: string;
-  /** Only for this many milliseconds from now. */
+  /** How long the fault applies, in milliseconds from now. Default: without end. */
   readonly forMs?: number;
   /**
    * Accept and deliver the message before the fault, so that the sender is left in doubt. By default, the message is
@@ -154,7 +154,7 @@ export function createFaults(now: () => number): Faults & {
       let goAway: FaultPlan['goAway'];
       let ending: EndingFault | undefined;
       for (const rule of rules) {
-        // check the token first: there may be many faults, each for a single subscription
+        // check the token first, because there may be many faults, each for a single subscription
         if (rule.token !== undefined && rule.token !== token) continue;
         const { fault } = rule;
         if (fault.kind !== 'delay' && fault.kind !== 'goaway' && ending !== undefined) continue;

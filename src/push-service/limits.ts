@@ -37,7 +37,7 @@ export function withDefaultLimits(given: Partial<Limits>): Limits {
 export type Names<Options> = { readonly [Name in keyof Options]-?: unknown };
 
 /**
- * @param kind of name, such as `option`, for the error
+ * @param kind the kind of name for the error, such as `option`
  * @throws {RangeError} naming the first unknown name, and the known ones
  */
 export function checkNames<Options>(kind: string, given: object, known: Names<Options>): void {

@@ -9,7 +9,7 @@ import type { UserAgentStatistics } from './browser-side/user-agents.ts';
 export interface PushServiceOptions {
   /** Address to listen on. Default: `127.0.0.1`. */
   readonly host?: string;
-  /** Default: 0, which lets the system choose. */
+  /** Default: 0, which lets the system choose a port. */
   readonly port?: number;
   /**
    * `true` makes a certificate for loopback, which clients can trust through `PushService.ca`. Alternatively, give your

@@ -126,7 +126,7 @@ const unknownAddress =
   'createHandler does not know the address of clients, so all clients together may register 60 times a minute, or as often as ' +
   '"registrationsPerMinute" says. Set "clientAddress", or "trustProxy" if a proxy sends x-forwarded-for.';
 
-/** Not `instanceof`: frameworks have classes of their own. */
+/** Does not use `instanceof`, because frameworks have classes of their own. */
 function checkRequest(value: Request): void {
   if (typeof value?.url === 'string' && typeof value.headers?.forEach === 'function') return;
   throw wrong('toRequest', `must return a Request, not ${kindOf(value)}`);
@@ -223,13 +223,13 @@ const isClosed = (response: ServerResponse): Promise<unknown> =>
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string };
 type Next = Parameters<ServiceMiddleware>[2];
 
-/** True if there is no mount path, which Express and Connect remove from `url`. */
+/** True if there is no mount path. Express and Connect remove a mount path from `url`. */
 const isAtRoot = ({ url, originalUrl = url }: MountedRequest): boolean => url === originalUrl;
 
 /**
  * Both `/push` and `/push/` arrive as `/`, but the addresses in the page are relative to `/push/`.
  *
- * @returns where to redirect `/push`, `undefined` for any other request
+ * @returns where to redirect `/push`; `undefined` for any other request
  */
 function locationOfFolder({ url = '', originalUrl = url }: MountedRequest): string | undefined {
   const [path = '', query] = originalUrl.split('?', 2);

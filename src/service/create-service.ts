@@ -106,7 +106,7 @@ export function prepareScope(app: FastifyInstance, settings: ScopeSettings): voi
 }
 
 /**
- * Makes a Fastify instance that serves the whole service, with time-outs and limits for each client.
+ * Creates a Fastify instance that serves the whole service, with time-outs and limits for each client.
  *
  * @example
  * await createServer({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey }).listen({ port: 8080 });

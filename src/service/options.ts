@@ -64,7 +64,7 @@ export interface ServiceOptions<Request = FastifyRequest> {
    * host. Default: none.
    */
   readonly pushServices?: PushServices | undefined;
-  /** Maximum number of push services, with `'public'`, that are neither known nor listed. Default: 100. */
+  /** With `'public'`: maximum number of push services that are neither known nor listed. Default: 100. */
   readonly maxPushServices?: number | undefined;
   /** Default: only the filter. */
   readonly logging?: readonly LoggingMechanism[] | undefined;
@@ -104,11 +104,11 @@ export interface ServiceOptions<Request = FastifyRequest> {
    */
   readonly subscriberTokens?: SubscriberTokens | undefined;
   /**
-   * Called before a subscription is stored or changed. What it throws becomes the response, and nothing is stored or
-   * changed.
+   * Called before a subscription is stored or changed. An error that it throws becomes the response, and nothing is
+   * stored or changed.
    */
   readonly onSubscribe?: SubscribeHook<Request> | undefined;
-  /** Called after a client has removed its subscription; what it throws is logged. */
+  /** Called after a client has removed its subscription. Errors that it throws are logged. */
   readonly onUnsubscribe?: SubscriptionHook<Request> | undefined;
   /** Decides whether a session value passes the authenticator; `false` leads to a 403. Default: every value passes. */
   readonly authorize?: Authorize | undefined;

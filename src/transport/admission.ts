@@ -22,7 +22,7 @@ const maxHeadroom = 64;
 /** A caller that has more to send calls `pace` again within this time. */
 const askedEveryMs = 140;
 
-/** If all attempts fail for this long, it is not a coincidence. */
+/** If all attempts fail for this long, the failures are not a coincidence. */
 const unreachableAfterMs = 15_000;
 
 /** The average latency covers about this many responses. */
@@ -67,8 +67,8 @@ export class Admission {
   }
 
   /**
-   * Call this if there is something to send. A few requests may be queued in addition to those in flight, so that the
-   * next one is ready when it may be written.
+   * Called if there is something to send. A few requests may be queued in addition to those in flight, so that the next
+   * request is ready when it may be written.
    */
   pace(inFlight: number, queued: number): Pace {
     const { limit, perMs } = this.#pacing;
@@ -78,7 +78,7 @@ export class Admission {
     return { room, perMs };
   }
 
-  /** How long until the next request may be written, if only pacing delays it; otherwise `undefined`. */
+  /** How long until the next request may be written, if only pacing delays the request; otherwise `undefined`. */
   get paceMs(): number | undefined {
     return this.#hold === undefined ? this.#pacing.waitMs : undefined;
   }
@@ -149,7 +149,7 @@ export class Admission {
     return this.#breaker.isClosed ? 0 : this.#breaker.takeWait(this.#settings.monotonicNow());
   }
 
-  /** Pauses because another sender was asked to wait this long. */
+  /** Pauses because the push service asked another sender to wait this long. */
   pause(waitMs: number): void {
     const reason = `${this.#origin.host} has asked another sender to wait.`;
     this.#breaker.pause(reason, this.#settings.monotonicNow() + waitMs);
@@ -243,7 +243,7 @@ export class Admission {
     this.#connectFault = undefined;
   }
 
-  /** Returns a problem for operators. Failures to connect are often brief, so they count only if they last. */
+  /** Returns a problem for operators. Failures to connect are often brief, so they are a problem only if they last. */
   #obstacle(nowMs: number): FailureReason | undefined {
     if (this.#httpFaults.areTooMany(nowMs)) return 'protocol-error';
     const reason = this.#connectFault && failureReason(this.#connectFault);

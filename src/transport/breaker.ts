@@ -12,13 +12,13 @@
 // also opens if another sender was asked to wait.
 
 const maxFailuresInRow = 10;
-/** A run of failures must last this long: a push service may refuse many requests at once and accept the next ones. */
+/** A run of failures must last this long. A busy push service may refuse many requests at once and accept the next. */
 export const answersRunMs = 500;
 const firstOpenMs = 1000;
 const maxOpenMs = 60_000;
 const maxUnconnectedMs = 5000;
 const maxRetryAfterMs = 3_600_000;
-/** A longer wait is reported only if it ends at least this much later than the last reported one. */
+/** A longer wait is reported only if it ends at least this much later than the wait that was reported last. */
 const laterByMs = 1000;
 
 export class Breaker {
@@ -64,14 +64,14 @@ export class Breaker {
     return Math.max(0, Math.ceil(this.#askedUntilMs - nowMs));
   }
 
-  /** Opens because another sender was asked to wait. Does not count as a failure. */
+  /** Opens because the push service asked another sender to wait. This does not count as a failure. */
   pause(reason: string, untilMs: number): void {
     this.#openUntilMs = this.#state === 'OPEN' ? Math.max(this.#openUntilMs, untilMs) : untilMs;
     if (this.#state !== 'OPEN') this.#reason = reason;
     this.#state = 'OPEN';
   }
 
-  /** Records an admitted request. Call it only if `waitMs` is 0: in HALF_OPEN, the request becomes the probe. */
+  /** Records an admitted request. Call this only if `waitMs` is 0. In HALF_OPEN, the request becomes the probe. */
   admitProbe(request: object): void {
     this.#probe = request;
   }

@@ -90,8 +90,8 @@ export async function findRoute(origin: URL, settings: RouteSettings, signal: Ab
 }
 
 /**
- * True if a host is reached without the proxy. This is the case for loopback, because a proxy's loopback is not ours,
- * and for the entries of `noProxy`: a host, a domain with all its hosts (with or without a leading dot), or `*`.
+ * True if a host is reached without the proxy. This is the case for loopback (a proxy's loopback is not ours) and for
+ * the entries of `noProxy`: a host, a domain with all its hosts (with or without a leading dot), or `*`.
  *
  * @param hostname as `URL.hostname` returns it
  */
@@ -133,7 +133,7 @@ export async function connect(
   settings: ConnectSettings,
   aborted: AbortSignal,
 ): Promise<Connection> {
-  // aborting this ends every socket of the attempt; after success it is never aborted
+  // aborting this signal ends every socket of the attempt; after success, the signal is never aborted
   const attempt = new AbortController();
   const timeOut = (): void => {
     attempt.abort(timeoutError(origin.host, 'accept a connection', settings.connectTimeoutMs));
@@ -233,7 +233,7 @@ async function finishTcp(socket: Socket, { host, proxy, addressPort, check }: Ro
     const message = `${proxy?.hostname ?? host}:${addressPort} cannot be reached${reasonOf(cause)}.`;
     throw new DeskbellError('ERR_CONNECTION', message, { cause });
   }
-  // the addresses were checked before connecting; this checks the address actually connected to
+  // the addresses were checked before connecting; this checks the address that the socket actually connected to
   check?.(socket.remoteAddress ?? 'an unknown address');
 }
 

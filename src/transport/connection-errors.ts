@@ -1,7 +1,7 @@
 // Describes how a connection to a push service failed.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
-/** @param what the rest of the message, after `host`, such as `closed the connection` */
+/** @param what the message after `host`, such as `closed the connection` */
 export function connectionError(host: string, what: string, cause?: Error): DeskbellError {
   return new DeskbellError('ERR_CONNECTION', `${host} ${what}${codeOf(cause)}.`, { cause });
 }

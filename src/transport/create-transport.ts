@@ -1,4 +1,4 @@
-// Creates the transport. Each origin has its own queue, connections and pacing, so a slow one does not delay others.
+// Creates the transport. Each origin has its own queue, connections and pacing, so a slow origin delays no other.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { systemClock, type Clock } from './clock.ts';

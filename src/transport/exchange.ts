@@ -31,7 +31,7 @@ export interface Session {
   flush(): void;
   /** Accepts no more requests, and closes when the requests in flight have their responses. */
   drain(): void;
-  /** Closes at once. Requests in flight fail with `error`, in doubt. */
+  /** Closes at once. Requests in flight fail with `error`, and it stays unknown whether they were delivered. */
   destroy(error: DeskbellError): void;
 }
 

@@ -170,14 +170,14 @@ export class Http1Session implements Session {
     );
   }
 
-  /** node:http has released or ended the connection. */
+  /** Called when node:http has released or ended the connection. */
   #release(): void {
     this.#request = undefined;
     if (this.#stream.destroyed) this.#retire();
     else this.#events.changed(this);
   }
 
-  /** Called when the connection has ended or the response is unreadable, so that no more of it will arrive. */
+  /** Called when the response cannot arrive completely: the connection has ended or the response is unreadable. */
   #lose(cause?: Error): void {
     if (this.#response !== undefined) this.#answer(this.#response);
     const isMalformed = codeOf(cause).startsWith(' (HPE_');

@@ -34,10 +34,10 @@ export const maxQueued = 4096;
  * few push services without HTTP/2 have fewer requests in flight.
  */
 const maxHttp2Connections = maxLimit / maxStreams;
-/** At most this many connections until SETTINGS arrive on the first: the push service may allow no streams at all. */
+/** Maximum number of connections until SETTINGS arrive on the first, because the push service may allow no streams. */
 const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
-/** A request fails once it was refused this many times. Being handed back without a refusal does not count. */
+/** A request fails once it was refused this many times. A request handed back for another reason does not count. */
 const maxTimesRefused = 10;
 /** The pause after the first refusal of a request. Each further refusal doubles it. */
 const firstRefusalPauseMs = 20;
@@ -69,7 +69,7 @@ export class Origin implements SessionEvents {
   #protocol: Protocol | undefined;
   #inFlight = 0;
   #connecting = 0;
-  /** Runs after a failed connection attempt. Until it ends, no further connection is opened. */
+  /** Runs after a failed connection attempt. No further connection is opened while it runs. */
   #connectPause: Timer | undefined;
   /** Runs until refused requests may be sent again. */
   #refusalPause: Timer | undefined;

@@ -30,7 +30,7 @@
 export const latencyFloor = 100;
 /** The largest window: what a thread sends in 100 ms. A push service usually starts to queue at a smaller window. */
 export const maxLimit = 3000;
-/** Requests per millisecond, until the round trip is known. */
+/** The rate until the round trip is known, in requests per millisecond. */
 export const firstPerMs = latencyFloor / 500;
 
 /** The smallest window. It is below 1, because some push services accept less than one request per round trip. */
@@ -45,12 +45,12 @@ const queueRatio = 2;
 const shorterBy = 0.85;
 /** If the window is too small to be lowered, a queue cannot be detected. The base then grows by this factor. */
 const fartherBy = 2;
-/** The share of refusals that is normal without an overload. Chance may add to it. */
+/** The share of refusals that is normal without an overload. By chance, the share may be higher. */
 const toleratedShare = 0.06;
 /** Standard deviations to allow for chance. Ending the initial doubling by mistake costs more than a small decrease. */
 const chanceAtFirst = 3;
 const chanceLater = 1;
-/** A round needs responses to this share of the window, and at least `roundAnswers` of them. */
+/** A round needs responses to this share of the window, but at least `roundAnswers` responses. */
 const roundShare = 1 / 4;
 const roundAnswers = 16;
 /** If nothing was refused, a round ends after this many round trips. */
@@ -60,8 +60,8 @@ const carefulGrowth = 1 / 32;
 const fasterBy = 1.5;
 const outageFactor = 1 / 4;
 /**
- * Minimum window in an outage, as a share of the threshold. With a smaller one, the end of the outage would be noticed
- * late. The circuit breaker stops long outages.
+ * Minimum window in an outage, as a share of the threshold. With a smaller window, the end of the outage would be
+ * noticed late. The circuit breaker stops long outages.
  */
 const outageFloor = 1 / 64;
 /** The first decrease leaves at least this share: refusals of a burst say little about spread writes. */
@@ -133,12 +133,12 @@ export class Pacing {
     return this.#latencyMs === 0 ? firstPerMs : this.#window / Math.max(1, this.#latencyMs);
   }
 
-  /** Records that requests had to wait because of the window. */
+  /** Records that the size of the window made requests wait. */
   recordLimitReached(): void {
     this.#wasReached = true;
   }
 
-  /** @param latencyMs since the request was written */
+  /** @param latencyMs the time since the request was written */
   recordAccepted(latencyMs: number, nowMs: number): void {
     if (nowMs - latencyMs < this.#startedAtMs) return;
     this.#accepted += 1;

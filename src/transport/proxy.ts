@@ -93,7 +93,7 @@ export async function openTunnel(socket: Socket, authority: string, proxy: Proxy
   throw new DeskbellError('ERR_CONNECTION', `The proxy answered CONNECT ${authority} with ${answer}.`);
 }
 
-/** Reads up to the empty line. Nothing may follow it, because the server behind the tunnel does not send first. */
+/** Reads the proxy's response up to the empty line. No bytes follow, because the server does not send first. */
 function readHead(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let head = '';

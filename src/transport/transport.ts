@@ -99,7 +99,7 @@ export interface Transport {
   deferral(origin: string): Deferral | undefined;
   /** Returns the push services that have asked to wait (`Retry-After`) since the last call, and how long from now. */
   takeWaits(): ReadonlyMap<string, number>;
-  /** Sends nothing to a push service for this long, because it has asked another sender to wait. */
+  /** Sends nothing to a push service for this long, because the push service has asked another sender to wait. */
   pause(origin: string, waitMs: number): void;
   /** True if this machine apparently has no network and no push service is connected. */
   isCutOff(): boolean;

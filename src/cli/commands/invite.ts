@@ -17,7 +17,7 @@ import { addressOf } from '../serve/listening.ts';
 
 /** Width of the light margin around the code, in modules. */
 const border = 2;
-/** Characters for two modules. The index is 1 if the lower one is dark, plus 2 if the upper one is dark. */
+/** Characters for two modules. The index is 1 if the lower module is dark, plus 2 if the upper module is dark. */
 const characters = [' ', '▄', '▀', '█'] as const;
 
 /** @returns lines of equal length, for dark characters on a light background */

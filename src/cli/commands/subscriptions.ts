@@ -162,7 +162,7 @@ const untagCommand = (context: Context): Command =>
     examples: ['deskbell subscriptions untag beta --user 42', 'deskbell subscriptions untag beta --tag beta'],
   });
 
-/** @param verb begins the description of each flag */
+/** @param verb the verb that begins the description of each flag */
 function createTagCommand(
   { environment, output, stop }: Context,
   verb: string,

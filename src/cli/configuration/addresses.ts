@@ -20,7 +20,7 @@ export function checkAddressRanges(ranges: readonly string[]): void {
 }
 
 export interface ListenAddress {
-  /** An IPv6 address has no brackets here. */
+  /** The host. An IPv6 address has no brackets. */
   readonly host: string;
   readonly port: number;
 }

@@ -94,7 +94,7 @@ export function checkEncryption(fastest: EncryptionMethod, file?: string): Outco
 const secondMs = 1000;
 const toleratedMs = 60 * secondMs;
 
-/** The time of a push service that responded. */
+/** The clock of a push service that responded, compared with ours. */
 export interface ServerTime {
   readonly host: string;
   /** The server's clock minus ours. */
@@ -147,7 +147,7 @@ interface Contact {
   readonly finding: Finding;
   /** Whether the address guard refuses the host's address. */
   readonly isBlocked?: boolean;
-  /** The push service's clock minus ours; absent if it did not respond. */
+  /** The push service's clock minus ours; absent if the push service did not respond. */
   readonly clockDifferenceMs?: number | undefined;
 }
 
@@ -259,7 +259,7 @@ async function wayTo(url: URL, { ca, proxy, noProxy, connectOverride }: NetworkO
 const lowDiskSpaceBytes = 1e9;
 const minDiskSpaceBytes = 50e6;
 
-/** @param hasOnlyKeys true if the directory contains the keys but not the database */
+/** @param hasOnlyKeys whether the directory contains the keys but not the database */
 async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<Outcome> {
   if (isOnReadOnlyDisk(directory)) {
     return {

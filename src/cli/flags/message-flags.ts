@@ -84,7 +84,7 @@ export interface MessageFlags {
   readonly jsonMessage?: string;
 }
 
-/** Parts of the message that are not flags. */
+/** The parts of a message that have no flag of their own. */
 interface GivenText {
   /** The message as an argument. */
   readonly text: string | undefined;
@@ -167,7 +167,7 @@ function createOption([name, member]: readonly [string, MemberDescription]): Opt
   return parse === undefined ? option : option.argParser(parse);
 }
 
-/** Says what happens with the flag instead of *whether* it does. */
+/** Describes the effect of the flag: drops "Whether" from the beginning of the description. */
 function describeFlag(flag: string, description: string): string {
   const effect = description.replace(/^Whether /, '');
   if (flag.startsWith('no-')) return `Without it, ${effect}`;

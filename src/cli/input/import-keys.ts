@@ -8,14 +8,14 @@ import { curve, isP256Point, pointBytes, scalarBytes } from '../../protocol/p256
 import { checkVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';
 
 export interface FoundKeys extends VapidKeys {
-  /** The form that the keys were in, such as "a private key in PEM". */
+  /** The form in which the keys were given, such as "a private key in PEM". */
   readonly found: string;
 }
 
 /** A key, or bytes that may be one. */
 interface Candidate {
   readonly kind: 'public' | 'private';
-  /** True if the form proves that this is a key. A bare word of 32 bytes may be anything. */
+  /** True if the form of the text proves that it is a key. A bare word of 32 bytes may be anything. */
   readonly isCertain: boolean;
   /** 65 or 32 bytes, as base64url. */
   readonly key: string;

@@ -293,7 +293,7 @@ function readObject({ value, pointer }: GivenMember): Row | undefined {
   throw new DeskbellError('ERR_SUBSCRIPTION_INVALID', detail, { fields: [fault] });
 }
 
-// Warns if an import found no user or no tags, because messages to users or tags would then not reach the imported
+// Warns if an import found no user or no tags, because messages to users or tags would not reach the imported
 // subscriptions. Names the columns that the rows have instead.
 
 export interface MissedColumns {
@@ -302,10 +302,10 @@ export interface MissedColumns {
   sentences(): readonly string[];
 }
 
-/** Matches likely names of a user column, but not "user_agent". */
+/** Matches names that a user column is likely to have, but not "user_agent". */
 const userName = /(?:user|customer|account|member|owner|subscriber|subscribable)_?id$|^(?:uid|user_?name)$/i;
 
-/** @param asked the names of columns that the flags give */
+/** @param asked the column names given by the flags */
 export function createMissedColumns(asked: {
   readonly [Name in keyof ColumnNames]: string | undefined;
 }): MissedColumns {

@@ -61,7 +61,7 @@ export type Found = { readonly row: Row } | { readonly leftOut: string };
 const namesOfOthers: readonly ((object: Row) => string | undefined)[] = [
   // Django's dumpdata: rows of other models
   ({ model, fields }) => (isJsonObject(fields) && typeof model === 'string' ? model : undefined),
-  // phpMyAdmin: the header, databases, other tables
+  // entries of a phpMyAdmin export: the header, databases, other tables
   ({ type, name, version }) =>
     ['header', 'database', 'table'].includes(String(type))
       ? `${String(type)} ${String(name ?? version)}`

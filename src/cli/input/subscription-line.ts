@@ -38,7 +38,7 @@ const pattern =
 const firstMilliseconds = 100_000_000_000;
 
 /**
- * @param value a date with or without a time, in UTC if it names no zone; or seconds or milliseconds since 1970
+ * @param value a date with or without a time, in UTC if it has no zone; or seconds or milliseconds since 1970
  * @returns milliseconds since 1970; undefined for anything else
  */
 function parseDate(value: unknown): number | undefined {
@@ -49,7 +49,7 @@ function parseDate(value: unknown): number | undefined {
     return inRange(Math.round(number < firstMilliseconds ? number * 1000 : number));
   }
   const [, day, time = '00:00', , hours, minutes = '00'] = pattern.exec(text) ?? [];
-  // Date turns 31 February into a day in March
+  // `Date` would turn 31 February into a day in March
   if (parseWallTime(`${day}T00:00`) === undefined) return undefined;
   return inRange(Date.parse(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`));
 }
@@ -67,7 +67,7 @@ export type OptionalFact = 'dates' | 'languages' | 'time zones' | 'choices of ch
 export interface ImportedRow extends NewSubscription {
   /** The subscription's `expirationTime`, in milliseconds since 1970. */
   readonly expiresAtMs: number | undefined;
-  /** Facts that were not understood and are left out. */
+  /** Optional facts of the row that were not understood, so the import leaves them out. */
   readonly leftOut: readonly (readonly [fact: OptionalFact, value: unknown])[];
 }
 

@@ -38,7 +38,7 @@ export type CommandHint = (words: string) => string;
 /**
  * Repeats the flags and environment variables of this run as flags.
  *
- * @param given flags as commander gives them
+ * @param given the flags as commander returns them
  */
 export function createCommandHint(
   { invocation, environment }: Pick<Context, 'invocation' | 'environment'>,
@@ -64,7 +64,7 @@ export function createCommandHint(
   };
 }
 
-/** Hides passwords. A database URL from the environment is left out, because it is also there when the hint is used. */
+/** Hides passwords. Leaves out a database URL from the environment, which will still be set when the hint is used. */
 function shown(
   name: SettingName,
   flags: Readonly<Record<string, unknown>>,

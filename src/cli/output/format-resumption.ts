@@ -18,7 +18,7 @@ export function resumptionToJson(resumption: Resumption): object {
   };
 }
 
-/** @returns the lines to print: if sending is paused, the command that resumes it; then what resuming will start */
+/** @returns the lines to print: the command that resumes sending, if it is paused, and what resuming will start */
 export function formatResumption(resumption: Resumption, hint: CommandHint): string {
   const { pause, schedules, missed, webhookEvents, broadcastIds, startsMs } = resumption;
   const running = broadcastIds.filter((id) => !startsMs.has(id));

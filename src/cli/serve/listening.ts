@@ -51,7 +51,7 @@ export function addressOf(host: string, port: number): string {
 }
 
 // The address of the operator's listener. `serve` stores it in the data directory, so that `operators add` can show a
-// working command. The address may be out of date; nothing else depends on it.
+// working command. The stored address may be out of date, but nothing else depends on it.
 
 const pathOf = (directory: string): string => join(directory, 'operator-address');
 

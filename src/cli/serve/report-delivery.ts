@@ -127,7 +127,7 @@ export async function withReport(
     work,
   }: { readonly delivers: boolean; readonly work: (onFault: (error: unknown) => void) => Promise<void> },
 ): Promise<void> {
-  // Watching stops only after the work, so that the last results are also reported.
+  // Watching stops only after the work has ended, so that the last results are also reported.
   const workEnded = new AbortController();
   const onError = tellOnce((error) => report.error(error));
   const everyMs = delivers ? undefined : othersEveryMs;

@@ -37,7 +37,7 @@ export function showBusyForms(): void {
       submitter?.setAttribute('aria-busy', 'true');
       announce('Working …');
     }, patienceMs);
-    // the browser may show the page from its history later
+    // the browser may later show the page again from its history
     addEventListener('pagehide', () => {
       clearTimeout(timer);
       submitter?.removeAttribute('aria-busy');

@@ -1,4 +1,4 @@
-// Shows the value of the bar under the pointer or chosen with arrow keys, from the chart's table.
+// Shows the value of the bar under the pointer, or of the bar that arrow keys chose. It comes from the chart's table.
 import { localText } from './local-times.ts';
 
 interface Reading {
@@ -21,7 +21,7 @@ const steps: Readonly<Record<string, number>> = {
 
 let reading: Reading | undefined;
 
-/** Makes charts focusable, also in parts that are not in the page yet. */
+/** Makes charts focusable, including charts that are added to the page later. */
 export function enableCharts(within: ParentNode): void {
   for (const chart of within.querySelectorAll<SVGElement>(isChart)) {
     setAttributes(chart, {

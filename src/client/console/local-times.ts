@@ -1,9 +1,9 @@
-// Converts the page's times from UTC to the reader's own zone and adds its name: 2027-01-01 09:00 CET.
+// Converts the page's times from UTC to the reader's own zone, and adds the zone's name: 2027-01-01 09:00 CET.
 import { fromNow } from './from-now.ts';
 
 const wall = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
 const zone = wall.resolvedOptions().timeZone;
-// Which zones have a name instead of a number depends on the country: CET is British, EST American.
+// Whether a zone has a name or only a number depends on the language: British English has CET, American English EST.
 const zoneNames = ['en-GB', 'en-US'].map(
   (locale) => new Intl.DateTimeFormat(locale, { timeZoneName: 'short', hour: 'numeric' }),
 );

@@ -19,10 +19,10 @@ export const unreachableAlarms = (senders: readonly StoredSenderReport[]): reado
   findUnreachable(senders).map(toUnreachable);
 
 /**
- * Merges alarms of the same kind if their hosts belong to one push service. All hosts that strangers named also share
- * one alarm of each kind, because there may be any number of them.
+ * Merges alarms of the same kind if their hosts belong to one push service. All unlisted hosts also
+ * share one alarm of each kind, because there may be any number of them.
  *
- * @param unlisted hosts that strangers named
+ * @param unlisted the names of unlisted hosts
  */
 export function shareAlarms(
   all: readonly FoundAlarm[],
@@ -196,8 +196,8 @@ function judge(pushService: string, newestFirst: readonly OutcomeInterval[]): re
 }
 
 /**
- * Too many subscriptions have ended if at least one in `answersPerEnd` responses says so, and their share is at least
- * `timesElsewhere` times that of other push services.
+ * Too many subscriptions have ended if at least one in `answersPerEnd` responses reports an end, and their share is at
+ * least `timesElsewhere` times that of other push services.
  */
 const manyEnded = { answersPerEnd: 20, timesElsewhere: 3 } as const;
 

@@ -36,7 +36,7 @@ export type AlarmKind = keyof typeof conditions;
 export const alarmKinds = Object.keys(conditions) as readonly AlarmKind[];
 
 /**
- * The ranks of conditions, and of reasons for which broadcasts raise alarms. No such reason is urgent, because an
+ * Ranks conditions, and the reasons for which broadcasts raise alarms. None of these reasons is urgent, because an
  * unlisted host can cause most of them. Urgent cases also raise `unreachable` or `accepts-nothing`.
  */
 const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
@@ -93,7 +93,7 @@ export const alarmUnits = [
 ] as const;
 
 export interface StandingAlarm {
-  /** Consists of the kind and the push service, and stays the same while the alarm is active. */
+  /** The alarm's kind and push service as one text, which stays the same while the alarm is active. */
   readonly id: string;
   /** One of `alarmKinds`, or the reason of an alarm that a broadcast raised. */
   readonly kind: string;

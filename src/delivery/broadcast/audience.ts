@@ -99,7 +99,7 @@ const batchSize = 1000;
 /**
  * Writes an audience to the store.
  *
- * @param isSplit texts or times differ by reader, so the members must be listed even for the audience `all`
+ * @param isSplit true if texts or times differ by reader, so that even the members of the audience `all` must be listed
  * @throws {DeskbellError} ERR_FIELD_VALUE if an id, user or tag is invalid or the outcomes are not known;
  *   ERR_FIELD_TYPE, ERR_SUBSCRIPTION_INVALID
  */

@@ -18,7 +18,7 @@ import { checkPlaceholders, findChannel, resolveTimes, startOfList, toSplit } fr
 import { lookUp } from '../../errors/check-options.ts';
 
 export interface ReaderCounts {
-  /** The broadcast's recipients: everyone who is not left out. */
+  /** The broadcast's recipients, without the readers who are left out. */
   readonly reached: AudienceSize;
   readonly lookedAt: number;
   /** If true, `lookedAt` counts a sample, and the other numbers are estimates for the whole audience. */
@@ -87,7 +87,7 @@ const pageRows = 1000;
 /**
  * Counts the readers of a broadcast before it is created.
  *
- * @param size of the audience
+ * @param size the size of the audience
  * @param maxRows a larger audience is estimated from a sample of about this many subscriptions
  * @returns undefined if all get the same message at the same time, or the subscriptions are not stored
  * @throws {DeskbellError} the errors that creating it would throw

@@ -133,7 +133,7 @@ export function createAudienceEstimator(
   };
 }
 
-/** Returns the size that the group had during the broadcast, including subscriptions that were removed since. */
+/** Returns the size of the group during the broadcast, including subscriptions that have been removed since. */
 function countGroup(
   group: OutcomeGroup,
   broadcast: Broadcast,
@@ -165,7 +165,7 @@ function rankTags(sample: SubscriptionSample): readonly TagCount[] {
     .map(([tag, weight]) => ({ tag, subscriptions: Math.round(weight * scale) }));
 }
 
-/** Number of rows that an exact count reads: those with the rarest tag of `all`, with a tag of `any`, or all rows. */
+/** Number of rows that an exact count reads: those with the rarest tag of `all`, those with a tag of `any`, or all. */
 function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: TagExpression): number {
   const rows = sample.windows.flat();
   const scale = scaleOf(sample);

@@ -19,7 +19,7 @@ export interface Progress {
    * during the first moments of a large broadcast.
    */
   readonly etaSeconds?: number;
-  /** When the next rows can be sent, if none can be sent now. Absent if that is unknown. */
+  /** When the next rows can be sent, if none can be sent now. Absent if the time is unknown. */
   readonly nextPartAtMs?: number;
 }
 
@@ -44,7 +44,7 @@ export const waitMeanings: Readonly<Record<Wait['for'], string>> = {
 export const formatWait = ({ for: cause, rows, origin }: Wait): string =>
   `${formatCount(rows)} ${waitMeanings[cause]}${origin === undefined ? '' : ` by ${origin}`}`;
 
-/** Like `waitsOf`, for display: `origin` is the name of the push service, and its hosts are combined. */
+/** Like `waitsOf`, but for display: `origin` is the push service's name, and its hosts are combined. */
 export const waitsByService = (broadcast: Broadcast): readonly Wait[] =>
   waitsOf({ ...broadcast, heldBack: byPushService(broadcast.heldBack) });
 
@@ -145,16 +145,16 @@ function measure(
 
 const percents = [50, 95, 99] as const;
 
-/** When push services had accepted the message for this share of recipients. */
+/** When push services accepted the message for this share of recipients. */
 export interface ReachTime {
   readonly percent: (typeof percents)[number];
   /** Seconds from the start of the broadcast, as an upper bound; `undefined` if this share was not reached. */
   readonly seconds?: number;
-  /** The share was reached at most this many seconds earlier than `seconds`. */
+  /** How many seconds earlier than `seconds` the share may have been reached. */
   readonly precisionSeconds?: number;
 }
 
-/** @param intervals of the broadcast, in chronological order */
+/** @param intervals the broadcast's intervals, in chronological order */
 export function measureReach(
   { recipients, counts, startAtMs }: Pick<Broadcast, 'recipients' | 'counts' | 'startAtMs'>,
   intervals: readonly OutcomeInterval[],
@@ -204,7 +204,7 @@ function untilFirstGap(intervals: readonly OutcomeInterval[]): readonly OutcomeI
  * time runs from the first outcome until 95 % of the recipients were reached, or 50 % if 95 % were not. After a minute
  * without an outcome, the rest of a broadcast is ignored.
  *
- * @param recipients of the planned broadcast
+ * @param recipients how many recipients the planned broadcast has
  * @returns undefined if no such broadcast exists
  */
 async function readUsualRate(
@@ -239,7 +239,7 @@ export interface Forecast extends UsualRate {
 }
 
 /**
- * @param recipients number of recipients of the planned broadcast
+ * @param recipients how many recipients the planned broadcast has
  * @param lastMs when the last message may be sent. Default: now
  * @returns undefined if no earlier broadcast can be compared
  */

@@ -84,8 +84,8 @@ export function toSplit(
 }
 
 /**
- * Returns when subscriptions that are not stored get the message. It is the same time for all, because nothing is known
- * about their readers.
+ * Returns the time at which subscriptions that are not stored get the message. All get it at the same time, because
+ * nothing is known about their readers.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID if nobody would get it
  */

@@ -193,7 +193,7 @@ export interface WorkerEvent extends WorkerProcess {
 
 interface WorkerLook extends WorkerProcess {
   readonly seenAtMs: number;
-  /** How many times in a row the process's report was read unchanged. */
+  /** How many times in a row the process's report was unchanged when it was read. */
   readonly silentLooks: number;
 }
 

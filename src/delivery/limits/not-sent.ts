@@ -22,13 +22,13 @@ export type NotSent =
   | { readonly kind: 'capped' }
   /** The unlisted push service has never accepted a message: broadcasts skip it (`store/unlisted-push-services.ts`). */
   | { readonly kind: 'dormant' }
-  /** The push service refuses our token or key. The message is kept until it accepts one again, or until it expires. */
+  /** The push service refuses our token or key. The message is kept until they are accepted again or it expires. */
   | { readonly kind: 'suspended' }
   /** The reader's quiet hours end in this many milliseconds. */
   | { readonly kind: 'quiet'; readonly afterMs: number }
   /** The push service has a rate limit. The message's turn comes after this time. */
   | { readonly kind: 'rateLimited'; readonly afterMs: number }
-  /** Too many messages already wait for this push service in memory. The message is read again after this time. */
+  /** Too many messages for this push service already wait in memory. The message is read again after this time. */
   | { readonly kind: 'waits'; readonly afterMs: number }
   /** The push service must not be contacted before this time has passed. */
   | {

@@ -64,7 +64,7 @@ export class OriginGate {
   }
 
   /**
-   * @param subscriptionId of the recipient, if it is stored
+   * @param subscriptionId the recipient's, if it is stored
    * @param ifRefused what to do with the row after a refusal
    */
   recordOutcome(outcome: Outcome, subscriptionId: number | undefined, ifRefused: IfRefused): void {

@@ -34,7 +34,7 @@ const lateAfterRoundTrips = 1.5;
 const stalledAfterRoundTrips = 2;
 /** The limit, in round trips, for a row's wait. A push service that is silent for so long counts as broken. */
 const longRoundTrips = 4;
-/** The return of put-aside rows is scheduled for a pace this many times higher, in case the pace grows. */
+/** Put-aside rows are scheduled to come back at this many times the current pace, in case the pace grows. */
 const earlierBy = 2;
 /** This many returning rows may wait in memory, or more if more can be sent within `patienceMs`. */
 const leastStake = 64;
@@ -178,7 +178,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   wanted(perMs: number, nowMs: number): number {
     if (this.waiting > 0 || this.isSilent(nowMs)) return 0;
     if (!this.#isHeld) return this.#stake(perMs);
-    // if the probes are late, they must have expired or been removed
+    // probes that have not come back by now must have expired or been removed
     return nowMs >= this.#probesAtMs + probesLateMs ? leastStake : 0;
   }
 
@@ -229,7 +229,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#unansweredMs(nowMs) >= Math.max(minAsideMs, stalledAfterRoundTrips * this.#latencyMs);
   }
 
-  /** True if requests in flight have had no response for so long that nothing more is sent. */
+  /** True if nothing more is sent because requests in flight have had no response for too long. */
   isSilent(nowMs: number): boolean {
     const { silentAfterMs } = this.#settings;
     return this.#unansweredMs(nowMs) >= Math.max(silentAfterMs, longRoundTrips * this.#latencyMs);

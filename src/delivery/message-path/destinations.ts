@@ -26,7 +26,7 @@ export interface Destination {
   readonly isUnlisted: boolean;
   /**
    * True if the host is unlisted and has never accepted a message, although known or listed push services have just
-   * accepted messages from this process. The fault is then the host's.
+   * accepted messages from this process. The failure is then the host's fault.
    */
   isSilentStranger(): boolean;
   /** True if broadcasts send nothing to the push service (`store/unlisted-push-services.ts`). */
@@ -53,7 +53,7 @@ export interface Destinations {
    */
   loadKeys(addressees: readonly Addressee[]): Promise<void>;
   find(addressee: Addressee): Destination;
-  /** @returns the responses of push services since the last call */
+  /** @returns how push services have responded since the last call */
   takeAnswers(): readonly PushServiceAnswers[];
   /** Applies what the store knows about push services. */
   setStates(states: readonly PushServiceState[]): void;
@@ -115,7 +115,7 @@ export function createDestinations(
     };
   };
 
-  /** Forgets hosts that strangers named first, because there may be any number of them. */
+  /** When hosts must be forgotten, unlisted ones go first, because there may be any number of them. */
   const forgetStrangers = (): void => {
     for (const [root, byKey] of byRoot)
       if (byKey.values().every(({ isUnlisted }) => isUnlisted)) byRoot.delete(root);
@@ -183,7 +183,7 @@ export function createDestinations(
   };
 }
 
-/** Remembers which push services are dormant: those recently read from the store, and those yet to be stored. */
+/** Remembers which push services are dormant, both those that were read from the store and those not yet stored. */
 class Dormant {
   readonly #unlisted: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'> | undefined;
   readonly #monotonicNow: Clock['monotonicNow'];
@@ -233,7 +233,7 @@ export function pathOf(endpoint: string): string {
   return root === endpoint ? splitEndpoint(endpoint).path : endpoint.slice(root.length - 1);
 }
 
-/** Apple refuses some subjects. This is known in advance, so there is no need to send anything. */
+/** Apple refuses some subjects. The refusal is known in advance, so nothing needs to be sent. */
 function findSubjectFault(origin: string, subject: string): NotSendable | undefined {
   const detail = isApplePushService(origin) ? findAppleSubjectFault(subject) : undefined;
   return detail === undefined ? undefined : { reason: 'vapid-refused', detail };

@@ -47,7 +47,7 @@ interface Selected extends MessageToEncrypt {
   readonly headers: PushHeaders;
 }
 
-/** @throws {DeskbellError} ERR_MESSAGE_INVALID if the options were not checked before */
+/** @throws {DeskbellError} ERR_MESSAGE_INVALID if the options are wrong and were not checked before */
 function select<Message extends PushMessage>(message: Message, admit: Admit<Message>): Selected | NotSent {
   const { recipient, destination, payload, options } = message;
   const { notListed } = destination;

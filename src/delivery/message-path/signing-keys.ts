@@ -40,7 +40,7 @@ export function createSigningKeys(
   const { subject, lifetimeSeconds, previousKeys = [], keyDirectory } = vapid;
   const sources = new Map<string, HeaderSource>();
   const lookAgainAtMs = new Map<string, number>();
-  /** Retired keys. Their pairs may still be in another machine's key files. */
+  /** Retired keys, whose pairs may still be in the key files of another machine. */
   let retired: ReadonlySet<string> = new Set();
   let askedAtMs = -Infinity;
   let current = vapid.publicKey;

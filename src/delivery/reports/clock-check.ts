@@ -28,8 +28,8 @@ export class ClockCheck {
   }
 
   /**
-   * How far push services' clocks are ahead of the store's: the median, or the smaller one of two. `undefined` before
-   * the first response.
+   * How far push services' clocks are ahead of the store's clock: the median, or the smaller of two differences.
+   * `undefined` before the first response.
    */
   get differenceMs(): number | undefined {
     const sorted = [...this.#looks.values()]

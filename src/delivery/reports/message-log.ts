@@ -16,7 +16,7 @@ export interface MessageRecord {
   readonly subscriptionId?: number | undefined;
   readonly pushService: string;
   readonly outcome: AttemptOutcome;
-  /** Counts from 1. If nothing was sent, it is the number of earlier attempts. Always 1 for a single message. */
+  /** The attempt, from 1. If nothing was sent: the number of earlier attempts. Always 1 for a single message. */
   readonly attempt: number;
   /** HTTP status; absent if there was no response. */
   readonly status?: number | undefined;

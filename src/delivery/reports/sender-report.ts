@@ -12,9 +12,9 @@ const silentIntervals = 4;
 const maxPushServices = 50;
 
 /**
- * Starts reporting. Errors of the store are ignored, because sending itself then fails with them.
+ * Starts reporting. Errors of the store are ignored, because sending then fails with the same errors.
  *
- * @param self a `single` sender reports only after it has sent something
+ * @param self this sender; a `single` one reports only after it has sent something
  * @returns a function that ends reporting and withdraws the report
  */
 export function startSenderReport(

@@ -16,7 +16,7 @@ export interface RunSchedulesOptions {
   readonly policy: EndpointPolicy;
   /** Called for occurrences that are skipped. */
   readonly onWarning?: ((warning: string) => void) | undefined;
-  /** Called if an occurrence fails; another process or this one tries again in a minute. Default: the call fails. */
+  /** Called if an occurrence fails. This process or another tries again in a minute. Default: the call fails. */
   readonly onFault?: ((fault: unknown) => void) | undefined;
 }
 
@@ -86,7 +86,7 @@ async function hasChannel(
   return isThere;
 }
 
-/** @returns the id of the broadcast, whichever process has created it */
+/** @returns the id of the broadcast, whichever process created it */
 async function start(
   schedule: DueSchedule,
   atMs: number,

@@ -63,8 +63,8 @@ export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => 
 };
 
 /**
- * Used after a push service refused our token or key. It may accept them again at any time, so the row is retried
- * until it expires.
+ * Used after a push service refused our token or key. The push service may accept them again at any time, so the row is
+ * retried until it expires.
  */
 export const retryAfterVapidRefusal: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(policy.firstDelayMs, policy.maxDelayMs, tries, tries.refusals ?? 1, ...when);

@@ -64,7 +64,7 @@ export type WorkerSettings = Readonly<typeof defaultWorkerSettings>;
 export const maxUncommittedOf = ({ maxPageRows, maxDetachedRows }: WorkerSettings): number =>
   maxPageRows + maxDetachedRows;
 
-/** Maximum number of messages that a crash repeats, per thread. The documentation states this number. */
+/** Maximum number of messages per thread that are sent again after a crash. The documentation states this number. */
 export const maxUncommittedRows = maxUncommittedOf(defaultWorkerSettings);
 
 /** The key pair that subscriptions were made with, and the contact for push services. */
@@ -102,7 +102,7 @@ const unitSeconds: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3600 }
 export type MaxRates = ReadonlyMap<string, number>;
 
 /**
- * @param limits each has a host or an origin, and a limit per second (`s`), minute (`min`) or hour (`h`)
+ * @param limits limits with a host or an origin, and a number per second (`s`), minute (`min`) or hour (`h`)
  * @throws {DeskbellError} ERR_CONFIGURATION
  */
 export function parseMaxRates(limits: readonly string[]): MaxRates {

@@ -31,13 +31,13 @@ export function checkReader(reader: GivenReader): MessageReader {
   return { language: language && checkLanguage(language, '/reader/language'), data };
 }
 
-/** @param store `undefined` if there is none. If it lacks the subscription, nothing is known about the reader. */
+/** @param store `undefined` if there is none. For a subscription that it lacks, nothing is known about the reader. */
 export async function findReader(
   given: MessageReader,
   endpoint: string,
   store: Pick<Store, 'subscriptions' | 'readers'> | undefined,
 ): Promise<MessageReader> {
-  // look it up by endpoint, because the caller's object may have an unrelated id
+  // look the subscription up by endpoint, because the caller's object may have an unrelated id
   const row = await store?.subscriptions.findByEndpoint(endpoint);
   const known = row && (await store!.readers.factsOf([row])).get(row.id);
   return { language: given.language ?? known?.language, data: { ...known?.data, ...given.data } };

@@ -72,7 +72,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
     }
   });
 
-  /** Looks up the recipient's key if necessary; usually returns `undefined`. */
+  /** Looks up the VAPID key of the recipient's subscription. Returns `undefined` if it is known, as usual. */
   const completeKey = (recipient: Addressee): Promise<Addressee> | undefined => {
     const { vapidPublicKey: named } = recipient;
     if (named === undefined ? !hasOtherKeys : path.destinations.hasKey(named)) return undefined;
@@ -136,7 +136,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
     },
 
     async close() {
-      // a message's reader is looked up after its key
+      // the message's reader is looked up only after the subscription's key
       while (lookups.size > 0) await Promise.allSettled(lookups);
       turn.flush();
       await path.close();

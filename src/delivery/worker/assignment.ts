@@ -74,7 +74,7 @@ export class Assignment {
   readonly #quietEnd: ReturnType<typeof createQuietTimes>;
   #data: DataOfRows;
 
-  /** @param data the readers' data, given only for retries */
+  /** @param data the readers' data; given only for retries */
   constructor(
     source: SliceLease | RetryLease,
     payloads: RowPayloads = createRowPayloads(source.broadcast),
@@ -166,7 +166,7 @@ export class Assignment {
    * Takes the next row to send.
    *
    * @param destinationOf returns the destination of a recipient's messages
-   * @param takenAtMs by the monotonic clock
+   * @param takenAtMs the time by the monotonic clock
    */
   takeRow(
     destinationOf: (addressee: Addressee) => Destination,

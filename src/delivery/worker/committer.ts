@@ -80,8 +80,8 @@ export class Committer {
 
   /**
    * Decides whether a row may be detached. A row without a response stays in its page until its response is late. A
-   * push service may have at most as many detached rows as there are free places, so some are left for others. Rows of
-   * a silent push service, which gets no further rows, are always detached, so that the cursor can pass them.
+   * push service may have at most as many detached rows as there are free places, which leaves places for others. Rows
+   * of a silent push service, which gets no further rows, are always detached, so that the cursor can pass them.
    */
   readonly #mayDetach = (row: AssignedRow): boolean => {
     const { maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
@@ -103,10 +103,10 @@ export class Committer {
     await assignment.committed;
   }
 
-  /** Stores results. A fault is reported only by `throwFault`. */
+  /** Stores results. Only `throwFault` reports a fault. */
   async #storeAll(assignment: Assignment, parts: readonly (CommitPart | undefined)[]): Promise<void> {
     try {
-      // store both at once, so that a store that batches requests needs only one transaction
+      // store request both at once, so that a store that batches requests needs only one transaction
       await Promise.all(parts.map((part) => part && this.#store(assignment, part)));
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {
@@ -130,10 +130,10 @@ export class Committer {
       answers: destinations.takeAnswers(),
       leaseMs: settings.leaseMs,
     });
-    // the rows are durable: record that in one go, before anything else can fail
+    // the rows are durable: record all of them at once, before anything else can fail
     assignment.recordCommitted(rows);
     if (messageLog !== undefined && !answer.isLeaseLost) logRows(messageLog, lease.broadcastId, rows);
-    // the page and the detached rows are stored separately, but a lost lease counts once
+    // the page and the detached rows are stored separately, but a lost lease must be counted only once
     const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);
     figures?.recordCommit(now() - startedMs, isLeaseLost);
     destinations.setStates(answer.pushServices);

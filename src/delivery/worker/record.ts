@@ -41,8 +41,8 @@ export interface RecordSettings {
 }
 
 /**
- * Turns a result into what the ledger stores. A broadcast waits for a row of an unlisted host only for a few tries and
- * minutes. After that, the row is *outside*: the broadcast may end without it, and it is tried less and less often.
+ * Turns a result into what the ledger stores. A broadcast waits for a row of an unlisted host for only a few tries and
+ * minutes. After that, the row is *outside*: the broadcast may end without it, and tries become rarer.
  */
 export function toRowResult(row: Row, result: Result, settings: RecordSettings): RowResult {
   const { tries, broadcast, destination } = row;

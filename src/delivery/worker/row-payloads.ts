@@ -20,7 +20,7 @@ export type DataOfRows = Readonly<Record<number, PersonData>>;
 export type PayloadOf = (recipient: Recipient, data: DataOfRows) => Uint8Array | NotSendable;
 
 /**
- * @param language of the row's text; undefined for the message's own text
+ * @param language the language of the row's text; undefined for the message's own text
  * @returns a function that makes the payload of a row
  */
 export type RowPayloads = (language: string | undefined) => PayloadOf;

@@ -37,7 +37,7 @@ async function run(): Promise<void> {
   } catch (error) {
     post(toReport(error));
   } finally {
-    // without a listener, the thread can end
+    // without a listener, the port does not keep the thread alive
     parentPort?.off('message', onStop);
   }
 }

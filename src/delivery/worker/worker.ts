@@ -54,7 +54,7 @@ class Worker {
   #waiting = 0;
   /** Number of rows that were posted but have no response yet. */
   #inFlight = 0;
-  /** When to check the network again, while no push service can be reached. */
+  /** When to check the network again if no push service can be reached. */
   #looksAgainAtMs = 0;
   #wake: () => void = noWake;
 
@@ -121,11 +121,11 @@ class Worker {
     return this.#parts.path.isCutOff();
   }
 
-  /** Gives back work that was taken but not sent, and takes none for a while, so that other workers can have it. */
+  /** Gives back work that was taken but not sent, so that other workers can take it. Takes no work for a while. */
   #waitForNetwork(): void {
     this.#looksAgainAtMs = this.#parts.clock.monotonicNow() + this.#settings.lookWhileCutOffMs;
     for (const assignment of this.#workload.assignments) assignment.stop();
-    // every second time, send only untried rows, because some may be for a push service that can be reached
+    // every second time, send only untried rows, because some of them may be for a push service that can be reached
     this.#workload.leaveRetries(this.#now() + 1.5 * this.#settings.lookWhileCutOffMs);
   }
 
@@ -340,7 +340,7 @@ class Worker {
     this.#committer.throwFault();
   }
 
-  /** Sleeps for `ms`, or until a commit ends or a response may make room for a waiting row. */
+  /** Sleeps for `ms`, until a commit ends, or until a response may make room for a waiting row. */
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#parts.clock.startTimer(resolve, ms, true);

@@ -92,7 +92,7 @@ export class Workload {
   }
 
   /**
-   * Provides rows to send: due retries from time to time, otherwise the rest of a slice or a new one.
+   * Provides rows to send: due retries from time to time, otherwise the rest of a slice, or a new slice.
    *
    * @param ahead put-aside rows to lease before they are due
    */
@@ -115,7 +115,7 @@ export class Workload {
     if (unread !== undefined) await this.#read(unread);
   }
 
-  /** @param takenAtMs by the monotonic clock */
+  /** @param takenAtMs the time by the monotonic clock */
   takeRows(nowMs: number, takenAtMs = 0): readonly AssignedRow[] {
     const { destinations, settings } = this.#parts;
     const rows: AssignedRow[] = [];

@@ -19,8 +19,8 @@ export interface MemberDescription {
   /** The field in the console's form. */
   readonly field: FieldDescription;
   /**
-   * Who uses the member: the encoder, which does not send it to the browser, or code in the service worker. If absent,
-   * the member is a notification option of the same name.
+   * Who uses the member: the encoder, which does not send the member to the browser, or code in the service worker. If
+   * absent, the member is a notification option of the same name.
    */
   readonly readBy?: 'encoder' | 'service worker';
 }

@@ -119,7 +119,7 @@ export interface Template {
 type Parts = readonly (string | Slot)[];
 type NameOf = (member: string) => string;
 
-/** The members that may have placeholders, in the plain and the declarative form. Those in `linkNames` contain URLs. */
+/** Members that may have placeholders, in the plain and the declarative form. The `linkNames` among them are URLs. */
 const textNames = new Set(['title', 'message', 'body']);
 const linkNames = new Set(['url', 'navigate']);
 const ownerNames = new Set(['notification', 'actions']);

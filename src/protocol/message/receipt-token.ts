@@ -1,5 +1,5 @@
-// The token that proves a receipt. Each row's payload contains its own, and only the holder of the receipt key can
-// make one. It identifies the message and the subscription, and says nothing about the person.
+// The token that proves a receipt. Each row's payload contains its own token. Only the holder of the receipt key can
+// make tokens. A token identifies the message and the subscription, and says nothing about the person.
 //
 //   token = base64url(broadcast id (6 bytes) ‖ subscription id (6 bytes)) ‖ first 22 characters of
 //           base64url(HMAC-SHA-256 over these 12 bytes): 132 bits

@@ -62,7 +62,7 @@ export interface FoundFault {
 /**
  * Returns what is wrong with a value, or undefined if it fits. The result never shows the value.
  *
- * @param path of the value in the message, such as `actions[0].url`
+ * @param path the path of the value in the message, such as `actions[0].url`
  */
 export function findFault(value: unknown, schema: ValueSchema, path: string): FoundFault | undefined {
   const types = schema.type === undefined ? [] : [schema.type].flat();
@@ -112,7 +112,7 @@ function findMemberFault(value: object, schema: ValueSchema, path: string): Foun
   return undefined;
 }
 
-/** Checks everything except the type and nested values. JSON or `Intl` may throw errors. */
+/** Checks everything except the type and nested values. `JSON` and `Intl` may throw errors. */
 function fits(value: unknown, schema: ValueSchema): boolean {
   const {
     type,

@@ -48,7 +48,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     if (connection !== undefined) connection.session = session;
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    // an upgraded connection never counts as idle, because the WebSocket closes it
+    // an upgraded connection never counts as idle, because its WebSocket closes the connection
     connections.get(peerOf(request.socket))?.begin(0);
     options.onUpgrade(request, socket, head);
   };

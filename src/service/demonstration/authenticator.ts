@@ -36,7 +36,7 @@ export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSes
     });
     // Authenticate after the body is parsed and before it is validated.
     route.preValidation = [preValidation, authenticate].flat();
-    // If the body cannot be parsed, the request ends before this. Without a session, that is a 401 too.
+    // A request whose body cannot be parsed ends before this. If it has no session, it gets a 401 too.
     route.errorHandler = async function authenticateFirst(cause, request, reply): Promise<unknown> {
       const isUnreadable = pending.has(request) && !request.raw.socket.destroyed;
       const fault = isUnreadable ? await authenticate(request).then(() => cause, toError) : cause;

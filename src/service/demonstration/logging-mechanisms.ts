@@ -14,7 +14,7 @@ export interface MechanismRecord {
   readonly body?: unknown;
   readonly session?: SessionEntries;
   readonly result?: unknown;
-  /** Why the action failed; true if the mechanism sees only that it failed. */
+  /** Why the action failed; `true` if the mechanism sees only that the action failed. */
   readonly failure?: string | true;
   readonly verdict?: string;
   readonly status?: number;
@@ -55,7 +55,7 @@ export class ActionRequest {
 
 // Logging by a call in each action's body, which sees everything, including the result.
 
-/** Takes a request, returns the value to send as JSON. */
+/** Handles a request. Returns the value to send as JSON. */
 export type Action = (request: ActionRequest) => unknown;
 
 /** Runs the work of an action. */

@@ -135,7 +135,7 @@ declare module 'fastify' {
   }
 }
 
-// Nothing is stored: a token is a salted hash of the session's own secret.
+// Tokens are not stored: each is a salted hash of the session's own secret.
 const tokens = new Tokens({ userInfo: false });
 
 const createCsrfToken = ({ secret }: Session): string => tokens.create(secret);

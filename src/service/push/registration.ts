@@ -115,8 +115,8 @@ function createWriteOut(log: Log): () => Promise<void> {
 }
 
 // Decides who may register: everybody, or only invited browsers. A registered browser may always send its subscription
-// again or replace it, which deletes the old one. So an invitation lets in only one browser, however often it
-// subscribes again.
+// again or replace it with a new one, which deletes the old one. So an invitation lets in only one browser, however
+// often it subscribes again.
 
 export const invitationHeader = 'Deskbell-Invitation';
 
@@ -189,7 +189,7 @@ const warnAtShare = 0.9;
 const remedy =
   'List those that you want in pushServices, remove others with "deskbell subscriptions remove --push-service", or raise maxPushServices.';
 
-/** Calls `store` if the limits allow. @throws {DeskbellError} ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT */
+/** Calls `store` if the limits allow it. @throws {DeskbellError} ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT */
 export type WithinLimits = (
   endpoint: string,
   reply: Pick<FastifyReply, 'header'>,

@@ -80,7 +80,7 @@ export async function createSubscriberToken(options: SubscriberTokenOptions): Pr
 }
 
 /**
- * Returns the user and tags of a request's token; `undefined` if it has none, or if the service accepts no tokens.
+ * Returns the user and tags of a request's token; `undefined` if there is no token, or if the service accepts none.
  *
  * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN says why a token is refused
  */

@@ -199,7 +199,7 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
     },
   );
 
-  /** An `auth` that is not base64 counts as wrong. The response never shows whether there was a subscription. */
+  /** An `auth` that is not base64 counts as wrong. The response never reveals whether the subscription exists. */
   const addRemoval = (path: string, postPath: string, operation: Operation, remove: Removal): void => {
     const postForm = {
       ...operation,
@@ -236,7 +236,7 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
 
 type Removal = (endpoint: string, auth: Uint8Array, request: FastifyRequest) => Promise<void>;
 
-/** Errors of the application are only logged, because the response must not show that there was a row. */
+/** Errors of the application are only logged, because the response must not reveal whether a row existed. */
 async function reportRemoval(
   stored: StoredSubscription,
   request: FastifyRequest,

@@ -14,7 +14,7 @@ export interface HeaderBlock {
   readonly headers: Readonly<Record<string, string>>;
   /** Set if the block is readable but violates RFC 9113 §8, which is a stream error. */
   readonly fault?: string;
-  /** The response that has this header block and no body. Made when first needed. */
+  /** The response with this header block and without a body. It is made when first needed. */
   response?: PushResponse;
 }
 
@@ -105,7 +105,7 @@ export class HpackDecoder {
   /**
    * Reads one field (RFC 7541 §6).
    *
-   * @param last the field at the same position in the last block
+   * @param last the field at the same position in the previous block
    */
   #readField(last: Field | undefined): Field {
     const first = this.#bytes[this.#at] as number;

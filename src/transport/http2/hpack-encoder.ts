@@ -146,7 +146,7 @@ export class HpackEncoder {
       putInteger(block, 0x80, 7, staticTable.length + this.#insertions - entry.insertion);
       return;
     }
-    // RFC 7541 §4.1. Do not insert a field that would evict most of the table.
+    // RFC 7541 §4.1. A field that would evict most of the table is not inserted.
     const bytes = name.length + value.length + 32;
     const isInserted = bytes <= this.#tableBytes / 2;
     const nameIndex = staticNames.get(name) ?? 0;
