@@ -11,7 +11,6 @@ import { createClientLimits } from '../../src/http/client-limits.ts';
 import { clientPlaces, type ClientRequests } from '../../src/store/client-requests.ts';
 import { createPostgresClientRequests } from '../../src/store/postgres/client-requests.ts';
 import { PostgresDatabase } from '../../src/store/postgres/database.ts';
-import { describeFunctions } from '../../src/store/postgres/functions/all-functions.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
@@ -131,7 +130,7 @@ describe('several services on one database', () => {
     const counting = await PostgresDatabase.open({ url: database.url });
     t.after(() => counting.close());
     const statements = t.mock.method(counting, 'queryBriefly');
-    const requests = createPostgresClientRequests(counting, describeFunctions().schema);
+    const requests = createPostgresClientRequests(counting);
     const ask = async (client: string) => {
       await undefined;
       return requests.count(client, minuteMs);

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import timers from 'node:timers/promises';
 import { pgbouncer, skipWithout } from '../../scripts/install-test-tools.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { describeFunctions } from '../../src/store/postgres/functions/all-functions.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { PostgresDatabase } from '../../src/store/postgres/database.ts';
 import { createBroadcastReader } from '../../src/store/broadcast-reader.ts';
@@ -34,7 +33,7 @@ const getServer = useSharedServer();
 const origin = 'https://fcm.googleapis.com';
 const { signal } = new AbortController();
 /** The statement that looks for work, as the database shows it. */
-const dueIn = String.raw`^select deskbell_functions_\w+\.due_in`;
+const dueIn = String.raw`^select \* from deskbell_functions_\w+\.due_in`;
 
 interface Waiting extends AsyncDisposable {
   readonly work: Leases;
@@ -44,8 +43,7 @@ interface Waiting extends AsyncDisposable {
 
 const workOf = (database: PostgresDatabase, notices: Notices): Leases => {
   const portable = createPortableDatabase(database);
-  const { schema } = describeFunctions();
-  return createPostgresLeases(database, portable, schema, notices, createBroadcastReader(portable));
+  return createPostgresLeases(database, portable, notices, createBroadcastReader(portable));
 };
 
 /** Waits once, which begins the listening. */

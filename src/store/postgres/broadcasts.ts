@@ -74,30 +74,26 @@ const cutFrozen = (extent: Extent, lastId: number, sliceRows: number, max?: numb
     throughPosition: index === length - 1 ? lastId : slice.throughPosition,
   }));
 
-/** @param functions name of the schema that has the database's functions */
-export function createPostgresBroadcasts(database: PostgresDatabase, functions: string): BroadcastWriter {
+export function createPostgresBroadcasts(database: PostgresDatabase): BroadcastWriter {
   return {
     ...createMemberFinder(database),
 
     addToAudience: async (audienceId, members) => {
-      const isKnown = await database.first<{ readonly is_known: boolean }>(
-        `select ${functions}.add_members($1, $2, $3, $4, $5) as is_known`,
-        [
-          audienceId,
-          members.map(({ endpoint }) => hashEndpoint(endpoint)),
-          members.map(({ endpoint }) => normalizeEndpoint(endpoint)),
-          members.map(({ p256dh }) => Buffer.from(p256dh)),
-          members.map(({ auth }) => Buffer.from(auth)),
-        ],
-      );
-      if (isKnown?.is_known === true) return;
+      const [isKnown] = await database.call<{ readonly result: boolean }>('add_members', [
+        audienceId,
+        members.map(({ endpoint }) => hashEndpoint(endpoint)),
+        members.map(({ endpoint }) => normalizeEndpoint(endpoint)),
+        members.map(({ p256dh }) => Buffer.from(p256dh)),
+        members.map(({ auth }) => Buffer.from(auth)),
+      ]);
+      if (isKnown?.result === true) return;
       throw new DeskbellError('ERR_FIELD_VALUE', `There is no list of recipients ${audienceId}.`);
     },
 
     freeze: async () => {
       const frozen = await database.first<FrozenSubscriptions>(
         `select rows, last_id as "lastId", removals_after as "removalsAfter"
-         from ${functions}.freeze_subscriptions()`,
+         from ${database.functions}.freeze_subscriptions()`,
       );
       return frozen!;
     },

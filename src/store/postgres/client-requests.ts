@@ -27,8 +27,7 @@ export const clientWindows: AgingTable = {
   keptMs: 0,
 };
 
-/** @param functions name of the schema that has the database's functions */
-export function createPostgresClientRequests(database: PostgresDatabase, functions: string): ClientRequests {
+export function createPostgresClientRequests(database: PostgresDatabase): ClientRequests {
   let gathered = new Map<string, Gathered>();
   let countedMs = 0;
   let forgetting: NodeJS.Timeout | undefined;
@@ -37,14 +36,15 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
   const write = async (clients: ReadonlyMap<string, Gathered>): Promise<void> => {
     const all = [...clients.values()];
     try {
-      const rows = await database.queryBriefly<WindowRow>(
-        `select * from ${functions}.count_requests($1, $2, $3, $4)`,
+      const rows = await database.call<WindowRow>(
+        'count_requests',
         [
           database.now(),
           [...clients.keys()],
           all.map(({ windowMs }) => windowMs),
           all.map(({ waiting }) => waiting.length),
         ],
+        database.queryBriefly,
       );
       const counted = new Map(rows.map((row) => [row.client.replaceAll('-', ''), row]));
       for (const [client, { waiting }] of clients) answer(waiting, counted.get(client));
@@ -60,9 +60,10 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
 
   const forgetEnded = async (): Promise<void> => {
     await database
-      .queryBriefly(`delete from deskbell.client_requests where ends_at_ms < ${functions}.clock($1)`, [
-        database.now(),
-      ])
+      .queryBriefly(
+        `delete from deskbell.client_requests where ends_at_ms < ${database.functions}.clock($1)`,
+        [database.now()],
+      )
       .catch(() => {});
     forgetting = undefined;
     // some windows may still be open

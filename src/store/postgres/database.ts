@@ -8,6 +8,7 @@ import { createClient, defaultMaxConnections, openPool } from './connection.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 import { describeDatabase } from './database-url.ts';
+import { describeFunctions } from './functions/all-functions.ts';
 
 // The server's time, without asking the server each time. Its difference from a monotonic clock is measured at the
 // middle of a round trip, and again from time to time. So this machine's clock may be wrong or be set.
@@ -93,6 +94,8 @@ export class PostgresDatabase {
   readonly now: () => number | null;
   /** The database's time, as this process knows it. */
   readonly clock: ServerClock;
+  /** The name of the schema that has the database's functions. */
+  readonly functions = describeFunctions().schema;
 
   private constructor(pool: Pool, options: PostgresDatabaseOptions) {
     this.#pool = pool;
@@ -122,6 +125,26 @@ export class PostgresDatabase {
   /** Like `query`, but returns the first row. */
   async first<Row extends object>(sql: string, values?: readonly Value[]): Promise<Row | undefined> {
     return (await this.query<Row>(sql, values))[0];
+  }
+
+  /**
+   * Calls a function of the database.
+   *
+   * @param values in the order of its parameters; or by their names, if there are so many that a swap would go unnoticed
+   * @returns its rows; if it returns a single value, one row with the value as `result`
+   */
+  call<Row extends object>(
+    name: string,
+    values: readonly Value[] | Readonly<Record<string, Value>>,
+    query: Query = this.query,
+  ): Promise<readonly Row[]> {
+    const parameters = Object.keys(values).map((parameter, index) =>
+      Array.isArray(values) ? `$${index + 1}` : `${parameter} => $${index + 1}`,
+    );
+    return query<Row>(
+      `select * from ${this.functions}.${name}(${parameters.join(', ')}) as result`,
+      Object.values(values),
+    );
   }
 
   /** Like `query`, but retries only briefly, in case a connection broke unnoticed. For nonessential results. */
@@ -282,15 +305,4 @@ async function endTransaction(client: PoolClient, error: unknown): Promise<void>
   } catch {
     client.release(true);
   }
-}
-
-// Calls database functions with named arguments: among twenty positional ones, a swap would go unnoticed.
-
-/** @param given values by parameter name, in any order @returns `call`: SQL to insert into a statement */
-export function callFunction(
-  name: string,
-  given: Readonly<Record<string, Value>>,
-): { readonly call: string; readonly values: readonly Value[] } {
-  const named = Object.keys(given).map((parameter, index) => `${parameter} => $${index + 1}`);
-  return { call: `${name}(${named.join(', ')})`, values: Object.values(given) };
 }

@@ -46,11 +46,9 @@ const decide = (row: LeasedRetry): IfRefused =>
         isKeyGood: row.is_key_good === true,
       });
 
-/** @param functions name of the schema that has the database's functions */
 export function createPostgresLeases(
   database: PostgresDatabase,
   portable: PortableDatabase,
-  functions: string,
   notices: Omit<Notices, 'close'>,
   reader: BroadcastReader,
 ): Leases {
@@ -66,10 +64,13 @@ export function createPostgresLeases(
   return {
     leaseSlice: async ({ leaseMs, broadcastId = anyBroadcast }) => {
       const fenceToken = randomUUID();
-      const slice = await database.first<SliceColumns>(
-        `select * from ${functions}.lease_slice($1, $2, $3, $4, $5)`,
-        [database.now(), leaseMs, fenceToken, broadcastId, (slicesLeased + 1) % leasesPerTurn > 0],
-      );
+      const [slice] = await database.call<SliceColumns>('lease_slice', [
+        database.now(),
+        leaseMs,
+        fenceToken,
+        broadcastId,
+        (slicesLeased + 1) % leasesPerTurn > 0,
+      ]);
       if (slice === undefined) return undefined;
       slicesLeased += 1;
       return {
@@ -80,10 +81,8 @@ export function createPostgresLeases(
 
     leaseRetries: async ({ leaseMs, limit, aheadMs = 0, broadcastId = anyBroadcast }) => {
       const fenceToken = randomUUID();
-      const found = await database.query<LeasedRetry>(
-        `select * from ${functions}.lease_retries($1, $2, $3, $4, $5, $6)`,
-        [database.now(), leaseMs, fenceToken, limit, broadcastId, aheadMs],
-      );
+      const values = [database.now(), leaseMs, fenceToken, limit, broadcastId, aheadMs];
+      const found = await database.call<LeasedRetry>('lease_retries', values);
       const { rows = [], over = [] } = Object.groupBy(found, ({ position }) =>
         position === null ? 'over' : 'rows',
       );
@@ -102,22 +101,11 @@ export function createPostgresLeases(
     },
 
     renew: async ({ broadcastId, fenceToken, slice }, leaseMs) => {
-      await database.query(`select ${functions}.renew($1, $2, $3, $4, $5)`, [
-        database.now(),
-        leaseMs,
-        broadcastId,
-        fenceToken,
-        slice ?? null,
-      ]);
+      await database.call('renew', [database.now(), leaseMs, broadcastId, fenceToken, slice ?? null]);
     },
 
     release: async ({ broadcastId, fenceToken, slice }) => {
-      await database.query(`select ${functions}.release($1, $2, $3, $4)`, [
-        database.now(),
-        broadcastId,
-        fenceToken,
-        slice ?? null,
-      ]);
+      await database.call('release', [database.now(), broadcastId, fenceToken, slice ?? null]);
     },
 
     waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
@@ -127,11 +115,9 @@ export function createPostgresLeases(
         if (id === broadcastId || broadcastId === anyBroadcast || id === everyBroadcast) told.abort();
       });
       try {
-        const due = await database.first<{ readonly due_in_ms: number | null }>(
-          `select ${functions}.due_in($1, $2) as due_in_ms`,
-          [database.now(), broadcastId],
-        );
-        const dueInMs = due?.due_in_ms ?? undefined;
+        const values = [database.now(), broadcastId];
+        const [due] = await database.call<{ readonly result: number | null }>('due_in', values);
+        const dueInMs = due?.result ?? undefined;
         if (dueInMs === undefined && broadcastId !== anyBroadcast) return 'over';
         const delayMs = dueInMs ?? Number.POSITIVE_INFINITY;
         if (delayMs <= 0) return 'ready';

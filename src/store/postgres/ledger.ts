@@ -24,7 +24,7 @@ import { outcomeColumns } from '../statistics.ts';
 import { idsAfter } from '../slices.ts';
 import type { AgingTable } from '../retention.ts';
 import type { PushServiceState } from '../push-services.ts';
-import { callFunction, type PostgresDatabase, type Value } from './database.ts';
+import type { PostgresDatabase, Value } from './database.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
 import { createPageReader, type PageRow } from './read-page.ts';
 
@@ -47,12 +47,7 @@ type SingleAnswer = Pick<StoredAnswer, 'pushServices' | 'judged'>;
 /** Ids of commits, kept for longer than a call is repeated. */
 export const commitIds: AgingTable = { name: 'commits', key: 'id', keptMs: 10 * 60 * 1000 };
 
-/** @param functions name of the schema that has the database's functions */
-export function createPostgresLedger(
-  database: PostgresDatabase,
-  portable: PortableDatabase,
-  functions: string,
-): Ledger {
+export function createPostgresLedger(database: PostgresDatabase, portable: PortableDatabase): Ledger {
   const recipients = createPageReader(database);
   const gather = createAttemptGatherer();
 
@@ -63,33 +58,29 @@ export function createPostgresLedger(
     rows: readonly Recipient[],
   ): Promise<readonly Recipient[]> => {
     const { maxContacts, windowMs } = parsePerPerson(perPerson);
-    const answer = await database.first<{ readonly capped: readonly number[] }>(
-      `select ${functions}.reserve_reaches($1, $2, $3, $4, $5) as capped`,
-      [
-        database.now(),
-        broadcastId,
-        rows.map(({ endpoint }) => hashEndpoint(endpoint)),
-        maxContacts,
-        windowMs,
-      ],
-    );
-    const capped = new Set(answer?.capped);
+    const [answer] = await database.call<{ readonly result: readonly number[] }>('reserve_reaches', [
+      database.now(),
+      broadcastId,
+      rows.map(({ endpoint }) => hashEndpoint(endpoint)),
+      maxContacts,
+      windowMs,
+    ]);
+    const capped = new Set(answer?.result);
     return rows.map((row, index) => (capped.has(index + 1) ? { ...row, isCapped: true } : row));
   };
 
   const commit: Ledger['commit'] = async (page) => {
-    const { call, values } = callFunction(`${functions}.commit_page`, {
+    const [row] = await database.call<{ readonly result: StoredAnswer }>('commit_page', {
       p_now_ms: database.now(),
       ...toArguments(page, gather(page.broadcastId, page.rows)),
     });
-    const row = await database.first<{ readonly answer: StoredAnswer }>(`select ${call} as answer`, values);
-    if (row === undefined) throw new Error('The page was not committed.');
-    const { isLeaseLost, state, pushServices, leased } = row.answer;
+    const answer = row!.result;
+    const { isLeaseLost, state, pushServices, leased } = answer;
     if (leased && leased.length > 0 && leased.length < page.rows.length) {
       const rows = page.rows.filter(({ recipient }) => leased.includes(recipient.position));
       return commit({ ...page, rows });
     }
-    const newAlarms = [...row.answer.newAlarms, ...(await endPage(page.broadcastId, row.answer))];
+    const newAlarms = [...answer.newAlarms, ...(await endPage(page.broadcastId, answer))];
     return { isLeaseLost, state, newAlarms, pushServices };
   };
 
@@ -119,15 +110,9 @@ export function createPostgresLedger(
 
   return {
     readRows: async ({ broadcastId, broadcast, slice, throughPosition, members }, afterPosition, limit) => {
-      const page = await (members === undefined
-        ? database.first<PageRow>(`select * from ${functions}.read_rows($1, $2, $3, $4, $5)`, [
-            broadcastId,
-            slice,
-            afterPosition,
-            throughPosition,
-            limit,
-          ])
-        : database.first<PageRow>(`select * from ${functions}.read_members($1, $2, $3)`, [
+      const [page] = await (members === undefined
+        ? database.call<PageRow>('read_rows', [broadcastId, slice, afterPosition, throughPosition, limit])
+        : database.call<PageRow>('read_members', [
             members.partition ?? null,
             toArrayText(idsAfter(members, afterPosition)),
             limit,
@@ -139,19 +124,16 @@ export function createPostgresLedger(
     commit,
 
     recordAnswers: async ({ id, origins, answers = [] }) => {
-      const row = await database.first<{ readonly answer: SingleAnswer }>(
-        `select ${functions}.record_single_answers($1, $2, $3, $4) as answer`,
-        [database.now(), id, toJson(origins.map(toAnswered)), toJson(answers)],
-      );
-      if (row === undefined) throw new Error('The answers were not stored.');
-      const { pushServices, judged } = row.answer;
+      const values = [database.now(), id, toJson(origins.map(toAnswered)), toJson(answers)];
+      const [row] = await database.call<{ readonly result: SingleAnswer }>('record_single_answers', values);
+      const { pushServices, judged } = row!.result;
       for (const origin of judged) await portable.background(() => judgeMarks(portable, origin, 'single'));
       return pushServices;
     },
 
     pushServices: async () => {
       const row = await database.first<{ readonly states: readonly PushServiceState[] }>(
-        `select ${functions}.push_service_states(${functions}.clock($1)) as states`,
+        `select ${database.functions}.push_service_states(${database.functions}.clock($1)) as states`,
         [database.now()],
       );
       return row?.states ?? [];

@@ -30,21 +30,17 @@ import { openNotices } from './work-notices.ts';
 
 // Receipts in PostgreSQL: a row for each message, subscription and event while the broadcast's window is open, and
 // counts, which are kept.
-/** @param functions name of the schema that has the database's functions */
-function createPostgresReceipts(database: PostgresDatabase, functions: string): ReceiptStore['add'] {
+function createPostgresReceipts(database: PostgresDatabase): ReceiptStore['add'] {
   return async (receipts) => {
-    const row = await database.first<{ readonly added: number }>(
-      `select ${functions}.add_receipts($1, $2, $3, $4, $5) as added`,
-      [
-        database.now(),
-        receipts.map(({ broadcastId }) => broadcastId),
-        receipts.map(({ subscriptionId }) => subscriptionId),
-        receipts.map(({ event }) => event),
-        // PostgreSQL cannot store NUL, and action names do not contain it
-        receipts.map(({ action }) => (action?.includes('\0') === false ? action : null)),
-      ],
-    );
-    return row?.added ?? 0;
+    const [row] = await database.call<{ readonly result: number }>('add_receipts', [
+      database.now(),
+      receipts.map(({ broadcastId }) => broadcastId),
+      receipts.map(({ subscriptionId }) => subscriptionId),
+      receipts.map(({ event }) => event),
+      // PostgreSQL cannot store NUL, and action names do not contain it
+      receipts.map(({ action }) => (action?.includes('\0') === false ? action : null)),
+    ]);
+    return row?.result ?? 0;
   };
 }
 
@@ -93,7 +89,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const portable = createPortableDatabase(database);
   const reader = createBroadcastReader(portable);
   const newest = describeFunctions();
-  const functions = newest.schema;
   // if this fails, it is retried next time, long before another process may drop the functions
   const keeping = setInterval(
     () => void keepFunctions(database, newest).catch(() => {}),
@@ -103,13 +98,13 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { now: _, ...shared } = databaseOptions;
   return {
     ...createPortableRoles(portable),
-    subscriptions: createPostgresSubscriptions(database, portable, functions, subscriptionLimit),
-    broadcasts: createBroadcasts(portable, reader, createPostgresBroadcasts(database, functions)),
-    leases: createPostgresLeases(database, portable, functions, notices, reader),
-    ledger: createPostgresLedger(database, portable, functions),
-    receipts: { add: createPostgresReceipts(database, functions), prune: createReceiptPruning(portable) },
+    subscriptions: createPostgresSubscriptions(database, portable, subscriptionLimit),
+    broadcasts: createBroadcasts(portable, reader, createPostgresBroadcasts(database)),
+    leases: createPostgresLeases(database, portable, notices, reader),
+    ledger: createPostgresLedger(database, portable),
+    receipts: { add: createPostgresReceipts(database), prune: createReceiptPruning(portable) },
     retention: createRetention(portable, async () => false, [commitIds, clientWindows]),
-    clientRequests: createPostgresClientRequests(database, functions),
+    clientRequests: createPostgresClientRequests(database),
     address: { database: 'postgres', options: shared },
     check: async () => checkServer(database, () => {}, { isPatient: false }),
     close: async () => {

@@ -141,13 +141,12 @@ const selectRow = selectFrom('deskbell.subscriptions');
 /** True if row `s` belongs to the host `$3` and begins with the prefix `$4`. */
 const isOfPushService = `split_part(s.endpoint, '/', 3) collate "C" = $3 and starts_with(s.endpoint, $4)`;
 
-/** @param functions name of the schema that has the database's functions */
 export function createPostgresSubscriptions(
   database: PostgresDatabase,
   portable: PortableDatabase,
-  functions: string,
   subscriptionLimit: SubscriptionLimit | undefined,
 ): SubscriptionStore {
+  const { functions } = database;
   const pushServicePage = `${functions}.push_service_page($3, $4, $1::bigint, $2::int)`;
   const checkLimit = subscriptionLimit && createLimitCheck(subscriptionLimit);
 
