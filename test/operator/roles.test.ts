@@ -424,145 +424,112 @@ const all = { audience: 'all', message };
 const audienceForms =
   "'all', an object with ids, an object with at least one of user and tags, an object with broadcast and outcome or an object with subscriptions";
 
-/** Of each kind of fault: path, body, and the details of the fields. */
-const faults: readonly (readonly [string, unknown, readonly string[]])[] = [
-  ['POST /v1/broadcasts', [], ['The body is of type array; give an object with audience and message.']],
-  ['POST /v1/broadcasts', { message }, [`audience is missing; give ${audienceForms}.`]],
-  [
-    'POST /v1/broadcasts',
-    { audience: 'everybody', message },
-    [`audience has none of the forms that are allowed; give ${audienceForms}.`],
-  ],
-  [
-    'POST /v1/broadcasts',
-    { audience: { ids: [1], user: '42' }, message },
-    [`audience has none of the forms that are allowed; give ${audienceForms}.`],
-  ],
-  [
-    'POST /v1/broadcasts',
-    { audience: { ids: ['1', 0] }, message },
+/** Of each kind of fault, by route: the body, and the details of the fields. */
+const faults: Readonly<Record<string, readonly (readonly [body: unknown, ...details: string[]])[]>> = {
+  'POST /v1/broadcasts': [
+    [[], 'The body is of type array; give an object with audience and message.'],
+    [{ message }, `audience is missing; give ${audienceForms}.`],
     [
+      { audience: 'everybody', message },
+      `audience has none of the forms that are allowed; give ${audienceForms}.`,
+    ],
+    [
+      { audience: { ids: [1], user: '42' }, message },
+      `audience has none of the forms that are allowed; give ${audienceForms}.`,
+    ],
+    [
+      { audience: { ids: ['1', 0] }, message },
       'audience.ids[0] is of type string; give a whole number from 1.',
       'audience.ids[1] is 0; give a whole number from 1.',
     ],
-  ],
-  [
-    'POST /v1/broadcasts',
-    { audience: { ids: [] }, message },
-    ['audience.ids is empty; give an array of 1 to 10,000 items, each a whole number from 1.'],
-  ],
-  [
-    'POST /v1/broadcasts',
-    { audience: { tags: { every: ['news'] } }, message },
-    ['audience.tags.every is unknown; there are all, any and none.'],
-  ],
-  [
-    'POST /v1/broadcasts',
-    { audience: { tags: {} }, message },
-    ['audience.tags is empty; give an object with at least one of all, any and none.'],
-  ],
-  [
-    'POST /v1/broadcasts',
-    { audience: { tags: { all: ['a b'] } }, message },
     [
+      { audience: { ids: [] }, message },
+      'audience.ids is empty; give an array of 1 to 10,000 items, each a whole number from 1.',
+    ],
+    [
+      { audience: { tags: { every: ['news'] } }, message },
+      'audience.tags.every is unknown; there are all, any and none.',
+    ],
+    [
+      { audience: { tags: {} }, message },
+      'audience.tags is empty; give an object with at least one of all, any and none.',
+    ],
+    [
+      { audience: { tags: { all: ['a b'] } }, message },
       'audience.tags.all[0] is not usable: A tag must be 1 to 64 bytes of letters, digits and ". _ : -", and begin with a letter or digit.',
     ],
-  ],
-  [
-    'POST /v1/broadcasts',
-    { audience: { user: '' }, message },
-    ['audience.user is empty; give 1 to 128 bytes of UTF-8 without control characters.'],
-  ],
-  [
-    'POST /v1/broadcasts',
-    {
-      ...all,
-      urgency: 'urgent',
-      ttlSeconds: -1,
-      perPerson: '3 a day',
-      skipInactive: 101,
-      startAt: 'tomorrow',
-    },
     [
+      { audience: { user: '' }, message },
+      'audience.user is empty; give 1 to 128 bytes of UTF-8 without control characters.',
+    ],
+    [
+      {
+        ...all,
+        urgency: 'urgent',
+        ttlSeconds: -1,
+        perPerson: '3 a day',
+        skipInactive: 101,
+        startAt: 'tomorrow',
+      },
       'startAt is not usable; give a time with a zone, such as 2027-01-01T09:00:00Z.',
       'ttlSeconds is -1; give a whole number from 0 to 2147483647.',
       "urgency is not an allowed value; give 'very-low', 'low', 'normal' or 'high'.",
       'perPerson is not usable: The cap per person "3 a day" is not valid: give a number from 1 to 9999 per hour, day or week, such as 3/day.',
       'skipInactive is 101; give a whole number from 1 to 100.',
     ],
-  ],
-  [
-    'POST /v1/broadcasts',
-    { audience: 'all', message: { title: 'Tea', icon: 'ftp://x', actions: [{}], dir: 'up', lang: '?' } },
     [
+      { audience: 'all', message: { title: 'Tea', icon: 'ftp://x', actions: [{}], dir: 'up', lang: '?' } },
       'message.message is missing; give a string.',
       'message.icon is not usable; give an http(s) or data URL, absolute or relative to the page that subscribed.',
       'message.actions[0].title is missing; give a string that is not empty.',
       'message.lang is not usable; give a BCP 47 language tag, such as de or pt-BR.',
       "message.dir is not an allowed value; give 'auto', 'ltr' or 'rtl'.",
     ],
-  ],
-  [
-    'POST /v1/broadcasts',
-    {
-      audience: 'all',
-      message: { title: 't', message: 'm', texts: { de_DE: {}, de: { title: 1, icon: '/' } } },
-    },
     [
+      {
+        audience: 'all',
+        message: { title: 't', message: 'm', texts: { de_DE: {}, de: { title: 1, icon: '/' } } },
+      },
       'message.texts.de_DE is not usable; give a BCP 47 language tag, such as de or pt-BR.',
       'message.texts.de.icon is unknown; there are title, message, url and actions.',
       'message.texts.de.title is of type number; give a string.',
     ],
   ],
-  [
-    'POST /v1/messages',
-    { to: { id: 1, user: '42' }, message },
+  'POST /v1/messages': [
     [
+      { to: { id: 1, user: '42' }, message },
       'to has none of the forms that are allowed; give an object with id, an object with user or an object with subscription.',
     ],
-  ],
-  [
-    'POST /v1/messages',
-    { to: { subscription: { endpoint: 'x', keys: { p256dh: 'x', auth: null } } }, message },
     [
+      { to: { subscription: { endpoint: 'x', keys: { p256dh: 'x', auth: null } } }, message },
       'to.subscription.endpoint is not usable; give the URL that the browser gave, of at most 4,096 characters.',
       'to.subscription.keys.p256dh is not usable; give a 65-byte uncompressed point on P-256 as base64.',
       'to.subscription.keys.auth is of type null; give 16 bytes as base64.',
     ],
   ],
-  [
-    'POST /v1/schedules',
-    { ...all, cron: '61 * * * *', timezone: 'Europe/Entenhausen' },
+  'POST /v1/schedules': [
     [
+      { ...all, cron: '61 * * * *', timezone: 'Europe/Entenhausen' },
       'cron is not usable: "61 * * * *" is not a cron expression: ',
       'timezone is not usable: "Europe/Entenhausen" is not a time zone; give an IANA name such as Europe/Berlin, or UTC.',
     ],
   ],
-  [
-    'PATCH /v1/subscriptions/1',
-    {},
-    ['The body is empty; give an object with at least one of user and tags.'],
+  'PATCH /v1/subscriptions/1': [
+    [{}, 'The body is empty; give an object with at least one of user and tags.'],
+    [{ user: 7 }, 'user is of type number; give 1 to 128 bytes of UTF-8 without control characters or null.'],
   ],
-  [
-    'PATCH /v1/subscriptions/1',
-    { user: 7 },
-    ['user is of type number; give 1 to 128 bytes of UTF-8 without control characters or null.'],
-  ],
-  [
-    'PATCH /v1/channels/b%20d',
-    { title: 'News' },
+  'PATCH /v1/channels/b%20d': [
     [
+      { title: 'News' },
       'name is not usable: The name of a channel must be 1 to 64 bytes of letters, digits and ". _ : -", and begin with a letter or digit.',
     ],
   ],
-  ['GET /v1/subscriptions/0', undefined, ['id is 0; give a whole number from 1.']],
-  [
-    'GET /v1/subscriptions?limit=many',
-    undefined,
-    ['limit is not usable; give a whole number from 1 to 500.'],
+  'GET /v1/subscriptions/0': [[undefined, 'id is 0; give a whole number from 1.']],
+  'GET /v1/subscriptions?limit=many': [
+    [undefined, 'limit is not usable; give a whole number from 1 to 500.'],
   ],
-  ['GET /v1/keys?page=2', undefined, ['page is unknown; there are limit and cursor.']],
-];
+  'GET /v1/keys?page=2': [[undefined, 'page is unknown; there are limit and cursor.']],
+};
 
 const wrongMembers = (count: number): object =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, 1]));
@@ -570,7 +537,10 @@ const wrongMembers = (count: number): object =>
 describe('what is wrong with a request', () => {
   test('is said of each field: its name, its fault and what is allowed', async (t) => {
     const { ask } = await startOperator(t);
-    for (const [route, body, expected] of faults) {
+    const cases = Object.entries(faults).flatMap(([route, of]) =>
+      of.map((each) => [route, ...each] as const),
+    );
+    for (const [route, body, ...expected] of cases) {
       const [method = '', path = ''] = route.split(' ');
       const response = await ask(path, { method, body });
       const { code, errors } = (await response.json()) as Problem;
