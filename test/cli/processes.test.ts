@@ -21,7 +21,7 @@ import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { type PushService, startPushService } from '../../src/push-service/index.ts';
 import { until } from '../../tools/until.ts';
-import { madeUpSubscription } from '../store/made-up-subscription.ts';
+import { addSubscriptions } from '../store/store-under-test.ts';
 import {
   mainFile,
   runCommand,
@@ -83,12 +83,7 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
 
   test('export ends with exit code 0 in the middle of its pages', async () => {
     const { store, vapidKeys, close } = await openDataDirectory(join(binFolder, 'full'));
-    await store.subscriptions.putAll(
-      Array.from({ length: 3000 }, (_, index) => ({
-        subscription: madeUpSubscription(index),
-        vapidPublicKey: vapidKeys.publicKey,
-      })),
-    );
+    await addSubscriptions(store, 3000, 0, () => ({ vapidPublicKey: vapidKeys.publicKey }));
     await close();
     const child = startCommand(['subscriptions', 'export', '--data', join(binFolder, 'full')]);
     child.stdout.once('data', () => child.stdout.destroy());

@@ -11,7 +11,7 @@ import {
 import { forecast, formatForecast } from '../../src/delivery/broadcast/progress.ts';
 import { countReadersOf } from '../../src/delivery/broadcast/count-readers.ts';
 import type { Store } from '../../src/store/store.ts';
-import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { addSubscriptions, commitSlice, madeUpBroadcast, withResult } from '../store/store-under-test.ts';
 import { openTestStore, type OpenedStore } from '../store/test-database.ts';
 import { until } from '../../tools/until.ts';
@@ -28,13 +28,9 @@ const tagsOf = (index: number): readonly string[] => [
 test('an audience is counted where few are looked at, and estimated from a sample otherwise', async (t) => {
   const { store, remove } = await openTestStore();
   t.after(remove);
-  await store.subscriptions.putAll(
-    Array.from({ length: rows }, (_, index) => ({
-      subscription: madeUpSubscription(index),
-      vapidPublicKey,
-      assign: { tags: tagsOf(index), ...(index < 2 && { user: 'ada' }) },
-    })),
-  );
+  await addSubscriptions(store, rows, 0, (index) => ({
+    assign: { tags: tagsOf(index), ...(index < 2 && { user: 'ada' }) },
+  }));
   let nowMs = 0;
   // each sample has the first subscription
   const sampled = createAudienceEstimator(store, { sampleRows, now: () => nowMs, random: () => 0 });
@@ -176,14 +172,10 @@ async function fill(store: Store, run: OpenedStore['run'], segments: readonly Se
            select (select rowid from sqlite_sequence where name = 'subscriptions'), 'subscriptions', ${lastId + gap}`,
     );
     const [some, of] = tagged;
-    await store.subscriptions.putAll(
-      Array.from({ length }, (_, row) => ({
-        subscription: madeUpSubscription(index + row),
-        vapidPublicKey,
-        assign: { tags: [...(row % of < some ? ['a'] : []), ...(row % 2 === 1 ? ['odd'] : [])] },
-        language: row % of < some ? 'de' : 'fr',
-      })),
-    );
+    await addSubscriptions(store, length, index, (row) => ({
+      assign: { tags: [...(row % of < some ? ['a'] : []), ...(row % 2 === 1 ? ['odd'] : [])] },
+      language: row % of < some ? 'de' : 'fr',
+    }));
     index += length;
     await run(
       `delete from subscriptions where id > ${lastId + gap} and (id - ${lastId + gap}) % ${oneOf} <> 0`,

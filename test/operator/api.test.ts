@@ -16,7 +16,7 @@ import {
   vapidPublicKey,
   workerReport,
 } from '../store/made-up-subscription.ts';
-import { recordAnswer } from '../store/store-under-test.ts';
+import { addSubscriptions, recordAnswer } from '../store/store-under-test.ts';
 import { codeOf, startStage, stoppedClock, type RunningOperator } from './running-operator.ts';
 import { pluck } from '../../tools/pluck.ts';
 
@@ -450,13 +450,7 @@ suite('POST /v1/messages', () => {
     // What never became a request for a change leaves no record.
     assert.deepEqual(statuses, [400, 404, 404]);
 
-    await stage.store.subscriptions.putAll(
-      Array.from({ length: 101 }, (_, index) => ({
-        subscription: madeUpSubscription(index),
-        vapidPublicKey,
-        assign: { user: 'ada', tags: [] },
-      })),
-    );
+    await addSubscriptions(stage.store, 101, 0, () => ({ assign: { user: 'ada', tags: [] } }));
     const send = t.mock.method(stage.sender, 'send', async () => {
       throw new Error('It is sent.');
     });

@@ -58,16 +58,12 @@ async function refusedBroadcast(
 const accept = withResult('https://fcm.googleapis.com', 'accepted');
 
 const addPeople = async (store: Store, count: number) =>
-  store.subscriptions.putAll(
-    Array.from({ length: count }, (_, index) => ({
-      subscription: madeUpSubscription(index),
-      vapidPublicKey,
-      assign: {
-        user: index === 0 ? `${hostile}`.replaceAll(/\p{Cc}/gu, '') : `user-${index}`,
-        tags: ['news'],
-      },
-    })),
-  );
+  addSubscriptions(store, count, 0, (index) => ({
+    assign: {
+      user: index === 0 ? `${hostile}`.replaceAll(/\p{Cc}/gu, '') : `user-${index}`,
+      tags: ['news'],
+    },
+  }));
 
 /** The pages that links lead to from the overview, each with its HTML. */
 async function followLinks(visitor: Visitor): Promise<ReadonlyMap<string, string>> {

@@ -17,7 +17,7 @@ import { settlements } from '../../src/store/broadcasts.ts';
 import type { OutcomeInterval } from '../../src/store/statistics.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpSubscription, noOutcomes, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { madeUpBroadcast } from '../store/store-under-test.ts';
+import { addSubscriptions, madeUpBroadcast } from '../store/store-under-test.ts';
 import { createVisitor, openConsole, signIn, wordsOf } from './console-visitor.ts';
 import { type RunningOperator, startOperator, startStage } from './running-operator.ts';
 
@@ -416,14 +416,10 @@ test('the review estimates the readers of more than 10,000 subscriptions, the ne
   const { store, visitor } = await openConsole(t);
   await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
   const rows = 12_346;
-  await store.subscriptions.putAll(
-    Array.from({ length: rows }, (_, index) => ({
-      subscription: madeUpSubscription(index),
-      vapidPublicKey,
-      language: index % 2 === 0 ? 'de' : 'fr',
-      channels: index < 7000 ? {} : { news: false },
-    })),
-  );
+  await addSubscriptions(store, rows, 0, (index) => ({
+    language: index % 2 === 0 ? 'de' : 'fr',
+    channels: index < 7000 ? {} : { news: false },
+  }));
   await visitor.open('/console/send');
   const fields = {
     ...message,

@@ -15,7 +15,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { commitSlices, madeUpBroadcast } from '../store/store-under-test.ts';
+import { addSubscriptions, commitSlices, madeUpBroadcast } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { signIn, wordsOf } from './console-visitor.ts';
 import { codeOf, startOperator, startStage, stoppedClock } from './running-operator.ts';
@@ -127,13 +127,7 @@ test('the API answers why somebody got nothing, in the push service’s words, a
   assert.equal(await codeOf(await ask('/v1/broadcasts/99/outcomes?user=ada')), 'ERR_BROADCAST_NOT_FOUND');
 
   // of a person with more devices: the twenty oldest that are stored, and the twenty that have ended last
-  await store.subscriptions.putAll(
-    Array.from({ length: 42 }, (_, index) => ({
-      subscription: madeUpSubscription(10 + index),
-      vapidPublicKey,
-      assign: { user: 'eve', tags: [] },
-    })),
-  );
+  await addSubscriptions(store, 42, 10, () => ({ assign: { user: 'eve', tags: [] } }));
   const ids = (await store.subscriptions.page({ afterId: 4, limit: 50 })).map(({ id }) => id);
   for (const ending of [ids.slice(-1), ids.slice(0, 20)]) {
     const toEve = await sender.createBroadcast({ user: 'eve' }, message);
@@ -159,13 +153,9 @@ test('the console answers it on the pages of broadcast, person and subscription,
   const { store, sender } = operator;
   // more than any list on a page, and than a sample of attempts would have room for
   const gone = 300;
-  await store.subscriptions.putAll(
-    Array.from({ length: gone + 60 }, (_, index) => ({
-      subscription: madeUpSubscription(index),
-      vapidPublicKey,
-      assign: { user: index < 2 ? 'ada' : `user-${index}`, tags: [] },
-    })),
-  );
+  await addSubscriptions(store, gone + 60, 0, (index) => ({
+    assign: { user: index < 2 ? 'ada' : `user-${index}`, tags: [] },
+  }));
   const { broadcast } = await sender.createBroadcast('all', message);
   await commitSlices(store, broadcast.id, (row) =>
     row.subscriptionId! <= gone
@@ -301,13 +291,7 @@ test('the CSV is read from the store as its reader takes it, and not at all once
   const operator = await startOperator(t);
   const { store, sender, base } = operator;
   const count = 12_000;
-  await store.subscriptions.putAll(
-    Array.from({ length: count }, (_, index) => ({
-      subscription: madeUpSubscription(index),
-      vapidPublicKey,
-      assign: { user: '"'.repeat(128), tags: [] },
-    })),
-  );
+  await addSubscriptions(store, count, 0, () => ({ assign: { user: '"'.repeat(128), tags: [] } }));
   const { broadcast } = await sender.createBroadcast('all', message);
   // in all more than the buffers of a connection hold
   await commitSlices(store, broadcast.id, (row) => answered(row, 'rejected', { detail: 'x'.repeat(1500) }));

@@ -11,6 +11,7 @@ import type { RowResult } from '../../src/store/ledger.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
+  addSubscriptions,
   commitSlices,
   createMatching,
   madeUpBroadcast,
@@ -57,13 +58,9 @@ describe(`audiences: ${databaseName()}`, () => {
 
   beforeEach(async () => {
     nowMs = 1_800_000_000_000;
-    await store.subscriptions.putAll(
-      Array.from({ length: 403 }, (_, index) => ({
-        subscription: madeUpSubscription(index),
-        vapidPublicKey,
-        assign: { tags: index % 5 === 0 ? ['other'] : ['news', ...(index === 77 ? ['rare'] : [])] },
-      })),
-    );
+    await addSubscriptions(store, 403, 0, (index) => ({
+      assign: { tags: index % 5 === 0 ? ['other'] : ['news', ...(index === 77 ? ['rare'] : [])] },
+    }));
     const page = await store.subscriptions.page({ afterId: 0, limit: 2000, matching });
     ids = page.map(({ id }) => id);
   });

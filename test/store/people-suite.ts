@@ -340,14 +340,10 @@ describe(`expressions of user and tags: ${databaseName()}`, () => {
   let rows: readonly StoredSubscription[];
 
   before(async () => {
-    await store.subscriptions.putAll(
-      Array.from({ length: 2500 }, (_, index) => ({
-        subscription: madeUpSubscription(index),
-        vapidPublicKey,
-        // upper and lower case are two persons
-        assign: { user: `${index % 70 === 3 ? 'P' : 'p'}erson${index % 7}`, tags: tagsOf(index) },
-      })),
-    );
+    await addSubscriptions(store, 2500, 0, (index) => ({
+      // upper and lower case are two persons
+      assign: { user: `${index % 70 === 3 ? 'P' : 'p'}erson${index % 7}`, tags: tagsOf(index) },
+    }));
     rows = await store.subscriptions.page({ afterId: 0, limit: 5000 });
   });
 
@@ -436,13 +432,7 @@ describe(`expressions of user and tags: ${databaseName()}`, () => {
   });
 
   test('an audience that is written in several ranges has each subscription once', async () => {
-    await store.subscriptions.putAll(
-      Array.from({ length: 10_500 }, (_, index) => ({
-        subscription: madeUpSubscription(3000 + index),
-        vapidPublicKey,
-        assign: { tags: ['many'] },
-      })),
-    );
+    await addSubscriptions(store, 10_500, 3000, () => ({ assign: { tags: ['many'] } }));
     const ids = await audienceIds({ tags: { all: ['many'] } });
     assert.equal(ids.length, 10_500);
     assert.equal(new Set(ids).size, 10_500);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { readRows } from '../../tools/postgres-client.ts';
 import type { NewBroadcast } from '../../src/store/broadcasts.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
-import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { madeUpSubscription } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   commitSlice,
@@ -207,13 +207,9 @@ describe('rows whose subscription is removed', () => {
   });
 
   const putPeople = () =>
-    opened.store.subscriptions.putAll(
-      Array.from({ length: 20 }, (_, index) => ({
-        subscription: madeUpSubscription(index),
-        vapidPublicKey,
-        assign: { user: `person${index}`, tags: ['news'] },
-      })),
-    );
+    addSubscriptions(opened.store, 20, 0, (index) => ({
+      assign: { user: `person${index}`, tags: ['news'] },
+    }));
 
   test('are counted where a person is removed from an audience by tags, also while a worker has the slice', async () => {
     await putPeople();

@@ -7,7 +7,7 @@ import type { NewSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import { GatheredAnswers, type SingleAnswer } from '../../src/delivery/single/answer-log.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
-import type { SubscriptionLimit } from '../../src/store/subscriptions.ts';
+import type { NewSubscription, SubscriptionLimit } from '../../src/store/subscriptions.ts';
 import type { SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { type OpenedStore, openTestStore } from './test-database.ts';
@@ -36,12 +36,18 @@ function openBetween(
   return store;
 }
 
-/** Stores `count` subscriptions in one transaction. */
-export async function addSubscriptions({ subscriptions }: Store, count: number, first = 0): Promise<void> {
+/** Stores `count` subscriptions in one transaction. @param factsOf what is stored of each besides, by its index from 0 */
+export async function addSubscriptions(
+  { subscriptions }: Pick<Store, 'subscriptions'>,
+  count: number,
+  first = 0,
+  factsOf: (index: number) => Partial<NewSubscription> = () => ({}),
+): Promise<void> {
   await subscriptions.putAll(
     Array.from({ length: count }, (_, index) => ({
       subscription: madeUpSubscription(first + index),
       vapidPublicKey,
+      ...factsOf(index),
     })),
   );
 }
