@@ -263,6 +263,18 @@ test('a pause, and a clock that push services contradict, are warnings of the in
     [id, '/console/broadcasts', store.now(), 2, 'broadcast'],
   ]);
 
+  // a process that looks at no key files does not end what somebody knows of this one
+  const local = { id: 'keys-missing', operator: 'ann', note: 'I look for it.' };
+  await acknowledgeAlarm(store, readKeys, local);
+  const elsewhere = await readAlarms(store, createWarningReader(store));
+  assert.ok(!elsewhere.standing.some((alarm) => alarm.id === local.id));
+  const ofKeys = async (atMs: number) =>
+    (await readAlarms({ ...store, now: () => atMs }, readKeys)).standing.find(
+      (alarm) => alarm.id === local.id,
+    );
+  assert.equal((await ofKeys(store.now()))?.acknowledgement?.operator, 'ann');
+  assert.equal((await ofKeys(store.now() + 86_400_000))?.acknowledgement, undefined, 'after a day');
+
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
   const read = createWarningReader(store);

@@ -28,6 +28,7 @@ import {
   alarmRanks,
   type FoundAlarm,
   isAcknowledged,
+  localKinds,
   type StandingAlarm,
   toStanding,
   type WarningKind,
@@ -44,7 +45,7 @@ export type AlarmSources = Pick<
   'alarms' | 'heldDeletions' | 'senders' | 'sending' | 'statistics' | 'unlisted' | 'now'
 >;
 
-/** Checks all conditions. Removes the acknowledgements of alarms that have ended or become worse. */
+/** Checks all conditions. Removes the acknowledgements of alarms that have ended or become worse, but not those of `localKinds`. */
 export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings): Promise<Alarms> {
   const nowMs = store.now();
   const [warnings, due, senders, held, raised, tokenAnswers, intervals, acknowledgements] = await Promise.all(
@@ -83,11 +84,12 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
   const known = new Map(acknowledgements.map((acknowledgement) => [acknowledgement.alarm, acknowledgement]));
   const alarms = standing.map((alarm) => {
     const acknowledgement = known.get(alarm.id);
-    if (acknowledgement === undefined || !isAcknowledged(alarm, acknowledgement)) return alarm;
+    if (acknowledgement === undefined || !isAcknowledged(alarm, acknowledgement, nowMs)) return alarm;
     known.delete(alarm.id);
     return { ...alarm, acknowledgement };
   });
-  if (known.size > 0) await endAcknowledgements(store, [...known.values()]);
+  const ended = [...known.values()].filter(({ alarm }) => !localKinds.has(alarm));
+  if (ended.length > 0) await endAcknowledgements(store, ended);
   return {
     standing: alarms.toSorted((one, other) => placeOf(one) - placeOf(other)),
     lateness: work.lateness,

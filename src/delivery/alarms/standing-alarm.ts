@@ -83,6 +83,12 @@ export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
 /** The kinds of alarms that are made from an `InstallationWarning`. */
 export type WarningKind = InstallationWarning['code'] & AlarmKind;
 
+/** Kinds of alarms that each process checks for itself, so another process may not find them. */
+export const localKinds: ReadonlySet<string> = new Set<WarningKind>(['store-failed', 'keys-missing']);
+
+/** How long an acknowledgement of such an alarm lasts, because no process knows when the condition has ended for all of them. */
+const localKnownMs = 24 * 60 * 60 * 1000;
+
 export const alarmUnits = [
   'message',
   'subscription',
@@ -142,13 +148,18 @@ export function toStanding(found: FoundAlarm): StandingAlarm {
 
 export const maxNoteLength = 500;
 
-/** False if the condition has ended and begun again, or if the count or the number of broadcasts has doubled. */
+/**
+ * False if the condition has ended and begun again, or if its count or its number of broadcasts has doubled. For one of `localKinds`,
+ * false after a day.
+ */
 export function isAcknowledged(
-  { sinceMs = 0, count, broadcastIds }: StandingAlarm,
+  { kind, sinceMs = 0, count, broadcastIds }: StandingAlarm,
   acknowledgement: Acknowledgement,
+  nowMs: number,
 ): boolean {
   return (
     sinceMs <= acknowledgement.atMs &&
+    (!localKinds.has(kind) || nowMs < acknowledgement.atMs + localKnownMs) &&
     !isTwice(count, acknowledgement.count) &&
     !isTwice(broadcastIds.length, acknowledgement.broadcasts)
   );
