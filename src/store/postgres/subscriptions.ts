@@ -291,7 +291,7 @@ export function createPostgresSubscriptions(
           [id],
         );
         if (row?.is_removed !== true) return false;
-        if (by !== undefined) await runWith(query, nameLoss(id, 'removed', by));
+        await runWith(query, nameLoss(id, 'removed', by));
         return true;
       }),
 
