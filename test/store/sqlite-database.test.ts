@@ -50,6 +50,12 @@ describe('a SQLite database', () => {
     assert.ok(pages > 0 && pages < 20, `${pages} pages are in the log`);
   });
 
+  test('an erasure that is durable succeeds even if the log cannot be emptied', async (t) => {
+    t.mock.method(database, 'read', () => Promise.reject(new Error('disk I/O error')));
+    assert.equal(await database.erase(add('last')), 1);
+    assert.equal(countNotes(), 1);
+  });
+
   test('a commit is synced to the disk', () => {
     const full = 2;
     const setting = database.first<{ synchronous: number }>('pragma synchronous');

@@ -175,7 +175,7 @@ export class SqliteDatabase {
 
   /**
    * Like `write`, for work that deletes data of which nothing may remain in the file: SQLite overwrites it. The log is
-   * emptied afterwards, unless another process is reading or writing at that moment.
+   * emptied afterwards, unless another process is reading or writing at that moment, or the store is closing.
    */
   async erase<Result>(work: () => Result): Promise<Result> {
     const result = await this.write(() => {
@@ -187,7 +187,8 @@ export class SqliteDatabase {
         this.#database.exec('pragma secure_delete = fast');
       }
     });
-    await this.read(() => this.#database.exec('pragma wal_checkpoint(truncate)'));
+    // the data is deleted in any case, and a later checkpoint empties the log too
+    await this.read(() => this.#database.exec('pragma wal_checkpoint(truncate)')).catch(() => {});
     return result;
   }
 
