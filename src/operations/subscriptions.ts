@@ -96,7 +96,9 @@ export const removePushService: Change<{ readonly origin: string }, number> = {
     let removed = 0;
     for (;;) {
       const rows = await subscriptions.pageOfPushService(origin, { afterId: 0, limit: pageRows });
-      for (const { id } of rows) removed += Number(await subscriptions.removeById(id, operator));
+      // the store commits changes together if they are requested in the same turn of the event loop
+      const found = await Promise.all(rows.map(({ id }) => subscriptions.removeById(id, operator)));
+      removed += found.filter(Boolean).length;
       if (rows.length < pageRows) break;
     }
     await unlisted.remove(origin);
