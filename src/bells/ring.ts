@@ -43,7 +43,7 @@ export function toMessage(bell: Bell, { title, text, key, isQuiet, isSilent, ...
   const plain: Message = {
     title: cutToBytes(clean(title ?? bell.title ?? bell.name), maxTitleBytes),
     message: '',
-    // without a key, a notification must not replace an unread one
+    // without a key, a notification must not replace an unread notification
     tag: key === undefined ? null : tagOf(bell, key),
     renotify: key !== undefined && !isQuiet ? true : undefined,
     requireInteraction: isQuiet ? false : undefined,

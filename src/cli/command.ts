@@ -16,7 +16,7 @@ export interface Context {
   readonly stop: AbortSignal;
   /** Aborted like `stop`, and also when standard output cannot be written. For commands that only print. */
   readonly stopPrinting: AbortSignal;
-  /** Calls `listener` on SIGHUP, which otherwise ends the command as SIGTERM does. */
+  /** Calls `listener` on SIGHUP. Without a listener, SIGHUP ends the command, as SIGTERM does. */
   onHangup(listener: () => void): void;
 }
 
@@ -100,7 +100,7 @@ const lastFlags = ['--json', '--help'];
 const placeOf = (item: Option | Command): number =>
   'long' in item ? lastFlags.indexOf(item.long ?? '') : -1;
 
-/** Lists a command's own options first, then the options of the configuration, which have the same order everywhere. */
+/** Lists a command's own options first, then the configuration's options, always in the same order. */
 const ownGroupsFirst: Help['groupItems'] = (...items) => {
   const groups = Help.prototype.groupItems(...items);
   for (const heading of ['Options:', ...sharedGroups]) {

@@ -64,7 +64,7 @@ export type SyncResult = 'not-subscribed' | 'sent-again' | 'subscribed-anew';
 export interface Client extends EventTarget {
   /**
    * Asks for permission if needed, subscribes, and stores the subscription at the service. Call it from a click. An
-   * existing subscription is sent again. A new one is ended if the service refuses it (400, 401, 403).
+   * existing subscription is sent again. A new subscription is ended if the service refuses it (400, 401, 403).
    *
    * @throws {ClientError}
    */
@@ -117,7 +117,7 @@ export interface Client extends EventTarget {
    */
   history(): Promise<readonly HistoryEntry[]>;
   /**
-   * Marks all notifications of `history()` as read. A click on a notification marks only that one.
+   * Marks all notifications of `history()` as read. A click on a notification marks only that notification.
    *
    * @throws {ClientError} `not-in-browser`
    */

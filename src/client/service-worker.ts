@@ -8,8 +8,8 @@ import { messageOf, readOwnState, updateOwnState, worker } from './worker/scope.
 
 const scriptPath = worker.location.pathname;
 
-// A service worker without Deskbell would show no messages, so this one replaces it at once. Later versions of the same
-// script wait as usual.
+// A service worker without Deskbell would show no messages, so this script replaces it at once. Later versions of the
+// same script wait as usual.
 worker.addEventListener('install', (event) => event.waitUntil(takeOver()));
 async function takeOver(): Promise<void> {
   if ((await readOwnState()).scriptPath !== scriptPath) await worker.skipWaiting();

@@ -93,7 +93,7 @@ export async function atPushService<Result>(work: Promise<Result>, timeoutMs: nu
 }
 
 /**
- * Browsers without a push service fail sooner. Firefox fails later, with the same error, if it cannot reach its own.
+ * Browsers without a push service fail sooner. Firefox fails later with the same error, if it cannot reach Mozilla's.
  */
 const longestRefusalMs = 2_000;
 
@@ -130,5 +130,5 @@ function isUsable({ endpoint, options }: PushSubscription, vapidKey: string): bo
   return base64(options.applicationServerKey) === key && new URL(endpoint).host !== removedHost;
 }
 
-/** The page library's question to a service worker. Only one that includes Deskbell responds. */
+/** The page library's question to a service worker. Only a service worker that includes Deskbell responds. */
 export const question = 'Is Deskbell here?';

@@ -18,7 +18,7 @@ export class WorkerRegistration {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Finds the given script's registration, whoever made it. Without a script, finds the one that controls the page. */
+  /** Finds the given script's registration, whoever made it; without a script, the one that controls the page. */
   async find(): Promise<ServiceWorkerRegistration | undefined> {
     const { serviceWorker } = navigator;
     if (!this.#isGiven) return serviceWorker.getRegistration(location.href);
@@ -56,7 +56,7 @@ export class WorkerRegistration {
       const ask = async (worker: ServiceWorker | null): Promise<void> => {
         if (!worker) return;
         await answerOf(worker);
-        // a newer version that includes Deskbell will replace the active one without our help
+        // a newer version that includes Deskbell will replace the active version without our help
         if (worker !== active) await activation(worker);
         resolve();
       };

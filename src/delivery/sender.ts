@@ -1,4 +1,4 @@
-// The sender for applications: single messages and broadcasts with one configuration. `createSender` checks options.
+// The sender for applications: single messages and broadcasts, with one configuration. `createSender` checks options.
 // Transport, encryption and workers are loaded with the first message or broadcast, so importing the sender is cheap.
 import { encryptionMethods } from '../accelerator/encryption-methods.ts';
 import {

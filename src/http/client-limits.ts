@@ -11,7 +11,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 
 /**
  * Number of counters that a process has for each limit. A hash of the client's name and a secret selects the counter,
- * so clients can share one. So memory is bounded, and a client cannot reset its count by using other names.
+ * so several clients can share a counter. This bounds the memory, and other names do not reset a client's count.
  */
 const places = 16_384;
 const answerWithinMs = 1000;

@@ -107,7 +107,7 @@ export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number
     taken.set(socket, 0);
     socket.once('close', () => taken.delete(socket));
   };
-  // Over TLS, output waits in the socket of `secureConnection`, never in that of `connection`.
+  // Over TLS, output waits in the socket of `secureConnection`, never in the socket of `connection`.
   app.server.on('connection', watch).on('secureConnection', watch);
   const timer = setInterval(() => {
     for (const [socket, before] of taken) {

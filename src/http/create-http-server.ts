@@ -156,7 +156,7 @@ export const defaultTimeLimits = {
 } as const satisfies TimeLimits;
 
 // On most machines `localhost` is 127.0.0.1 and ::1, and a Node server listens only on the first. Fastify would open a
-// second server without our limits, so connections to the other address are handed to the one server.
+// second server without our limits, so connections to the second address are handed to the first server.
 
 type FindAddresses = (host: string) => Promise<readonly { readonly address: string }[]>;
 

@@ -1,5 +1,5 @@
-// Validates requests with the routes' schemas. Bodies are not coerced. Errors name wrong fields by JSON Pointers
-// (RFC 6901): in a small value all wrong fields, in a large one only the first, so that checking a wrong value takes no
+// Validates requests with the routes' schemas. Bodies are not coerced. Errors name wrong fields by JSON Pointers (RFC
+// 6901): in a small value all wrong fields, in a large value only the first, so that checking a wrong value takes no
 // longer than checking a right one.
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
@@ -16,7 +16,7 @@ import { countOf } from '../errors/format-count.ts';
 import { cut, maxFields } from './problem.ts';
 import type { Schema } from './schema.ts';
 
-/** If a value has at most this many members and items, errors name every wrong one. */
+/** If a value has at most this many members and items, errors name all that are wrong. */
 const maxThoroughValues = 100;
 
 const parts: Readonly<Record<string, RequestPart>> = {

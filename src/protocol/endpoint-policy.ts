@@ -28,7 +28,7 @@ export interface EndpointPolicy {
    * change their paths, but many such endpoints are worth an alert.
    */
   hasKnownPath(endpoint: string): boolean;
-  /** True if the operator named exactly this origin, which may then use http and a loopback or private address. */
+  /** True if the operator named exactly this origin. It may then use http and a loopback or private address. */
   isNamedOrigin(origin: string): boolean;
   /** True if any public host is allowed. */
   readonly admitsPublic: boolean;

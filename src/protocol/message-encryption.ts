@@ -183,7 +183,7 @@ export interface MessageToEncrypt {
 }
 
 /**
- * Encrypts messages, each with its own key pair and salt. If one cannot be encrypted, the others are not affected.
+ * Encrypts messages, each with its own key pair and salt. A message that fails does not affect the others.
  *
  * @returns for each message, in order, either its body (see `encryptPushMessage`) or the error: ERR_PAYLOAD_TOO_LARGE,
  *   ERR_SUBSCRIPTION_KEY_INVALID

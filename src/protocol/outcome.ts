@@ -104,7 +104,7 @@ export type FailureReason = Extract<
  * Interprets a request that got no response.
  *
  * @param isInDoubt true if at least a part of the request was written
- * @param isUnlisted true if the push service is unlisted: only a subscription names it
+ * @param isUnlisted true if the push service is unlisted, so that only subscriptions name it
  * @returns what to do with the message; the subscription stays
  */
 export function readFailure(error: DeskbellError, isInDoubt: boolean, isUnlisted: boolean): Outcome {

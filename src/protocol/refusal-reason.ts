@@ -1,5 +1,5 @@
-// Reads why a push service refused a message. Windows says it in a header field, Apple and autopush in JSON, FCM in
-// text or HTML. The response shows which format it has; the host does not, because others host autopush too.
+// Reads why a push service refused a message. Windows gives the reason in a header field, Apple and autopush in JSON,
+// FCM in text or HTML. The format is recognised from the response, not from the host, because anyone can host autopush.
 import { cutText } from '../errors/untrusted-text.ts';
 import { parseJsonObject } from './json-object.ts';
 

@@ -234,7 +234,7 @@ export function createVapidAuthorizer(options: VapidAuthorizerOptions): VapidAut
     const exp = nowSeconds + lifetimeSeconds;
     const value = `vapid t=${signToken({ aud: origin, exp, sub }, signingKey)}, k=${keys.publicKey}`;
 
-    cache.delete(origin); // move it to the end of the map, whose first entry is the oldest
+    cache.delete(origin); // move the entry to the end of the map, whose first entry is the oldest
     cache.set(origin, { value, exp });
     if (cache.size > maxCachedOrigins) cache.delete(cache.keys().next().value as string);
     return value;

@@ -70,7 +70,7 @@ export interface FaultPlan {
 /** Makes the push service fail on purpose. */
 export interface Faults {
   /**
-   * Adds a fault, which applies until it is used up, its time is over, or it is cancelled.
+   * Adds a fault. It applies until it is used up, its time is over, or it is cancelled.
    *
    * @throws {TypeError} if the fault is malformed; the message names the member and what is allowed
    */

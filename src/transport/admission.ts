@@ -46,7 +46,7 @@ export class Admission {
   #connectFault: DeskbellError | undefined;
   /** The times of the first and the last failure since the last response. */
   #failures: { readonly firstMs: number; readonly lastMs: number } | undefined;
-  /** Set when the push service asks to wait, until it is clear whether only one subscription must wait. */
+  /** Set when the push service asks to wait, until it is clear whether the request concerns only one subscription. */
   #hold: { reason: string; writtenAtMs: number; untilMs: number } | undefined;
   #wasThrottled = false;
   #lastError: DeskbellError | undefined;
@@ -101,7 +101,7 @@ export class Admission {
     return this.#pacing.limitAhead;
   }
 
-  /** Why the last connection attempt failed; reset when one succeeds. */
+  /** Why the last connection attempt failed. Reset when an attempt succeeds. */
   get connectFault(): DeskbellError | undefined {
     return this.#connectFault;
   }
@@ -288,7 +288,7 @@ class ProtocolErrorPauses {
     this.#answersSince += 1;
   }
 
-  /** Records any error that ended a connection or a request. @returns how long to pause; 0 for no pause */
+  /** Records any error that ended a connection or a request. @returns the duration of the pause; 0 for no pause */
   record(error: DeskbellError, nowMs: number): number {
     if (error.code !== 'ERR_PROTOCOL' || error === this.#last) return 0;
     this.#count = this.#isForgotten(nowMs) ? 1 : this.#count + 1;

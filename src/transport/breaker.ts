@@ -84,7 +84,7 @@ export class Breaker {
   recordSuccess(request: object): void {
     this.#failuresInRow = 0;
     this.#retryAfterMs = 0;
-    // only the response to a probe closes the breaker, not one to a request that was sent before it opened
+    // only the response to a probe closes the breaker, not a response to an earlier request
     if (this.#state !== 'CLOSED' && !this.#isProbe(request)) return;
     this.#state = 'CLOSED';
     this.#openMs = firstOpenMs;
@@ -92,7 +92,7 @@ export class Breaker {
 
   /**
    * @param minRunMs how long the run of failures must have lasted
-   * @param retryAfterMs how long the push service asks to wait; 0 if it does not
+   * @param retryAfterMs how long the push service asks to wait; 0 if it does not ask
    * @returns true if the breaker has just opened
    */
   recordFailure(request: object, reason: string, nowMs: number, minRunMs = 0, retryAfterMs = 0): boolean {

@@ -77,7 +77,7 @@ function isCertificate(...[pem, name]: Parameters<OptionCheck>): void {
   }
 }
 
-/** Header objects that passed the check. Many messages share one. */
+/** Header objects that passed the check. Many messages share one object. */
 const legalHeaders = new WeakSet<PushHeaders>();
 /** Fields that HTTP itself writes (RFC 9113 §8.2.2, and `content-length`) or that the transport never sends. */
 const ownFields =

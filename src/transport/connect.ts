@@ -292,7 +292,7 @@ export class SocketReader {
 /** The last context with additional authorities, cached because making one takes thirty milliseconds. */
 let last: { readonly ca: readonly string[]; readonly context: SecureContext } | undefined;
 
-/** The context trusts Node's authorities and the given ones. It is made on first use, because making it is slow. */
+/** Trusts Node's authorities and the given ones. Made on first use, because making a context is slow. */
 export function createTrust(given: readonly string[] = []): () => SecureContext {
   let context: SecureContext | undefined;
   // Deno's default context trusts neither NODE_EXTRA_CA_CERTS nor DENO_CERT

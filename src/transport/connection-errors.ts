@@ -17,8 +17,8 @@ export function reasonOf(cause: unknown): string {
 }
 
 /**
- * Turns anything that was thrown into a fault on this side. A resolver, a hook or Node itself may throw, which says
- * nothing about the message.
+ * Turns anything that was thrown into a fault on this side. A resolver, a hook or Node itself may throw. Such errors
+ * say nothing about the message.
  */
 export function toFault(host: string, thrown: unknown): DeskbellError {
   if (thrown instanceof DeskbellError) return thrown;

@@ -35,15 +35,15 @@ export interface Session {
   destroy(error: DeskbellError): void;
 }
 
-/** Events of a session. Each added exchange ends with exactly one of `answered`, `failed` and `handedBack`. */
+/** Events of a session. Each added exchange ends with one call of `answered`, `failed` or `handedBack`. */
 export interface SessionEvents {
   answered(exchange: Exchange, response: PushResponse, latencyMs: number): void;
   failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void;
   /**
    * The push service has definitely not processed the request, so it may be sent again.
    *
-   * @param refusal how the push service refused the request, which must then wait; `undefined` if it can be sent again
-   *   at once
+   * @param refusal how the push service refused the request, so that it must wait; `undefined` if it can be sent at
+   *   once
    */
   handedBack(exchange: Exchange, refusal: string | undefined): void;
   /** Called when the session may have more capacity, no capacity, or something to flush. */
@@ -91,7 +91,7 @@ export class ResponseBody {
   /**
    * Copies a piece of the body.
    *
-   * @returns false if the body is longer than the buffer, so that the rest need not be read
+   * @returns false if the body is longer than the buffer; the rest need not be read
    */
   add(piece: Buffer, start = 0, end = piece.length): boolean {
     if (start === end) return true;

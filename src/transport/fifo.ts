@@ -16,7 +16,7 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
-  /** Slow if the queue is long. @returns false if the item is not in the queue */
+  /** Removes an item, which is slow if the queue is long. @returns false if the item is not in the queue */
   remove(item: T): boolean {
     const index = this.#items.indexOf(item, this.#head);
     if (index === -1) return false;

@@ -1,4 +1,4 @@
-// `deskbell bells`: manages secret addresses whose requests become notifications for one audience.
+// `deskbell bells`: manages secret addresses. Requests to such an address become notifications for one audience.
 import type { Command } from 'commander';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

@@ -56,7 +56,7 @@ function listCommand({ environment, output }: Context): Command {
     });
 }
 
-/** True if the count has a column even if every broadcast's count is 0. */
+/** True if the count always has a column, even when it is 0 for every broadcast. */
 const isAlwaysShown = (name: CountName): boolean => ['accepted', 'rejected', 'pending'].includes(name);
 
 const numberColumn = (name: string, countOf: (broadcast: Broadcast) => number): Column<Broadcast> => [

@@ -23,7 +23,7 @@ interface CompletedCommand {
   readonly path: string;
   readonly below: readonly CompletedWord[];
   readonly flags: readonly CompletedFlag[];
-  /** What the arguments can be. All arguments of a command have the same kind. */
+  /** What the arguments can be. All arguments of a command are of the same kind. */
   readonly argument: CompletedValue;
 }
 

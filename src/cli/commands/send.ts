@@ -73,7 +73,7 @@ export function sendCommand(context: Context): Command {
   });
   addOptions(command.optionsGroup('Audience:'), allAudiences, [['--all', 'Sends to every subscription.']]);
   addPeopleFlags(command, 'Sends to', audiences);
-  // only one audience at a time
+  // only one audience may be given at a time
   addOptions(command, allAudiences, [
     ['--ids <ids>', 'Sends to the subscriptions with these IDs, separated by commas.', parseIds],
     [

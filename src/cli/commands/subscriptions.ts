@@ -373,7 +373,7 @@ export function formatRemoved({
   return `Removed:\n${lines.join('\n')}\nBackups of the database, exported files and logs may still name the person.`;
 }
 
-/** Commander calls this for each argument, and passes the results for the earlier ones. */
+/** Commander calls this for each argument, and passes the results for the earlier arguments. */
 function parseId(text: string, earlier: readonly number[] = []): readonly number[] {
   return [...earlier, parsePositiveInteger(text)];
 }

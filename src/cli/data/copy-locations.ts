@@ -21,8 +21,8 @@ export interface CopyLocations {
 }
 
 /**
- * If only a data directory is given, the other location is the configured database. If only a database is given, it is
- * the configured data directory.
+ * If only a data directory is given, the other location is the configured database. If only a database is given, the
+ * other is the configured data directory.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION
  */

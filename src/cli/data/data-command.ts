@@ -218,7 +218,7 @@ export function createChangeCommand<Input, Result>(
 }
 
 /**
- * Rewrites an operation's error about its input for the command line: it names flags instead of members.
+ * Rewrites an operation's error about its input for the command line: names flags instead of members.
  *
  * @param flagOf `audience.user` → `--user`
  */

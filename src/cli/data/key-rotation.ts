@@ -67,7 +67,7 @@ async function assertNoSubscribersLost(
 }
 
 /**
- * Makes a new pair current. The pair is first stored where every sender finds it; then services offer it to browsers.
+ * Makes a new pair current. Every sender must be able to find the pair before services offer it to browsers.
  *
  * @returns the new public key
  * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_FILE,
@@ -108,7 +108,7 @@ async function findPair(directory: string, wanted: string): Promise<VapidKeys | 
 }
 
 /**
- * Retires a pair that is not current: services accept no more subscriptions for it, and its private key is removed.
+ * Retires a pair that is not current: services accept no more of its subscriptions, and its private key is removed.
  *
  * @param options `force`: retires a pair even if subscriptions were made with it; nothing can be sent to them any more
  * @returns how many subscriptions were made with the pair

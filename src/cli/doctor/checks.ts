@@ -73,7 +73,7 @@ export function checkNode(): Outcome {
   return ok(`Deskbell ${packageVersion()}, Node ${node}, OpenSSL ${openssl}, SQLite ${sqlite ?? 'unknown'}`);
 }
 
-/** Reads the limit that applies to this process. Node raises it as far as it can when it starts. */
+/** Reads the limit that applies to this process. When Node starts, it raises the limit as far as possible. */
 export async function checkOpenFiles(limitsFile = '/proc/self/limits'): Promise<Outcome> {
   const limits = await readFile(limitsFile, 'utf8').catch(() => '');
   const limit = /^Max open files +(\S+)/m.exec(limits)?.[1];

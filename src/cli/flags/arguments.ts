@@ -60,7 +60,7 @@ export const peopleFlagNames = [
   'notTag',
 ] as const satisfies readonly (keyof PeopleFlags)[];
 
-/** @param conflicts attributes of other options that select subscriptions, which cannot be combined with these flags */
+/** @param conflicts attributes of other options that select subscriptions; not to be combined with these flags */
 export function addPeopleFlags<Extended extends Command>(
   command: Extended,
   verb: string,

@@ -12,7 +12,7 @@ export interface FoundKeys extends VapidKeys {
   readonly found: string;
 }
 
-/** A key, or bytes that may be one. */
+/** A key, or bytes that may be a key. */
 interface Candidate {
   readonly kind: 'public' | 'private';
   /** True if the form of the text proves that it is a key. A bare word of 32 bytes may be anything. */

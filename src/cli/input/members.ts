@@ -78,7 +78,7 @@ export function createMemberOf({ user, tags }: ColumnNames, ignored: readonly st
 /** Removes differences between the names that programs use: case, "_", "-" and ".". */
 export const normalizeName = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\d]/gu, '');
 
-/** Whether a name may be printed. If a table has no header, its "names" are values, which may be secret. */
+/** Whether a name may be printed. If a table has no header, its "names" are values and may be secret. */
 export const isPlainName = (name: string): boolean => /^[\p{L}_$][\p{L}\d_$. -]{0,39}$/u.test(name);
 
 /** Lists names of members for an error. Leaves out names that are not plain, because they may be values. */
@@ -96,7 +96,7 @@ const ifText = (inner: unknown): unknown => (typeof inner === 'string' ? inner :
 const ifObject = (inner: unknown): unknown => (isJsonObject(inner) ? inner : undefined);
 const ifArray = (inner: unknown): unknown => (Array.isArray(inner) ? inner : undefined);
 
-/** Objects with only one of these members are replaced by the function's result, unless it is `undefined`. */
+/** An object with only one of these members is replaced by the function's result, unless the result is `undefined`. */
 const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   // MongoDB Extended JSON
   $oid: itself,

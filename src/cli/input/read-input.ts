@@ -27,7 +27,7 @@ const shownBytes = 8;
 
 /**
  * @returns the text without its byte order mark
- * @throws {DeskbellError} ERR_FILE; for an invalid byte it names the line, the byte and the likely encoding
+ * @throws {DeskbellError} ERR_FILE; for an invalid byte, the error names the line, the byte and the likely encoding
  */
 export async function* decodeText(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

@@ -47,7 +47,7 @@ const isToken = (value: unknown): boolean =>
     ? /^[\w-]{8,}:APA91[\w-]{20,}$/.test(value)
     : (Array.isArray(value) || isJsonObject(value)) && Object.values(value).some(isToken);
 
-/** @returns two sentences about the other service that the row comes from, if any, without the last full stop */
+/** @returns two sentences about the other service, if the row comes from one; without the last full stop */
 export function findProvider(row: Row): string | undefined {
   const names = new Set(Object.keys(row).map(normalizeName));
   const found = providers.find((provider) => provider.fits(names, row));

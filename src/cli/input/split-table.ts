@@ -78,7 +78,7 @@ export interface TableForm {
   readonly columns: number;
   /** The column with the endpoint, or with JSON. */
   readonly mainColumn: number;
-  /** Maximum length of a row; a longer one has a stray quotation mark. */
+  /** Maximum length of a row. A longer row has a stray quotation mark. */
   readonly maxCharacters: number;
 }
 
@@ -129,7 +129,7 @@ export async function* splitTable(lines: AsyncIterable<Line>, form: TableForm): 
   yield* read([], true);
 }
 
-/** Whether a stray quotation mark has made several rows part of one cell. */
+/** Whether a stray quotation mark has turned several rows into one cell. */
 function hasRowsInCells(lines: readonly string[], cells: readonly string[], form: TableForm): boolean {
   const { separator, columns, mainColumn } = form;
   if (lines.length === 1) return false;

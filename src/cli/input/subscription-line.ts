@@ -58,7 +58,7 @@ function parseDate(value: unknown): number | undefined {
 const inRange = (timeMs: number): number | undefined =>
   timeMs >= 946_684_800_000 && timeMs <= 8.64e15 ? timeMs : undefined;
 
-/** Maximum length, in characters, of a line with a recipient: an endpoint has at most 4096, the rest is short. */
+/** Maximum length of a line with a recipient, in characters. The endpoint has at most 4096; the rest is short. */
 export const maxLineCharacters = 65_536;
 
 /** Plural names of the optional facts of a subscription, for messages. */

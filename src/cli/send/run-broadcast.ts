@@ -185,8 +185,8 @@ export function assertDelivered({ id, state, counts }: Broadcast): void {
 }
 
 /**
- * @throws {DeskbellError} ERR_BROADCAST_UNFINISHED if it was paused or cancelled, ERR_NOT_ACCEPTED if messages to live
- *   subscriptions were not accepted
+ * @throws {DeskbellError} ERR_BROADCAST_UNFINISHED if the broadcast was paused or cancelled, ERR_NOT_ACCEPTED if
+ *   messages to live subscriptions were not accepted
  */
 export async function runBroadcast(
   run: BroadcastRun,

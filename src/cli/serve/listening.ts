@@ -19,7 +19,7 @@ export async function listenAt(app: FastifyInstance, where: ListenAddress, flag:
 /**
  * Runs `open`, which listens on `host` and `port`.
  *
- * @param flag the flag that the error names for the port
+ * @param flag the port's flag, which the error names
  * @throws {DeskbellError} ERR_LISTEN
  */
 export async function listenOn<Result>(
@@ -40,7 +40,7 @@ export async function untilStopped(stop: AbortSignal): Promise<void> {
   if (!stop.aborted) await once(stop, 'abort');
 }
 
-/** Ignores SIGHUP in a service that has nothing to reload, unless the signal means that the terminal was closed. */
+/** Ignores SIGHUP in a service that has nothing to reload. On a terminal, SIGHUP still ends the service. */
 export function ignoreHangup({ output, onHangup }: Pick<Context, 'output' | 'onHangup'>): void {
   if (!output.isTerminal) onHangup(() => {});
 }

@@ -96,7 +96,7 @@ export interface DeliveryReport {
 /** How often to check the broadcasts that other processes deliver. */
 const othersEveryMs = 2000;
 
-/** If the database cannot be reached, all callers report the same error within about this time. */
+/** If the database cannot be reached, all callers report the same error, and do so within about this time. */
 const sameFaultMs = 10_000;
 
 /** Reports an error only once, even if several callers report the same message within ten seconds. */

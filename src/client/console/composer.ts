@@ -37,7 +37,7 @@ export function startComposer(form: HTMLFormElement): void {
 interface Draft {
   readonly notes: Readonly<Record<string, string>>;
   readonly faults: Readonly<Record<string, string>>;
-  /** Values for the preview that replace those of the form. */
+  /** Values for the preview that replace the form's own values. */
   readonly shown?: Readonly<Record<string, string>>;
 }
 

@@ -1,5 +1,5 @@
-// Finds alarms about push services: one cannot be reached, refuses our token or key, accepts nothing, reports nearly
-// all subscriptions as gone, or has deletions that are held.
+// Finds alarms about push services: it cannot be reached, refuses our token or key, accepts nothing, reports nearly all
+// subscriptions as gone, or has held deletions.
 import { deletionGuardPolicy } from '../../store/deletion-guard.ts';
 import { heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions.ts';
 import type { RaisedAlarm, TokenAnswers } from '../../store/alarms.ts';
@@ -107,7 +107,7 @@ export const heldAlarms = ({
     link,
   }));
 
-/** Finds push services that refuse our token or key for every message. @returns when this began, by origin */
+/** Finds push services that refuse our token or key for every message. @returns when the refusals began, by origin */
 export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<string, number> => {
   const since = new Map<string, number>();
   for (const { origin, suspendedSinceMs } of answers) {
@@ -123,7 +123,7 @@ export const judgedMs = 24 * 60 * 60 * 1000;
 /** This many responses are enough to judge. */
 const judgedAnswers = 100;
 
-/** Responses count as the same if at most one in this many (5 %) differs. */
+/** Responses count as the same if at most one in this many differs (5 %). */
 const share = deletionGuardPolicy.answersPerAcceptance;
 
 type Answers = Pick<OutcomeInterval, 'accepted' | 'gone' | 'rejected'>;
@@ -148,7 +148,7 @@ const unanimous = {
 } as const satisfies Partial<Record<AlarmKind, object>>;
 
 /**
- * Finds push services for which nearly all recent responses are the same, and when that began.
+ * Finds push services whose recent responses are nearly all the same, and when this began.
  *
  * @param intervals in chronological order
  * @param isNamed returns true for a push service that another alarm already reports
@@ -205,7 +205,7 @@ const apple = 'push.apple.com';
 
 /**
  * Finds out whether unusually many of Apple's subscriptions end, because Apple silently ends a subscription whose
- * messages show no notification. Finds nothing if all of them end, or if there are too few responses.
+ * messages show no notification. Finds nothing if all subscriptions end, or if there are too few responses.
  *
  * @param intervals of one day
  */

@@ -186,7 +186,7 @@ const refusedTokens = (
     return fromRaised({ origin, reason: vapidRefusedReason, detail, sinceMs, rows, broadcastIds });
   });
 
-/** False if a condition already covers the alarm that broadcasts raised, or if a later response ended it. */
+/** False if a condition already covers the alarm that broadcasts raised, or if a later response ended the alarm. */
 function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly TokenAnswers[]): boolean {
   // the alarms `deletions-held` and `unreachable` cover these reasons
   if (reason === heldDeletionsReason || reason === 'connection') return false;
@@ -218,7 +218,7 @@ function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: Rai
   };
 }
 
-/** Work normally begins within seconds of its time. After this delay, it is late. */
+/** Work normally begins within seconds of the time it is due. After this delay, the work counts as late. */
 export const lateAfterMs = 60_000;
 
 /** How long the oldest work has been due, in milliseconds; 0 if nothing is late. */

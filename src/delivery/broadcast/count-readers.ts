@@ -33,7 +33,7 @@ export interface ReaderCounts {
   readonly timePassed: number;
   /** How many recipients get the broadcast on the next day, because its time has passed in their time zone. */
   readonly nextDay: number;
-  /** How many recipients get the broadcast when it starts. The others get it later. */
+  /** How many recipients get the broadcast when it starts, and not later. */
   readonly atOnce: number;
   /** How many recipients get the broadcast later, when their quiet hours end. */
   readonly heldByQuietHours: number;
@@ -67,7 +67,7 @@ export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [
   return counts.inactive === 0 ? [...described, nobodyInactive] : described;
 };
 
-/** Says how many readers get the message at once and how many later; empty if all get it at the same time. */
+/** Says how many readers get the message at once, and how many later. Empty if all readers get it at the same time. */
 function timesOf({ atOnce, byText, throughMs }: ReaderCounts): readonly (readonly [number, string])[] {
   if (throughMs === undefined) return [];
   const all = [...byText.values()].reduce((sum, count) => sum + count, 0);
@@ -89,7 +89,7 @@ const pageRows = 1000;
  *
  * @param size the size of the audience
  * @param maxRows a larger audience is estimated from a sample of about this many subscriptions
- * @returns undefined if all get the same message at the same time, or the subscriptions are not stored
+ * @returns undefined if all readers get the same message at the same time, or if the subscriptions are not stored
  * @throws {DeskbellError} the errors that creating it would throw
  */
 export async function countReadersOf(

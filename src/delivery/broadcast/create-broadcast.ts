@@ -97,7 +97,7 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
   throw fieldError('ERR_MESSAGE_INVALID', '/startAt', detail);
 }
 
-/** How old a start may be: it may have been in the future when it was typed, or by the caller's clock. */
+/** How old a start may be. It may have been in the future when it was typed, or may still be by the caller's clock. */
 export const maxLateMs = 60_000;
 const occurrencePrefix = 'schedule/';
 
@@ -254,7 +254,7 @@ export async function prepareBroadcast(
 /**
  * Prepares broadcasts that other processes have left unprepared, until `signal` is aborted.
  *
- * @param onFault called if a broadcast cannot be prepared, which is tried again when its lease has ended
+ * @param onFault called if a broadcast cannot be prepared. When its lease has ended, the preparation is tried again
  */
 export async function runPreparations(
   { broadcasts }: Pick<Store, 'broadcasts'>,

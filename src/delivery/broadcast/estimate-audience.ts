@@ -1,5 +1,5 @@
-// Finds the size of an audience quickly, whatever the number of subscriptions: counts it if that is cheap, otherwise
-// estimates it from a sample of subscriptions and their tags.
+// Finds the size of an audience quickly, whatever the number of subscriptions: counts the subscriptions if that is
+// cheap, otherwise estimates the size from a sample of subscriptions and their tags.
 import {
   type AudienceExpression,
   checkExpression,
@@ -56,7 +56,7 @@ const defaultMaxCandidates = 20_000;
 /** Looking up one id costs as much as reading about this many rows. */
 const lookupCost = 40;
 /**
- * A sample older than this is read again. The caller waits for the new one only if the old one contains all
+ * A sample older than this is read again. The caller waits for the new sample only if the old sample contains all
  * subscriptions.
  */
 const freshMs = 10_000;
@@ -165,7 +165,7 @@ function rankTags(sample: SubscriptionSample): readonly TagCount[] {
     .map(([tag, weight]) => ({ tag, subscriptions: Math.round(weight * scale) }));
 }
 
-/** Number of rows that an exact count reads: those with the rarest tag of `all`, those with a tag of `any`, or all. */
+/** Number of rows that an exact count reads: those with the rarest tag of `all`, or a tag of `any`, or all rows. */
 function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: TagExpression): number {
   const rows = sample.windows.flat();
   const scale = scaleOf(sample);

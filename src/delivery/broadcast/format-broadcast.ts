@@ -41,8 +41,8 @@ export const reachedShare = ({
   recipients === 0 ? undefined : counts.accepted / recipients;
 
 /**
- * Formats the share of recipients reached, such as `48 %`. Shows 100 % only if all are reached, 0 % only if none are,
- * and `–` if there are no recipients.
+ * Formats the share of recipients reached, such as `48 %`. Shows 100 % only if all recipients are reached, 0 % only if
+ * no recipient is reached, and `–` if there are none.
  */
 export function formatReached(broadcast: Pick<Broadcast, 'recipients' | 'counts'>): string {
   const share = reachedShare(broadcast);

@@ -19,7 +19,7 @@ export interface Progress {
    * during the first moments of a large broadcast.
    */
   readonly etaSeconds?: number;
-  /** When the next rows can be sent, if none can be sent now. Absent if the time is unknown. */
+  /** When the next rows can be sent, if no row can be sent now. Absent if the time is unknown. */
   readonly nextPartAtMs?: number;
 }
 
@@ -185,7 +185,7 @@ interface UsualRate {
 
 const newestBroadcasts = 20;
 const measuredBroadcasts = 3;
-/** The rate of a smaller broadcast does not predict that of a larger one. */
+/** The rate of a smaller broadcast does not predict the rate of a larger broadcast. */
 const tellingRecipients = 1000;
 
 /** A broadcast that had no outcome for longer than this was paused, or nothing could be sent. */

@@ -38,7 +38,7 @@ export type BroadcastEvent =
   | { readonly kind: 'state'; readonly broadcast: Broadcast }
   | { readonly kind: 'alarm'; readonly broadcast: Broadcast; readonly alarm: Alarm };
 
-/** A broadcast as read from the store, with its state at that time, which also depends on the clock. */
+/** A broadcast as read from the store, with its state at that time. The state also depends on the clock. */
 interface BroadcastLook {
   readonly broadcast: Broadcast;
   readonly state: ReturnType<typeof stateOf>;

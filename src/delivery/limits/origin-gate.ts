@@ -55,7 +55,7 @@ export class OriginGate {
 
   /**
    * @param isProbe true if the message tests whether the push service accepts messages again
-   * @param deferral why the transport cannot send now; `undefined` if it can
+   * @param deferral why the transport cannot send now; `undefined` if the transport can send
    * @returns `undefined` if a message may be sent
    */
   admit(isProbe: boolean, deferral: Deferral | undefined): NotSent | undefined {

@@ -54,7 +54,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   readonly #settings: LoadSettings;
   readonly #returning = new Fifo<Row>();
   readonly #fresh = new Fifo<Row>();
-  /** Rows in flight whose results are stored one by one. */
+  /** Number of rows in flight whose results are stored one by one. */
   readonly #detached = new Set<Row>();
   #inFlight = 0;
   /** The oldest row in flight. */
@@ -86,7 +86,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
 
   /**
    * @param perMs requests per millisecond
-   * @returns when the row will be read again, if it must not wait in memory
+   * @returns the time at which the row will be read again, if the row must not wait in memory
    */
   add(row: Row, perMs: number, nowMs: number): NotSent | undefined {
     if (row.isReturning && this.#returning.length >= this.#stake(perMs))
@@ -186,7 +186,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return Math.max(leastStake, Math.ceil(perMs * this.#settings.patienceMs));
   }
 
-  /** @returns `undefined` if the push service answers, or if that is unknown */
+  /** @returns `undefined` if the push service answers, or if nobody knows whether it does */
   defer(nowMs: number): NotSent | undefined {
     if (!this.isSilent(nowMs)) return undefined;
     const { silentAfterMs: afterMs } = this.#settings;

@@ -52,7 +52,7 @@ export class RateLimits {
 
   /**
    * @param isReturning true if the row was rate limited or tried before
-   * @param perSecond the limit to use if the operator has set none. Default: no limit
+   * @param perSecond the limit if the operator has set none. Default: no limit
    * @returns `undefined` if a message may be sent
    */
   admit(origin: string, isReturning: boolean, nowMs: number, perSecond?: number): NotSent | undefined {

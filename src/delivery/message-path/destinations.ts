@@ -16,7 +16,7 @@ import type { LoadSettings } from '../limits/origin-load.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 export interface Addressee extends Subscription {
-  /** The VAPID key that the subscription was made with; the current one if unknown. */
+  /** The VAPID key that the subscription was made with. If it is unknown, the current key. */
   readonly vapidPublicKey?: string | undefined;
 }
 
@@ -159,7 +159,7 @@ export function createDestinations(
     find,
 
     takeAnswers() {
-      // the wait applies to the whole origin, so report it with only one of its keys
+      // the wait applies to the whole origin, so it is reported with only one of the origin's keys
       const waits = new Map(transport.takeWaits());
       return all()
         .flatMap(({ origin, vapidPublicKey, gate }) => {

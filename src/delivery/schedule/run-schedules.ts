@@ -59,7 +59,7 @@ async function startDue(schedule: DueSchedule, options: RunSchedulesOptions): Pr
   if (!isThere && broadcastId !== undefined) await cancel(broadcastId, store);
 }
 
-/** @returns the newest due occurrence, unless it is too late to send it, and the next one */
+/** @returns the newest due occurrence, unless it is too late to be sent, and the next occurrence */
 function decide(
   { id, nextAtMs, nowMs }: DueSchedule,
   recurrence: Recurrence,

@@ -5,7 +5,7 @@ import type { StoredRetry } from '../../store/ledger.ts';
 
 /** When and how often a message of a broadcast is retried. Delays are in milliseconds. */
 export interface RetryPolicy {
-  /** The wait after the first attempt, if the push service does not ask for one. It doubles each time. */
+  /** The wait after the first attempt, if the push service does not ask for a wait. It doubles with each attempt. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
   /** Maximum number of POSTs for one row, including the first. */
@@ -45,7 +45,7 @@ type NextTry = (
   random: number,
 ) => StoredRetry | 'expired' | 'exhausted' | 'doubtful';
 
-/** Deferrals of a row that waits for a fix on our side are counted up to this number, which gives the longest wait. */
+/** The deferrals of a row that waits for a fix on our side are counted up to this number. It gives the longest wait. */
 export const longestWaitDeferrals = 10;
 
 export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {

@@ -12,7 +12,7 @@ import { type DeliverySettings, parseMaxRates } from './settings.ts';
 export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 'transport' | 'maxRates'> {
   /** Replaces the built-in encryption (the accelerator or Node's crypto module). */
   readonly encrypt?: Encrypt;
-  /** Stores broadcasts. `send` works without a store. With one, it also deletes subscriptions that have ended. */
+  /** Stores broadcasts. `send` works without a store. With a store, it also deletes subscriptions that have ended. */
   readonly store?: Store | undefined;
   /**
    * Called at least once for each subscription that any process deleted because the push service reported it as gone.
@@ -39,7 +39,7 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   readonly maxRate?: readonly string[] | undefined;
 }
 
-/** Wraps callbacks that only report, so that sending continues if one throws. */
+/** Wraps callbacks that only report, so that sending continues even if a callback throws. */
 export function guardCallbacks(options: SenderOptions) {
   const { onWarning, onFigures, messageLog } = options;
   return {

@@ -12,8 +12,8 @@ export const defaultWorkerSettings = {
   /** Maximum number of rows that are taken from slices but not committed. */
   maxPageRows: 4096,
   /**
-   * Maximum number of rows whose results are stored one by one: retries, and rows detached from a page (the rows taken
-   * from a slice) because their responses are late.
+   * Maximum number of rows whose results are stored one by one: retries, and rows that were detached from a page (the
+   * rows taken from a slice) because of late responses.
    */
   maxDetachedRows: 3072,
   /** How many of the `maxDetachedRows` may be retries. */
@@ -52,7 +52,7 @@ export const defaultWorkerSettings = {
   patienceMs: 1000,
   /** The minimum time for which a row is put aside. */
   minAsideMs: 250,
-  /** A push service that does not respond for this long gets no rows for the same time. */
+  /** A push service that does not respond for this long gets no rows for an equally long time. */
   silentAfterMs: 3000,
   /** How long rows are put aside if their push service cannot be reached. They return earlier if it responds. */
   heldMs: 60_000,

@@ -113,7 +113,7 @@ export const maxRemembered = 10_000;
 const maxOrigins = 1024;
 
 type Tally = Record<SingleAnswer, number> & {
-  /** By endpoint: the subscription if it is gone, or `undefined` if a message was accepted after that. */
+  /** By endpoint: the subscription that is gone, or `undefined` if a later message was accepted. */
   readonly latest: Map<string, Subscription | undefined>;
 };
 

@@ -51,7 +51,7 @@ export class Assignment {
   /** Absent for retries. */
   readonly slice: SliceLease | undefined;
   readonly areProbes: boolean;
-  /** The commit in progress. The next one waits for it, so that the cursor only moves forward. */
+  /** The commit in progress. The next commit waits for it, so that the cursor only moves forward. */
   committed: Promise<void> | undefined;
   #mode: Mode;
   #isStopped = false;

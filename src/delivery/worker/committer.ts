@@ -81,7 +81,7 @@ export class Committer {
   /**
    * Decides whether a row may be detached. A row without a response stays in its page until its response is late. A
    * push service may have at most as many detached rows as there are free places, which leaves places for others. Rows
-   * of a silent push service, which gets no further rows, are always detached, so that the cursor can pass them.
+   * of a silent push service are always detached, so that the cursor can pass them. It gets no further rows.
    */
   readonly #mayDetach = (row: AssignedRow): boolean => {
     const { maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
@@ -111,7 +111,7 @@ export class Committer {
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {
       this.#fault ??= { cause };
-      // drop the assignment: its next commit would skip these rows, which are repeated when the lease expires
+      // drop the assignment: its next commit would skip these rows. They are repeated when the lease expires
       this.#workload.assignments.delete(assignment);
     } finally {
       assignment.committed = undefined;

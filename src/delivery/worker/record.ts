@@ -171,7 +171,7 @@ function toBlocked(row: Row, attempted: RowResult, outcome: Rejected, settings: 
   return retried.result === 'exhausted' ? blocked : retried;
 }
 
-/** Retries the row after a refusal of our token or key, which is not final. */
+/** Retries the row after our token or key was refused, because such a refusal is not final. */
 function toVapidRefused(
   row: Row,
   attempted: RowResult,
@@ -227,7 +227,7 @@ interface Hindrance {
   readonly detail?: string | undefined;
   /** The minimum delay. */
   readonly afterMs: number;
-  /** Whether to raise an alarm. Each row raises at most one. */
+  /** Whether to raise an alarm. Each row raises at most one alarm. */
   readonly isTold: boolean;
 }
 
@@ -280,7 +280,7 @@ const alarmPlaceOf = ({ destination }: Row) => destination.isUnlisted && ({ orig
 
 /**
  * Retries a row that could not be sent because of a problem unrelated to the message. Any worker may send it. Waits
- * grow, so that workers that cannot send it stay mostly idle. No attempt is counted, so the row ends when it expires.
+ * grow, so that workers that cannot send the row are mostly idle. No attempt is counted: the row ends when it expires.
  */
 function toWaiting(
   row: Row,

@@ -39,7 +39,7 @@ export class PayloadSource {
   }
 
   async of(broadcast: Broadcast): Promise<RowPayloads> {
-    // after a restore, a new broadcast may have the id of one that was lost
+    // after a restore, a new broadcast may have the id of a broadcast that was lost
     const key = `${broadcast.id} ${broadcast.createdAtMs}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;

@@ -97,7 +97,7 @@ export interface RestartOptions {
 }
 
 /**
- * Restarts the work whenever it ends, until `stopped` is aborted. After a fault it waits for a second, then twice as
+ * Restarts the work whenever it ends, until `stopped` is aborted. After a fault, the wait is a second, then twice as
  * long each time, up to a minute. Once the work has lasted a minute, the wait is a second again.
  */
 export async function restartAfterFaults(
@@ -174,7 +174,7 @@ function sizeGiven(flag: string): number {
 
 const threadFile = fileURLToPath(new URL('./worker-thread.ts', import.meta.url));
 
-/** True if the threads' file exists. Bundled applications have it only if the bundler is configured for it. */
+/** True if the threads' file exists. A bundled application has the file only if its bundler is told to include it. */
 const hasThreadFile = (): boolean => existsSync(threadFile);
 
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;
@@ -200,7 +200,7 @@ async function runWorkerThreads(
       throw error;
     }
   };
-  // Threads that start together slow each other down, which would delay the first message.
+  // Threads that start together would slow each other down and delay the first message.
   const firstIsReady = Promise.withResolvers<void>();
   const first = run(firstIsReady.resolve);
   await Promise.race([firstIsReady.promise, first.catch(() => {})]);

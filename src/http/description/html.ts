@@ -1,4 +1,4 @@
-// HTML from template literals: values are escaped unless they are HTML made here.
+// HTML from template literals: values are escaped, unless they are HTML that was made here.
 
 const made = Symbol('HTML made here');
 

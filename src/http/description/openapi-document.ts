@@ -17,7 +17,7 @@ export interface Description {
   readonly securitySchemes: SecuritySchemes;
   readonly errors: AnsweredErrors;
   readonly formats: Formats;
-  /** Errors that any request may get, besides those of HTTP itself. */
+  /** Errors that any request may get, besides the errors of HTTP itself. */
   readonly errorsEverywhere: readonly ErrorCode[];
   /** Header Objects of every response, by name. */
   readonly headersEverywhere: Readonly<Record<string, object>>;

@@ -22,9 +22,9 @@ export interface Operation {
     | Readonly<Record<string, { readonly description: string; readonly schema: object }>>
     | undefined;
   readonly responses: Responses;
-  /** Errors of this route besides those that any route, or any route with a body, may return. */
+  /** Errors that this route may return in addition to those of every route, or of every route with a body. */
   readonly errors?: readonly ErrorCode[] | undefined;
-  /** Security Requirement Objects, of which one must be met. Default: none. */
+  /** Security Requirement Objects. One of them must be met. Default: none. */
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[] | undefined;
 }
 

@@ -44,7 +44,7 @@ const itself = (member: string): string => member;
 
 function localize(own: Message, text: MessageTexts, language: string, tag: string): LocalizedMessage {
   const given = withoutUndefined(text);
-  // if a button omits a member, use that of the message's own button at the same position
+  // if a button omits a member, use the member of the message's own button at the same position
   const actions = text.actions?.map((action, index) => ({
     ...own.actions?.[index],
     ...withoutUndefined(action),
@@ -108,7 +108,7 @@ function checkActionNames({ message: { actions = [] }, nameOf }: LocalizedMessag
   }
 }
 
-/** Returns the name of an action, which is its position by default. */
+/** Returns the name of an action. By default, the name is the action's position. */
 export function actionName({ action }: MessageAction, index: number): string {
   return action ?? String(index);
 }

@@ -116,7 +116,7 @@ function toDeclarativeForm(
       title,
       body,
       navigate: url,
-      // use the same defaults as the service worker, because those of browsers differ
+      // use the same defaults as the service worker, because the defaults of browsers differ
       tag: options.tag ?? 'deskbell',
       requireInteraction: options.requireInteraction ?? true,
       actions: actions?.map(({ url: actionUrl = url, ...action }) => ({ ...action, navigate: actionUrl })),

@@ -228,7 +228,7 @@ function toJsonText(value: unknown): string | undefined {
   return escapeJson(rightToLeft.test(text) ? firstStrongIsolate + text + popDirectionalIsolate : text);
 }
 
-/** @returns the percent-encoded value; undefined if there is none, or if it would name a folder (`.` or `..`) */
+/** @returns the percent-encoded value; undefined if there is no value, or if it would name a folder (`.` or `..`) */
 function toLinkPart(value: unknown): string | undefined {
   if (typeof value === 'string' && plainLink.test(value)) return value;
   const text = toCleanText(value);

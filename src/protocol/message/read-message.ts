@@ -81,7 +81,7 @@ function isMadeUp(tag: unknown, id: unknown): boolean {
   return tag === id || (/^[\w-]{16}$/.test(tag) && [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(tag)));
 }
 
-/** Removes the default name of an action, which is its index. */
+/** Removes an action's default name, which is the index of the action. */
 function withoutOwnName({ action, ...rest }: MessageAction, index: number): MessageAction {
   return action === String(index) ? rest : { ...rest, action };
 }

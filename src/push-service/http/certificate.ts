@@ -1,5 +1,5 @@
 // Makes a self-signed server certificate (RFC 5280) for loopback and tests, which clients must be told to trust. It is
-// no CA certificate, because rustls refuses those from servers. A package for this would take several megabytes.
+// no CA certificate, because rustls refuses CA certificates from servers. A package for this takes several megabytes.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 
@@ -127,7 +127,7 @@ function extensions(spki: Buffer, hosts: readonly string[]): Buffer[] {
       : der(Tag.implicit + 7, Buffer.from(addressBytes(host))),
   );
   return [
-    // not a CA, which is the default
+    // a certificate is not a CA by default
     extension(oid.basicConstraints, true, der(Tag.sequence)),
     extension(oid.extKeyUsage, false, der(Tag.sequence, oid.serverAuth)),
     extension(oid.subjectKeyIdentifier, false, der(Tag.octetString, keyIdentifier)),

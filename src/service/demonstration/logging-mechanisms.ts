@@ -34,7 +34,7 @@ export function requestRecord({ method, url, body, session }: ActionRequest): Pa
 /** A session's entries by name; empty without a session. */
 export type SessionEntries = Readonly<Record<string, string>>;
 
-/** Reads the session of a request; empty without one. */
+/** Reads the session of a request; empty if there is no session. */
 export type ReadSession = (request: FastifyRequest) => SessionEntries;
 
 /** A request as actions, authenticators and action creators see it, without access to the response. */
@@ -53,7 +53,7 @@ export class ActionRequest {
   }
 }
 
-// Logging by a call in each action's body, which sees everything, including the result.
+// Logging by a call in each action's body. Such a call sees everything, including the result.
 
 /** Handles a request. Returns the value to send as JSON. */
 export type Action = (request: ActionRequest) => unknown;
@@ -127,7 +127,7 @@ export function useActionCreator(
   });
 }
 
-/** Writes a record before the action and one after it. */
+/** Writes one record before the action, and another after it. */
 export function createLoggingActionCreator(log: RecordLog): ActionCreator {
   return async (request, action) => {
     const mechanism = 'action-creator';

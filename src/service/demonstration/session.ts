@@ -24,7 +24,7 @@ const keyManagement = 'dir';
 const contentEncryption = 'A256GCM';
 
 export function createSessionVault(sessionKey: Uint8Array) {
-  // RFC 5869: a key for this purpose only, derived from the shared one
+  // RFC 5869: a key for this purpose only, derived from the shared key
   const key = new Uint8Array(hkdfSync('sha256', sessionKey, '', 'deskbell session cookie', 32));
   return {
     seal: (session: Session, lifetimeSeconds: number): Promise<string> =>

@@ -65,7 +65,7 @@ function createFile(path: string): void {
   closeSync(openSync(path, O_WRONLY | O_CREAT | O_NONBLOCK, 0o600));
 }
 
-/** If two processes start at once, one of them adds the first user. */
+/** If two processes start at once, only one of them adds the first user. */
 function createUsers(database: DatabaseSync): void {
   database.exec(`
     create table if not exists users (id integer primary key, name text not null, email text not null) strict;

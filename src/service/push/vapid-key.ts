@@ -93,7 +93,7 @@ export const vapidKeyHeader = 'Deskbell-Vapid-Key';
 type VapidPublicKeys = Pick<Settings, 'vapidPublicKey' | 'previousVapidPublicKeys'>;
 
 /**
- * Returns the public key of a registration: the current one if the header is absent.
+ * Returns the public key of a registration: the current key if the header is absent.
  *
  * @throws {ProblemError} ERR_VAPID_KEY_UNKNOWN; the problem's `vapidPublicKey` is the current key
  */

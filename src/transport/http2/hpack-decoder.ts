@@ -12,7 +12,7 @@ export interface HeaderBlock {
   /** 0 if the block has no `:status`, as in trailers. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Set if the block is readable but violates RFC 9113 §8, which is a stream error. */
+  /** Set if the block is readable but violates RFC 9113 §8. This is a stream error. */
   readonly fault?: string;
   /** The response with this header block and without a body. It is made when first needed. */
   response?: PushResponse;

@@ -170,7 +170,7 @@ export class FlowController {
     this.continue();
   }
 
-  /** @returns false if `bytes` is 0 or the window gets larger than permitted, which is a stream error */
+  /** @returns false if `bytes` is 0 or the window gets larger than permitted. Both are stream errors */
   grantStream(stream: Stream, bytes: number): boolean {
     stream.grantedBytes += bytes;
     if (bytes === 0 || this.#window(stream) > maxWindowBytes) return false;
