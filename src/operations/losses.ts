@@ -51,7 +51,7 @@ export const listLosses: NamedList<LossCount> = {
   tag: 'Subscriptions',
   operationId: 'countLosses',
   summary: 'How many subscriptions were lost, by day, push service and reason',
-  description: 'The last 90 days, in UTC.',
+  description: 'The last 90 days, in UTC, newest first.',
   view: {
     schema: Type.Named('LossCount', {
       day: Type.String({ format: 'date' }),
@@ -67,5 +67,6 @@ export const listLosses: NamedList<LossCount> = {
     }),
   },
   nameOf: ({ startMs, origin, reason }) => `${formatDay(startMs)} ${origin} ${reason}`,
+  isDescending: true,
   read: ({ store }) => store.losses.countByDay(),
 };

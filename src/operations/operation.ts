@@ -81,6 +81,7 @@ export interface NamedList<Item> extends Tagged {
   readonly view: View<Item>;
   /** The API sorts pages by this name. */
   nameOf(item: Item): string;
+  readonly isDescending?: boolean | undefined;
   read(context: Pick<OperationContext, 'store' | 'readWarnings'>): Promise<readonly Item[]>;
 }
 

@@ -58,12 +58,13 @@ const namedPageQuery = {
 /** Returns one page of a list that is sorted by name. */
 function cutPage<Item>(
   items: readonly Item[],
-  nameOf: (item: Item) => string,
+  { nameOf, isDescending = false }: Pick<NamedList<Item>, 'nameOf' | 'isDescending'>,
   { limit = defaultLimit, cursor }: { readonly limit?: number; readonly cursor?: string },
 ): { readonly items: readonly Item[]; readonly next: string | undefined } {
+  const isAfter = (one: string, other: string) => (isDescending ? one < other : one > other);
   const rest = items
-    .filter((item) => cursor === undefined || nameOf(item) > cursor)
-    .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+    .filter((item) => cursor === undefined || isAfter(nameOf(item), cursor))
+    .toSorted((one, other) => (isAfter(nameOf(one), nameOf(other)) ? 1 : -1));
   const page = rest.slice(0, limit);
   return { items: page, next: rest.length > limit ? nameOf(page.at(-1)!) : undefined };
 }
@@ -212,12 +213,13 @@ export function addOperations(
 ): void {
   for (const each of described) {
     if ('path' in each) {
-      const { tag, path, view, nameOf, read, ...list } = each;
+      const { tag, path, view, nameOf, isDescending, read, ...list } = each;
       addRoute(app, tag, `GET ${path}`, {
         ...list,
         query: namedPageQuery,
         answer: pageOf(view.schema, 'string'),
-        handle: async ({ query }) => toAnswer(cutPage(await read(parts), nameOf, query), view),
+        handle: async ({ query }) =>
+          toAnswer(cutPage(await read(parts), { nameOf, isDescending }, query), view),
       });
       continue;
     }

@@ -538,15 +538,15 @@ async function compareLosses(moment: string, world: World, operator: RunningOper
   const counted = Map.groupBy(world.lost, ({ person, reason, atMs }) =>
     [iso(atMs).slice(0, 10), person.origin, reason].join(' '),
   );
-  world.expect(`${moment}: losses by day`, () =>
+  world.expect(`${moment}: losses by day, newest first`, () =>
     assert.deepEqual(
-      new Map(
-        days.items.map(({ day, pushService, reason, subscriptions }) => [
-          [day, pushService, reason].join(' '),
-          subscriptions,
-        ]),
-      ),
-      new Map([...counted].map(([name, { length }]) => [name, length])),
+      days.items.map(({ day, pushService, reason, subscriptions }) => [
+        [day, pushService, reason].join(' '),
+        subscriptions,
+      ]),
+      [...counted]
+        .map(([name, { length }]) => [name, length] as const)
+        .toSorted(([one], [other]) => (one < other ? 1 : -1)),
     ),
   );
 }
