@@ -195,7 +195,7 @@ export const libraryErrors = {
     ERR_COMMAND: 'The command failed. Run it again with --debug to see where.',
     ERR_ADDRESS_BLOCKED:
       'The push service resolves to an address that is not public. If the push service is yours, add its origin to "pushServices".',
-    ERR_CLOSED: 'The sender is closed. Make a new sender.',
+    ERR_CLOSED: 'The sender or the store is closed. Open a new one.',
     ERR_OPERATOR_EXISTS:
       'There is an operator of this name already. Choose another name, or remove that operator first.',
     ERR_OPERATOR_NOT_FOUND: 'There is no such operator. See `deskbell operators list`.',
