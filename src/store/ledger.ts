@@ -4,7 +4,14 @@
 //   a row of an audience   in a slice → settled, or stored as a retry → settled
 import type { Subscription } from '../protocol/subscription.ts';
 import type { Answer } from './attempts.ts';
-import type { Alarm, BroadcastState, Recipient, Settlement } from './broadcasts.ts';
+import {
+  type Alarm,
+  type BroadcastState,
+  isSettlement,
+  type OriginCounts,
+  type Recipient,
+  type Settlement,
+} from './broadcasts.ts';
 import { noOutcomes } from './statistics.ts';
 import type { PushServiceAnswers, PushServiceState } from './push-services.ts';
 import type { Lease, RowReader, SliceLease } from './leases.ts';
@@ -71,11 +78,8 @@ export const countedAs = ({ result, retry, wasOutside }: RowResult): RowResult['
   retry?.isOutside === true && wasOutside !== true ? 'dormant' : result;
 
 /** True if the row was counted as `dormant` before but no longer is. */
-export const isWoken = ({ retry, wasOutside }: RowResult): boolean =>
+const isWoken = ({ retry, wasOutside }: RowResult): boolean =>
   wasOutside === true && retry?.isOutside !== true;
-
-/** The SQL name of `isWoken`. */
-export const woken = 'woken' as const;
 
 /**
  * True if the result shows how a push service responds to messages, which the deletion guard needs to know. A refusal
@@ -85,6 +89,46 @@ export function isAnswer({ attempts, result, record }: RowResult): boolean {
   const status = record?.status;
   const isAboutMessage = status !== undefined && status !== 401 && status !== 403;
   return attempts > 0 && (result === 'accepted' || result === 'gone' || isAboutMessage);
+}
+
+/** What a page adds to the counts of one push service. */
+type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
+  /** Number of responses from the push service itself, including those that mean "later". */
+  answers: number;
+  /** Number of rows that were counted as `dormant` and now have another outcome. */
+  woken: number;
+  readonly goneRows: Recipient[];
+  readonly acceptedBy: Recipient[];
+};
+
+export interface PageCounts {
+  readonly tallies: readonly OriginTally[];
+  readonly alarms: readonly Omit<Alarm, 'firstAtMs'>[];
+}
+
+export function countPage(rows: readonly RowResult[]): PageCounts {
+  const tallies = new Map<string, OriginTally>();
+  const alarms = new Map<string, PageCounts['alarms'][number]>();
+  for (const row of rows) {
+    const { origin, recipient, alarm } = row;
+    const result = countedAs(row);
+    const none = { origin, ...noOutcomes, answers: 0, woken: 0, goneRows: [], acceptedBy: [] };
+    const tally: OriginTally = tallies.get(origin) ?? none;
+    tallies.set(origin, tally);
+    tally.attempts += row.attempts;
+    if (isSettlement(result)) tally[result] += 1;
+    if (isWoken(row)) tally.woken += 1;
+    if (isAnswer(row)) tally.answers += 1;
+    if (row.result === 'gone') tally.goneRows.push(recipient);
+    if (row.result === 'accepted') tally.acceptedBy.push(recipient);
+    if (alarm === undefined) continue;
+    // replace NUL in a push service's explanation, because the store cannot contain it
+    const one = { origin, ...alarm, detail: alarm.detail.replaceAll('\0', '\ufffd'), rows: 0 };
+    const key = `${one.origin} ${one.reason}`;
+    const known = alarms.get(key) ?? one;
+    alarms.set(key, { ...known, rows: known.rows + 1 });
+  }
+  return { tallies: [...tallies.values()], alarms: [...alarms.values()] };
 }
 
 /** A page contains the cursor at which it begins. So a page is refused if the database has lost the page before it. */

@@ -8,14 +8,12 @@ import { judgeAnswers, judgeMarks } from '../deletion-guard.ts';
 import { finishIfOver, judgeBroadcast, judgePages, mayEnd } from '../finish-broadcast.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import {
-  countedAs,
+  countPage,
   countSingleAnswers,
-  isAnswer,
-  isWoken,
-  woken,
   type CommitAnswer,
   type Ledger,
   type PageCommit,
+  type PageCounts,
   type RowResult,
   type SingleAnswers,
 } from '../ledger.ts';
@@ -179,10 +177,13 @@ function toArguments(
   { broadcastId, fenceToken, leaseMs, slice, rows, answers = [] }: PageCommit,
   gathered: GatheredAttempts,
 ): Readonly<Record<string, Value>> {
-  const origins = [...new Set(rows.map(({ origin }) => origin))];
-  const indexOf = new Map(origins.map((origin, index) => [origin, index + 1]));
-  const accepted = rows.filter(({ result }) => result === 'accepted').map(({ recipient }) => recipient);
-  const wokenRows = rows.filter(isWoken);
+  const { tallies, alarms } = countPage(rows);
+  const byService = Map.groupBy(tallies, ({ origin }) => pushServiceName(origin));
+  const services = [...byService].map(([name, some]) => ({
+    name,
+    counts: outcomeColumns.map((column) => some.reduce((sum, tally) => sum + tally[column], 0)),
+  }));
+  const accepted = tallies.flatMap(({ acceptedBy }) => acceptedBy);
   return {
     p_broadcast: broadcastId,
     p_token: fenceToken,
@@ -192,22 +193,16 @@ function toArguments(
     p_from: slice?.fromCursor ?? null,
     p_cursor: slice?.cursor ?? null,
     p_missing: slice?.missing ?? null,
-    origins,
-    names: origins.map(pushServiceName),
+    origins: toJson(tallies.map(toCounted)),
+    services: toJson(services),
     positions: toArrayText(rows.map(({ recipient }) => recipient.position)),
-    // woken rows are listed again at the end, to undo how they were counted before
-    row_origins: toArrayText([...rows, ...wokenRows].map(({ origin }) => indexOf.get(origin) ?? 0)),
-    results: toArrayText([...rows.map(countedAs), ...wokenRows.map(() => woken)] as const),
-    attempts: toArrayText([...rows.map(({ attempts }) => attempts), ...wokenRows.map(() => 0)]),
-    answered: toArrayText([...rows.map(isAnswer), ...wokenRows.map(() => false)]),
     retries: toJson(rows.flatMap(toRetry)),
-    gone: toJson(rows.flatMap(toGone)),
     answers_of: toJson(Object.fromEntries(judgeAnswers(rows))),
     accepted_ids: toArrayText(accepted.flatMap(({ subscriptionId }) => subscriptionId ?? [])),
     accepted_hashes: accepted.flatMap(({ subscriptionId, endpoint }) =>
       subscriptionId === undefined ? [hashEndpoint(endpoint)] : [],
     ),
-    alarms: toJson(rows.flatMap(({ origin, alarm }) => (alarm === undefined ? [] : [{ origin, ...alarm }]))),
+    alarms: toJson(alarms),
     answers: toJson(answers),
     sets: toJson(gathered.sets, setMembers),
     set_ids: gathered.sets.map(({ ids }) => Buffer.from(ids)),
@@ -215,10 +210,8 @@ function toArguments(
   };
 }
 
-/** Formats an array of members that need no quotation marks. "pg" would check each member for that. */
-function toArrayText(members: readonly (number | boolean | RowResult['result'] | typeof woken)[]): string {
-  return `{${members.join(',')}}`;
-}
+/** Formats an array of numbers. "pg" would check whether each needs quotation marks. */
+const toArrayText = (numbers: readonly number[]): string => `{${numbers.join(',')}}`;
 
 function toRetry({ recipient, origin, result, retry, suspension }: RowResult): readonly object[] {
   if (retry === undefined) return [];
@@ -241,9 +234,20 @@ function toRetry({ recipient, origin, result, retry, suspension }: RowResult): r
   ];
 }
 
-function toGone({ recipient, origin, result }: RowResult): readonly object[] {
-  if (result !== 'gone') return [];
+/** What `commit_page` gets for one push service. */
+function toCounted({ origin, answers, woken, goneRows, ...counts }: PageCounts['tallies'][number]): object {
+  const added = { ...counts, dormant: counts.dormant - woken };
+  return {
+    origin,
+    counts: outcomeColumns.map((column) => added[column]),
+    answers,
+    accepted: counts.accepted,
+    gone: goneRows.map((recipient) => toGone(origin, recipient)),
+  };
+}
+
+function toGone(origin: string, recipient: Recipient): object {
   const { subscriptionId: id, endpoint, updatedAtMs } = recipient;
-  if (id === undefined) return [{ origin, ...toKeys(recipient) }];
-  return [{ origin, hash: hashEndpoint(endpoint), id, updatedAtMs }];
+  if (id === undefined) return { origin, ...toKeys(recipient) };
+  return { origin, hash: hashEndpoint(endpoint), id, updatedAtMs };
 }

@@ -1,23 +1,16 @@
 // Stores the results of a page of rows in one transaction: the slice's cursor, counts, retries, marks on gone
 // subscriptions, attempts, alarms. Rows are counted only here, and only by the worker that has leased them.
 import { createAttemptGatherer } from '../attempt-sets.ts';
-import {
-  type Alarm,
-  type BroadcastState,
-  isSettlement,
-  type OriginCounts,
-  type Recipient,
-} from '../broadcasts.ts';
+import type { Alarm, BroadcastState } from '../broadcasts.ts';
 import { judgeAnswers, judgeMarks } from '../deletion-guard.ts';
 import { addRemoved, finishIfOver, judgeBroadcast, judgePages, raiseAlarm } from '../finish-broadcast.ts';
 import {
   type CommitAnswer,
-  countedAs,
+  countPage,
   countSingleAnswers,
-  isAnswer,
-  isWoken,
   type Ledger,
   type PageCommit,
+  type PageCounts,
   type PageOfSlice,
   type RowResult,
   type SingleAnswers,
@@ -25,7 +18,7 @@ import {
 import type { PortableDatabase, Work } from '../portable-sql.ts';
 import { drawOrderEnd } from '../push-services.ts';
 import { idsAfter } from '../slices.ts';
-import { addColumns, listColumns, listParameters, noOutcomes } from '../statistics.ts';
+import { addColumns, listColumns, listParameters } from '../statistics.ts';
 import type { SqliteDatabase } from './database.ts';
 import { createAnswerNotes, type NotedAnswers } from './gone-marks.ts';
 import { dropRetry } from './leases.ts';
@@ -68,17 +61,6 @@ function createAttemptWriter(
       );
   };
 }
-
-type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
-  /** Number of responses from the push service itself, including those that mean "later". */
-  answers: number;
-  /** Number of rows that were counted as `dormant` and now have another outcome. */
-  woken: number;
-  readonly goneRows: Recipient[];
-  readonly acceptedBy: Recipient[];
-};
-
-type RaisedAlarm = Omit<Alarm, 'firstAtMs'>;
 
 /** @returns a function to call inside a transaction */
 function createPageCommit(
@@ -207,7 +189,7 @@ function createPageCommit(
     broadcastId: number,
     isCancelled: boolean,
     judged: readonly string[],
-    alarms: Iterable<RaisedAlarm>,
+    alarms: PageCounts['alarms'],
   ): Work<readonly Alarm[]> {
     const raised: Alarm[] = [];
     for (const alarm of alarms) raised.push(...(yield* raiseAlarm(portable, broadcastId, alarm)));
@@ -235,22 +217,16 @@ function createPageCommit(
 
     pushServices.record(page.answers ?? [], nowMs);
     const isCancelled = head.state === 'cancelled';
-    const tallies = new Map<string, OriginTally>();
-    const alarms = new Map<string, RaisedAlarm>();
     for (const row of rows) {
       store(page, row, nowMs, isCancelled);
-      const counts = tallyOf(tallies, row.origin);
-      addTo(counts, row);
-      if (row.result === 'gone') counts.goneRows.push(row.recipient);
-      if (row.result === 'accepted') counts.acceptedBy.push(row.recipient);
       if (row.result === 'accepted' && head.per_person !== null)
         caps.accept(broadcastId, row.recipient, nowMs);
-      if (row.alarm !== undefined) addAlarm(alarms, { origin: row.origin, ...row.alarm, rows: 1 });
     }
 
     const judged: string[] = [];
     const answersOf = judgeAnswers(rows);
-    for (const { answers, woken, goneRows: gone, acceptedBy, ...counts } of tallies.values()) {
+    const { tallies, alarms } = countPage(rows);
+    for (const { answers, woken, goneRows: gone, acceptedBy, ...counts } of tallies) {
       database.run(addTally, { broadcastId, ...counts, dormant: counts.dormant - woken });
       countOutcomes(counts, { id: broadcastId, startAtMs: head.start_at_ms });
       const { origin, accepted } = counts;
@@ -263,35 +239,10 @@ function createPageCommit(
     return {
       isLeaseLost: false,
       state: head.state,
-      newAlarms: runWork(database, endPage(broadcastId, isCancelled, judged, alarms.values())),
+      newAlarms: runWork(database, endPage(broadcastId, isCancelled, judged, alarms)),
       pushServices: pushServices.states(),
     };
   };
-}
-
-function tallyOf(tallies: Map<string, OriginTally>, origin: string): OriginTally {
-  let counts = tallies.get(origin);
-  if (counts === undefined) {
-    counts = { origin, ...noOutcomes, answers: 0, woken: 0, goneRows: [], acceptedBy: [] };
-    tallies.set(origin, counts);
-  }
-  return counts;
-}
-
-function addTo(counts: OriginTally, row: RowResult): void {
-  counts.attempts += row.attempts;
-  const result = countedAs(row);
-  if (isSettlement(result)) counts[result] += 1;
-  if (isWoken(row)) counts.woken += 1;
-  if (isAnswer(row)) counts.answers += 1;
-}
-
-function addAlarm(alarms: Map<string, RaisedAlarm>, alarm: RaisedAlarm): void {
-  const key = `${alarm.origin} ${alarm.reason}`;
-  const known = alarms.get(key);
-  // replace NUL in a push service's explanation, because the store cannot contain it
-  const added = { ...alarm, detail: alarm.detail.replaceAll('\0', '\ufffd') };
-  alarms.set(key, known === undefined ? added : { ...known, rows: known.rows + alarm.rows });
 }
 
 interface BroadcastHead {

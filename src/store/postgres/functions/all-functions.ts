@@ -10,9 +10,7 @@ import { exactSlices, sliceStep } from '../../leases.ts';
 import { membersOf } from '../../slices.ts';
 import { drawOrderEnd, suspensionPolicy } from '../../push-services.ts';
 import { addColumns, broadcastWidths, listColumns, outcomeColumns, outcomeWidths } from '../../statistics.ts';
-import { settlements } from '../../broadcasts.ts';
 import { mayEnd } from '../../finish-broadcast.ts';
-import { woken } from '../../ledger.ts';
 import { noAction } from '../../receipts.ts';
 import { maxRowsOfKey } from '../../subscriptions.ts';
 import { partitions, schemaVersion, workChannel } from '../migrations.ts';
@@ -38,10 +36,6 @@ const files = [
   readFileSync(new URL('./commit-page.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./client-requests.sql', import.meta.url), 'utf8'),
 ];
-
-const countResult = (name: string): string => `count(*) filter (where r.result = '${name}')`;
-
-const countResults = ['sum(r.attempts)', ...settlements.map(countResult)].join(', ');
 
 /** The columns of a page of subscriptions `s`. A subscription's id is also its position. */
 const pageColumns = [
@@ -75,12 +69,6 @@ const values: Readonly<Record<string, SqlValue>> = {
   workChannel,
   outcomeColumns: { sql: listColumns },
   addOutcomes: { sql: addColumns },
-  // counts rows `r` by their result `r.result`
-  countResults: { sql: countResults },
-  // the same as `countResults`, minus rows that were counted before
-  countRows: {
-    sql: countResults.replace(countResult('dormant'), `${countResult('dormant')} - ${countResult(woken)}`),
-  },
   mayEnd: { sql: mayEnd },
   membersOfCounts: { sql: outcomeColumns.map((_, index) => `counts[${index + 1}]`).join(', ') },
   fineWidthMs: outcomeWidths.fine.widthMs,

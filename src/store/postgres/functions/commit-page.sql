@@ -85,9 +85,8 @@ end $$;
 create function deskbell_functions.commit_page(
   p_now_ms bigint, p_broadcast bigint, p_token text, lease_ms bigint, p_commit uuid, slice int, p_from bigint, p_cursor bigint,
   p_missing bigint,
-  origins text[], names text[], positions bigint[], row_origins int[], results text[], attempts int[],
-  answered boolean[], retries jsonb, gone jsonb, answers_of jsonb, accepted_ids bigint[], accepted_hashes uuid[], alarms jsonb, answers jsonb,
-  sets jsonb, set_ids bytea[], set_answers jsonb
+  origins jsonb, services jsonb, positions bigint[], retries jsonb, answers_of jsonb,
+  accepted_ids bigint[], accepted_hashes uuid[], alarms jsonb, answers jsonb, sets jsonb, set_ids bytea[], set_answers jsonb
 ) returns jsonb language plpgsql as $$
 declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
@@ -159,28 +158,22 @@ begin
       where jsonb_array_length(retries) > 0;
   end if;
 
-  insert into deskbell.origin_counts as c
-    (broadcast_id, shard, origin, :outcomeColumns)
-  select p_broadcast, own_shard, origins[r.origin], :countRows
-  from unnest(row_origins, results, attempts) as r (origin, result, attempts)
-  group by 3 order by 3
-  on conflict (broadcast_id, shard, origin) do update set :addOutcomes;
-
-  perform deskbell_functions.count_outcomes(p_broadcast, head.start_at_ms, t.name, own_shard, t.counts, now_ms)
-  from (
-    select names[r.origin] as name, array[:countResults]::bigint[] as counts
-    from unnest(row_origins, results, attempts) as r (origin, result, attempts)
-    group by 1 order by 1
-  ) t;
+  -- in the same order everywhere, so that commits cannot deadlock
+  insert into deskbell.origin_counts as c (broadcast_id, shard, origin, :outcomeColumns)
+    select p_broadcast, own_shard, o."origin", :membersOfCounts
+    from jsonb_to_recordset(origins) as o ("origin" text, "counts" bigint[])
+    order by o."origin"
+    on conflict (broadcast_id, shard, origin) do update set :addOutcomes;
+  perform deskbell_functions.count_outcomes(p_broadcast, head.start_at_ms, s."name", own_shard, s."counts", now_ms)
+    from (select * from jsonb_to_recordset(services) as r ("name" text, "counts" bigint[]) order by "name") s;
 
   if jsonb_array_length(alarms) > 0 then
     with page as (
-      select a."origin" as origin, a."reason" as reason, min(a."detail") as detail, count(*) as rows
-      from jsonb_to_recordset(alarms) as a ("origin" text, "reason" text, "detail" text)
-      group by 1, 2 order by 1, 2
+      select * from jsonb_to_recordset(alarms) as a ("origin" text, "reason" text, "detail" text, "rows" bigint)
     ), stored as (
       insert into deskbell.alarms as a (broadcast_id, origin, reason, detail, first_at_ms, rows)
         select p_broadcast, p.origin, p.reason, p.detail, now_ms, p.rows from page p
+        order by p.origin, p.reason
         on conflict (broadcast_id, origin, reason) do update set rows = a.rows + excluded.rows
         returning origin, reason, detail, rows
     )
@@ -190,9 +183,9 @@ begin
       into raised from stored s join page p using (origin, reason) where s.rows = p.rows;
   end if;
   judged := deskbell_functions.note_page(
-    now_ms, origins, row_origins, results, answered, gone, answers_of, accepted_ids, accepted_hashes);
+    now_ms, origins, answers_of, accepted_ids, accepted_hashes);
   perform deskbell_functions.store_attempts(p_broadcast, now_ms, own_shard, sets, set_ids, set_answers);
-  if head.per_person is not null and 'accepted' = any (results) then
+  if head.per_person is not null and cardinality(accepted_ids) + cardinality(accepted_hashes) > 0 then
     perform deskbell_functions.accept_reaches(p_broadcast, accepted_ids, accepted_hashes, now_ms);
   end if;
   -- this comes last, because it may wait for a lease; rows of a slice were recorded when they were added. Use the

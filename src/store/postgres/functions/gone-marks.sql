@@ -59,24 +59,21 @@ end $$;
 
 -- Does the same for a page of a broadcast. Returns the origins whose marks must be judged now.
 create function deskbell_functions.note_page(
-  now_ms bigint, origins text[], row_origins int[], results text[], answered boolean[], gone jsonb, answers_of jsonb,
-  accepted_ids bigint[], accepted_hashes uuid[]
+  now_ms bigint, origins jsonb, answers_of jsonb, accepted_ids bigint[], accepted_hashes uuid[]
 ) returns jsonb language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
   return (
-    select coalesce(jsonb_agg(o.origin), '[]') from (
-      select origins[r.origin] as origin, count(*) filter (where r.answered) as answers,
-             count(*) filter (where r.result = 'accepted') as accepted,
-             count(*) filter (where r.result = 'gone') as gone
-      from unnest(row_origins, results, answered) as r (origin, result, answered)
-      group by 1 having bool_or(r.answered or r.result = 'gone')
+    with told as materialized (
+      select * from jsonb_to_recordset(origins) as o ("origin" text, "answers" bigint, "accepted" bigint, "gone" jsonb)
+      where o."answers" > 0 or jsonb_array_length(o."gone") > 0
       -- in the same order everywhere, so that commits cannot deadlock
-      order by 1
-    ) o
-    where deskbell_functions.note_answers(
-      o.origin, answers_of -> o.origin, o.answers, o.accepted, o.gone, note_page.gone, accepted_ids, accepted_hashes, now_ms));
+      order by o."origin"
+    )
+    select coalesce(jsonb_agg(t."origin"), '[]') from told t
+    where deskbell_functions.note_answers(t."origin", answers_of -> t."origin", t."answers", t."accepted",
+      jsonb_array_length(t."gone"), t."gone", accepted_ids, accepted_hashes, now_ms));
 end $$;
 
 -- Stores answers of push services to single messages. Returns {pushServices, judged}: their states, and the origins whose marks
