@@ -47,7 +47,7 @@ export class Breaker {
     return this.#state === 'OPEN' && nowMs < this.#openUntilMs;
   }
 
-  /** How long nothing will be admitted; 0 if the next request will be. */
+  /** How long no request will be admitted; 0 if the next request will be admitted. */
   waitMs(nowMs: number): number {
     if (this.#state === 'OPEN' && nowMs >= this.#openUntilMs) {
       this.#state = 'HALF_OPEN';

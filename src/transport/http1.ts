@@ -51,7 +51,7 @@ export class Http1Session implements Session {
   /** Why the session is closed. */
   #reason: DeskbellError | undefined;
 
-  /** @param host value of the `host` field */
+  /** @param host the value of the `host` field */
   constructor(
     { socket, reader }: Connection,
     host: string,
@@ -130,7 +130,7 @@ export class Http1Session implements Session {
   }
 
   #read(chunk: Buffer): void {
-    // copy it: the buffer is reused, and node:http may keep the chunk until the next turn
+    // copy the chunk: its buffer is reused, and node:http may keep the chunk until the next turn
     if (this.#exchange !== undefined) this.#stream.push(Buffer.from(chunk));
     // data without a request would be taken for the response to the next request
     else this.destroy(connectionError(this.#host, 'sent data without a request'));

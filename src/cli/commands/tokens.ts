@@ -17,7 +17,7 @@ import type { JsonFlag } from '../output/output.ts';
 /**
  * Reads how subscriber tokens are checked: algorithm, key and audience.
  *
- * @returns `undefined` if they are off
+ * @returns `undefined` if subscriber tokens are off
  * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, and what reading the key of the data directory throws
  */
 export async function readSubscriberTokens(

@@ -281,7 +281,7 @@ const statuses: Readonly<Partial<Record<string, { readonly status: number }>>> =
 const statusOf = (error: unknown): number =>
   (error instanceof DeskbellError ? statuses[error.code]?.status : undefined) ?? 500;
 
-/** Returns the user that runs this process, by name or, if there is no name as in containers, by number. */
+/** Returns the user that runs this process, by name, or by number if there is no name, as in containers. */
 export function processUser(): string {
   try {
     return userInfo().username;

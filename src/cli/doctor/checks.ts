@@ -46,7 +46,7 @@ export interface Finding {
   /** `warning`: it works, but may fail later. `fault`: something does not work. */
   readonly status: 'ok' | 'warning' | 'fault';
   readonly detail: string;
-  /** What to do; absent if `ok`. */
+  /** The remedy; absent if `ok`. */
   readonly cure?: string | undefined;
 }
 
@@ -320,7 +320,7 @@ export async function checkData(directory: string, url: string | undefined): Pro
   ];
 }
 
-/** @param subject as configured */
+/** @param subject the configured contact for push services */
 export function checkSubject(subject: string | undefined): Outcome {
   if (subject === undefined) {
     return warning(

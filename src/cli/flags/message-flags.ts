@@ -182,7 +182,7 @@ function placeholderOf({ type, format, enum: choices }: ValueSchema): string {
   return isJson(type) ? '<json>' : '<text>';
 }
 
-/** The parser for a flag; undefined for text. */
+/** The parser for a flag's value; undefined if the value is text. */
 function parserOf({ type, items }: ValueSchema): ((value: string) => unknown) | undefined {
   if (type === 'integer') return parseWholeNumber;
   if (isJson(type)) return parseJson;

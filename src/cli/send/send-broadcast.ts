@@ -71,8 +71,10 @@ export interface BroadcastFlags extends PeopleFlags {
   readonly json?: true;
 }
 
-/** @throws {DeskbellError} as `runBroadcast`, `Sender.broadcast` and `Sender.createSchedule` do; ERR_LINES_REFUSED,
- * ERR_FILE; ERR_SUBSCRIPTION_NOT_FOUND for a user without a subscription */
+/**
+ * @throws {DeskbellError} the errors of `runBroadcast`, `Sender.broadcast` and `Sender.createSchedule`;
+ *   ERR_LINES_REFUSED, ERR_FILE; ERR_SUBSCRIPTION_NOT_FOUND for a user without a subscription
+ */
 export async function sendBroadcast(
   flags: BroadcastFlags,
   message: Message,

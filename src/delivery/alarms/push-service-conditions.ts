@@ -1,5 +1,5 @@
-// Finds alarms about push services: it cannot be reached, refuses our token or key, accepts nothing, reports nearly all
-// subscriptions as gone, or has held deletions.
+// Finds push services that cannot be reached, refuse our token or key, accept nothing, report nearly all subscriptions
+// as gone, or have held deletions.
 import { deletionGuardPolicy } from '../../store/deletion-guard.ts';
 import { heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions.ts';
 import type { RaisedAlarm, TokenAnswers } from '../../store/alarms.ts';
@@ -120,7 +120,7 @@ export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<st
 /** Only responses from this period count. */
 export const judgedMs = 24 * 60 * 60 * 1000;
 
-/** This many responses are enough to judge. */
+/** Number of responses that are enough for a judgement. */
 const judgedAnswers = 100;
 
 /** Responses count as the same if at most one in this many differs (5 %). */

@@ -229,7 +229,7 @@ interface Lateness {
 
 /**
  * @param senders the senders that could deliver
- * @param nowMs by the store's clock
+ * @param nowMs the time by the store's clock
  */
 export function findLateWork(
   { broadcasts, schedules, lastSentAtMs }: DueWork,

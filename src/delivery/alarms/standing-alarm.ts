@@ -108,7 +108,7 @@ export interface StandingAlarm {
   readonly pushService: string;
   /** One sentence. */
   readonly what: string;
-  /** What to do; may be empty. */
+  /** The remedy; may be empty. */
   readonly remedy: string;
   /** The explanation that the push service or the resolver gave; may be empty. */
   readonly detail: string;

@@ -32,7 +32,7 @@ const averageOver = 64;
 const lateAfterRoundTrips = 1.5;
 /** If there is no response at all for this many round trips, requests count as stalled. */
 const stalledAfterRoundTrips = 2;
-/** The limit, in round trips, for a row's wait. A push service that is silent for so long counts as broken. */
+/** How many round trips a row may wait. A push service that is silent for that long counts as broken. */
 const longRoundTrips = 4;
 /** Put-aside rows are scheduled to come back at this many times the current pace, in case the pace grows. */
 const earlierBy = 2;
@@ -42,7 +42,7 @@ const leastStake = 64;
 const probeRows = 4;
 /** Probes that have not come back after this time must have expired or been removed. */
 const probesLateMs = 1000;
-/** How many held rows come back per millisecond, whatever the pace was before. */
+/** How many held rows come back per millisecond, regardless of the earlier pace. */
 const heldPerMs = 0.4;
 
 /** For how long another worker is expected to hold rows. */

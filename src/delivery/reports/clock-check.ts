@@ -41,7 +41,7 @@ export class ClockCheck {
     return Math.abs(lower) < Math.abs(upper) ? lower : upper;
   }
 
-  /** @param nowMs by the store's clock */
+  /** @param nowMs the time by the store's clock */
   look(origin: string, { headers }: PushResponse, nowMs: number): void {
     const last = this.#looks.get(origin);
     if (last !== undefined && Math.abs(nowMs - last.atMs) < lookEveryMs) return;

@@ -5,7 +5,7 @@ import { type AttemptOutcome } from '../../store/attempts.ts';
 import { outcomeOf } from '../../store/attempt-sets.ts';
 import type { RowResult } from '../../store/ledger.ts';
 
-/** `failed`: messages that were not accepted, after each attempt. */
+/** `failed` logs messages that were not accepted, once for each attempt. */
 export const loggedMessages = ['failed', 'all'] as const;
 
 /** The result of a message. */

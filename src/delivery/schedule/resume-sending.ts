@@ -45,7 +45,7 @@ export async function describeResumption(store: PausedStore): Promise<Resumption
 }
 
 export interface ResumeOptions {
-  /** Whether to send missed occurrences of schedules that are not too late. Default: skip all of them. */
+  /** Whether to send the missed occurrences that are not too late. Default: skip all of them. */
   readonly withMissed: boolean;
   /** Whether to resume the broadcasts that were paused together with the store. Default: they stay paused. */
   readonly withBroadcasts: boolean;

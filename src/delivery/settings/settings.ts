@@ -22,9 +22,9 @@ export const defaultWorkerSettings = {
   readRows: 1024,
   /** Number of rows encrypted and posted together. Encrypting and posting single rows costs nearly twice as much. */
   batchRows: 64,
-  /** Results are committed when there are this many. */
+  /** Number of results that triggers a commit. */
   commitRows: 1024,
-  /** Results other than `accepted` are committed at this number, because each may need its own stored row. */
+  /** Number of results other than `accepted` that triggers a commit, because each may need its own stored row. */
   commitOtherRows: 256,
   /** The maximum time between commits. */
   commitEveryMs: 200,

@@ -13,7 +13,7 @@ import type { Addressee, Destination, Destinations } from '../message-path/desti
 import type { Result } from '../message-path/post.ts';
 
 const reportAfterMs = 1000;
-/** Responses are stored early when this many are waiting. */
+/** Number of waiting responses at which they are stored early. */
 const maxPending = 1000;
 /** The store itself retries for 20 seconds each time, and recognizes a repeated commit for ten minutes. */
 const maxTries = 5;

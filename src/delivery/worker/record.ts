@@ -118,7 +118,7 @@ const strangerTries = 5;
 const strangerHoldsMs = 10 * 60 * 1000;
 const longestWaitOutsideMs = 6 * 60 * 60 * 1000;
 
-/** True if the broadcast expired before anything was sent, including this row. */
+/** True if the broadcast expired before this row or any other was sent. */
 const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): boolean =>
   tries.isOutside !== true &&
   tries.attempts + tries.deferrals === 0 &&

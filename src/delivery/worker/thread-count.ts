@@ -19,7 +19,7 @@ export function resolveThreadCount(threads: number | undefined, options: object)
   );
 }
 
-/** One thread delivers this many rows before another thread would have started. */
+/** How many rows one thread delivers in the time that another thread takes to start. */
 const rowsForThread = 2000;
 
 /** @returns 0 if this thread alone can deliver the rows before another thread would have started */

@@ -163,7 +163,7 @@ export class Exchange {
       });
       request.once('end', () => resolve(bytes <= maxBytes ? Buffer.concat(chunks, bytes) : 'tooLarge'));
       request.once('close', () => resolve('aborted'));
-      request.on('error', () => undefined); // 'close' follows
+      request.on('error', () => undefined); // the event 'close' follows
     });
   }
 

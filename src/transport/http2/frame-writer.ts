@@ -105,7 +105,7 @@ export class ClientFrames {
   readonly #writer: FrameWriter;
   readonly #encoder: HpackEncoder;
 
-  /** @param host value of `:authority` */
+  /** @param host the value of `:authority` */
   constructor(writer: FrameWriter, host: string) {
     this.#writer = writer;
     this.#encoder = new HpackEncoder(host);

@@ -51,7 +51,7 @@ export class Http2Session implements Session {
   #timer: Timer;
   #reason: DeskbellError | undefined;
 
-  /** @param host value of `:authority` */
+  /** @param host the value of `:authority` */
   constructor(
     { socket, reader }: Connection,
     host: string,
