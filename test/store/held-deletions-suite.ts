@@ -282,6 +282,15 @@ describe(`held deletions: ${databaseName()}`, () => {
     }
   });
 
+  test('a held subscription that is removed is lost for that reason', async () => {
+    await addSubscriptions(store, 30);
+    await broadcast(() => 'gone');
+    const [{ id } = assert.fail()] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+    assert.equal(await store.subscriptions.removeById(id), true);
+    const [loss] = await store.losses.list({ limit: 1 });
+    assert.deepEqual([loss?.subscriptionId, loss?.reason], [id, 'removed']);
+  });
+
   test('a new registration clears the mark', async () => {
     await addSubscriptions(store, 30);
     await broadcast(() => 'gone');
