@@ -14,7 +14,7 @@ export const isSigned = (header: unknown, secret: string, ...signed: readonly Ui
     ),
   );
 
-/** @param what what is wrong, such as "signature" */
+/** @param what the part that is wrong, such as "signature" */
 export const wrong = (what: string): BellError => {
   const remedy = 'make the secret of the webhook the last part of its address, or empty';
   return new BellError(401, 40101, `unauthorized: the ${what} does not fit; ${remedy}`);

@@ -1,4 +1,4 @@
-// Reads ntfy's parameters from header fields, the query or JSON. Those that notifications cannot have are reported.
+// Reads ntfy's parameters from header fields, the query or JSON, and reports the ones that notifications cannot have.
 import { countOf } from '../errors/format-count.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
 import { lookUp } from '../errors/check-options.ts';

@@ -11,7 +11,7 @@ export const optionNames = [
   'lang',
   'dir',
 ] as const;
-/** Likewise, but the value is the URL of a picture. */
+/** Members whose value is the URL of a picture. They are options of the notification too. */
 export const pictureNames = ['icon', 'image', 'badge'] as const;
 
 /** A push message as this browser received it: `title`, `message`, and the members that the sender set. */
@@ -54,7 +54,7 @@ export interface PushMessage {
   readonly id?: string;
   /** The channel that the action `turn-off-channel` turns off. */
   readonly channel?: string;
-  /** Proves the service worker's reports on the message; present if its sender asked for receipts. */
+  /** Proves that the service worker's reports on the message are genuine; present if its sender asked for receipts. */
   readonly receipt?: string | undefined;
 }
 

@@ -145,7 +145,7 @@ function answerOf(serviceWorker: ServiceWorker): Promise<void> {
   });
 }
 
-/** Fetches a script that the browser refuses, to find out what is wrong: browsers do not say it. */
+/** Finds out what is wrong with a script that the browser refuses, by fetching it. Browsers do not say why. */
 async function describeFailure(url: URL): Promise<string> {
   const remedy = 'Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.';
   if (url.protocol === 'data:') {

@@ -38,7 +38,7 @@ function addParser(app: FastifyInstance, mediaType: string, parse: (body: Buffer
   });
 }
 
-/** Sets the limit, in bytes, of routes that have none. Call it before they are added. */
+/** Sets the limit, in bytes, of routes that have none of their own. Call this before the routes are added. */
 export function limitBodies(app: FastifyInstance, bodyLimit: number): void {
   app.addHook('onRoute', (route) => {
     route.bodyLimit ??= bodyLimit;

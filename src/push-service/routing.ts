@@ -68,7 +68,7 @@ async function servePush(exchange: Exchange, token: string, routes: Routes): Pro
   const { api, limits, log, matchFaults } = routes;
   const { method, headers, connection, streamId } = exchange;
   const subscription = nameOf(token);
-  // match before the first await: a stream above a GOAWAY's last stream must not get this far
+  // match the faults before the first await: a stream above a GOAWAY's last stream must not get this far
   const { delayMs, goAway, ending } = matchFaults(token, connection.requests);
   if (goAway !== undefined) {
     log.record({ type: 'fault', kind: 'goaway', subscription });

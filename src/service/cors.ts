@@ -15,7 +15,7 @@ export const corsHeaders = {
 } as const;
 
 export function addCorsHeaders(app: FastifyInstance): void {
-  // makes @fastify/cors of the application around the service skip these routes
+  // makes the @fastify/cors of an application around the service skip these routes
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, cors: false } as NonNullable<typeof route.config>;
   });

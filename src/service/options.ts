@@ -153,8 +153,8 @@ export type MiddlewareOptions<Request extends IncomingMessage = IncomingMessage>
   Pick<ServerOptions, 'trustProxy'>;
 
 /**
- * Options of `createHandler`. `prefix` is the path that the framework routes to the handler, such as `/push`, since a
- * `Request` has its whole URL.
+ * Options of `createHandler`. `prefix` is the path that the framework routes to the handler, such as `/push`, because a
+ * `Request` has the whole URL.
  *
  * @typeParam HostRequest what the framework passes
  */
@@ -177,7 +177,7 @@ export interface Mount<Request> {
   readonly toHookRequest: (request: FastifyRequest) => Request;
 }
 
-/** A server of its own logs a subscription's endpoint and keys. */
+/** A service with its own server logs the endpoints and keys of subscriptions. */
 export const asServer: Mount<FastifyRequest> = {
   redactSubscriptions: false,
   toHookRequest: (request) => request,

@@ -122,7 +122,7 @@ export function boolean(common: Description<never>): Setting<boolean> {
   };
 }
 
-/** A list, by default empty. Files have an array of strings, other sources text with commas. @param check as for `text` */
+/** A list, by default empty: an array of strings in a file, elsewhere text with commas. @param check as for `text` */
 export function list({
   valid,
   check = () => {},

@@ -134,7 +134,7 @@ export interface GivenValue {
   readonly number: number;
   /** JSON; undefined if the text is too long. */
   readonly text: string | undefined;
-  /** @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_LINES_REFUSED (a row does not fit the table) */
+  /** @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_LINES_REFUSED (a row misfits its table) */
   read(): unknown;
 }
 

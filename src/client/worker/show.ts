@@ -49,7 +49,7 @@ async function showAndPassOn(message: PushMessage): Promise<void> {
   };
   if (options['renotify']) options['renotify'] = !(await isOnScreen(message));
   await worker.registration.showNotification(message.title, options);
-  // pages get the message after this, so that they find it in the history
+  // pages get the message only when it is in the history, so that they find it there
   const { url, ...rest } = message;
   const absoluteUrl = toUrl(url, pageUrl, linkScheme);
   await addToHistory(scope, historyLimit, {
@@ -103,7 +103,7 @@ export function readPush(event: DeclarativePushEvent): Texts {
   return readMembers(fromDeclarativeForm({ notification, app_badge: appBadge }));
 }
 
-/** Never throws: browsers revoke subscriptions whose messages show nothing. What is not a JSON object is the text. */
+/** Never throws: browsers revoke subscriptions whose messages show nothing. Any payload but a JSON object is text. */
 export function readPayload(data: PushMessageData | null): Texts {
   // Chromium keeps a byte order mark.
   const text = (data?.text() ?? '').replace(/^\uFEFF/, '');

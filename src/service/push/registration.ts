@@ -182,7 +182,7 @@ function parse(text: string): { readonly endpoint?: unknown; readonly auth?: unk
   }
 }
 
-// Limits unlisted push services: their number, and the new subscriptions of each per minute.
+// Limits unlisted push services: their number, and how many new subscriptions each may get per minute.
 
 const windowMs = 60_000;
 const warnAtShare = 0.9;

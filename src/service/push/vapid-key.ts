@@ -1,4 +1,4 @@
-// GET /vapidKey: the public key, as browsers take it for `applicationServerKey`.
+// GET /vapidKey: the public key, in the form that browsers take as `applicationServerKey`.
 import type { IncomingHttpHeaders } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { lookUp } from '../../errors/check-options.ts';
