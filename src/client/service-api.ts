@@ -175,8 +175,8 @@ export function base64(bytes: ArrayBuffer | null): string {
 type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
 /**
- * Sends a request to the service, from the page or the service worker. Cookies are sent only to this origin, so
- * that the application sees its session. If they include Deskbell's own session cookie, the service asks for a CSRF
+ * Sends a request to the service, from the page or the service worker. Cookies are sent only to this origin, so that
+ * the application sees its session. If the cookies include Deskbell's own session cookie, the service asks for a CSRF
  * token; the request is then repeated once without cookies.
  */
 export async function requestService(url: URL, init: RequestInit, request: Fetch = fetch): Promise<Response> {

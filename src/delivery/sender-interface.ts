@@ -46,8 +46,8 @@ export interface Sender {
     options?: BroadcastOptions,
   ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   /**
-   * Stores a broadcast that recurs. Any sender that runs `work` at the time of an occurrence turns it into a
-   * broadcast of its own. `store.schedules` lists, pauses and removes schedules.
+   * Stores a broadcast that recurs. Any sender that runs `work` at the time of an occurrence creates a broadcast for
+   * the occurrence. `store.schedules` lists, pauses and removes schedules.
    *
    * @throws {DeskbellError} ERR_SCHEDULE_INVALID, ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_FIELD_VALUE,
    *   ERR_FIELD_TYPE, ERR_CONFIGURATION (no store), ERR_CLOSED
@@ -60,7 +60,7 @@ export interface Sender {
    */
   resume(broadcastId: number): Promise<BroadcastRun>;
   /**
-   * Delivers every broadcast in the store, including future ones and those of schedules, until `signal` is aborted.
+   * Delivers every broadcast in the store, including those that are created later, until `signal` is aborted.
    *
    * @param onFault called with the error that interrupted the work, which continues after a pause
    * @throws {DeskbellError} ERR_CONFIGURATION (no store), ERR_CLOSED

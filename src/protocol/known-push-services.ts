@@ -47,8 +47,8 @@ export const knownDomains: ReadonlyMap<string, KnownPaths> = new Map([
 
 /**
  * The name under which a push service is counted and shown. A vendor has many hosts under one domain, so
- * `https://db5p.notify.windows.com` becomes `notify.windows.com`. The name of another service is its host, with a
- * port that is not the default.
+ * `https://db5p.notify.windows.com` becomes `notify.windows.com`. The name of any other push service is its host, with
+ * the port if it is not the default.
  *
  * @param address the origin of a push service, one of its endpoints, or a name
  */

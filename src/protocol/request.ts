@@ -78,7 +78,7 @@ export function pushHeaders(
 
 /**
  * Turns any label into a legal topic. A legal label stays as it is; any other becomes 32 characters of its SHA-256. A
- * topic has at most 32 base64url characters. Apple decodes it, so a length of 1 modulo 4 is not possible.
+ * topic has at most 32 base64url characters. Apple decodes the topic, so a length of 1 modulo 4 is not possible.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID if the label is not a string
  * @see RFC 8030 §5.4

@@ -1,6 +1,6 @@
 // Cross-origin access: any origin, method and header, on every path and response (Fetch standard §3.2). Credentials are
 // never allowed, so no other origin can use a cookie. Preflights are not cached (no access-control-max-age). If an
-// application around the service sets CORS headers of its own, these replace them on the service's paths.
+// application around the service sets CORS headers of its own, ours replace them on the service's paths.
 //
 // @fastify/cors is not used: it adds an `OPTIONS *` route to the whole application and decorates requests, so it would
 // change an application that embeds the service.

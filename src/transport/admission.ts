@@ -2,8 +2,8 @@
 // (pacing). Both adapt to earlier results.
 //
 // `Retry-After` is obeyed at once: nothing more is written (a *hold*). If the push service accepts a request that was
-// written at the same time or later, it meant only one subscription, and the hold ends. Otherwise the breaker opens for
-// the requested time. A single 429 concerns its subscription; a second in a row, or any 503, concerns all.
+// written at the same time or later, the wait concerned only one subscription, and the hold ends. Otherwise the breaker
+// opens for the requested time. A single 429 concerns its subscription; a second in a row, or any 503, concerns all.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { failureReason, type FailureReason, type Outcome } from '../protocol/outcome.ts';
 import { answersRunMs, Breaker } from './breaker.ts';

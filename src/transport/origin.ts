@@ -29,9 +29,9 @@ import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export const maxQueued = 4096;
 /**
- * Maximum per thread. With a round trip of 100 ms, thirty connections of a hundred streams carry 30,000 requests a
- * second, more than a thread sends. A connection is opened when pacing allows more requests than the others carry. The
- * few push services without HTTP/2 have fewer requests in flight.
+ * Maximum number of connections per thread. With a round trip of 100 ms, thirty connections of a hundred streams carry
+ * 30,000 requests a second, more than a thread sends. A connection is opened when pacing allows more requests than the
+ * open connections carry. The few push services without HTTP/2 have fewer requests in flight.
  */
 const maxHttp2Connections = maxLimit / maxStreams;
 /** Maximum number of connections until SETTINGS arrive on the first, because the push service may allow no streams. */

@@ -29,7 +29,7 @@ export interface ConfigurationSources {
 export const furtherVariables = ['DESKBELL_CONFIG', 'DESKBELL_DEBUG', 'DESKBELL_WEB_PUSH_TRANSPORT'];
 
 /**
- * Reads the configuration. If `groupAccess` is set, it also gives the group access to the data directory.
+ * Reads the configuration. If `groupAccess` is set, also gives the group access to the data directory.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION for an unknown entry or variable, a value that is not valid, or a file
  *   that is not a JSON object; ERR_FILE for a file that cannot be read

@@ -108,7 +108,7 @@ async function findPair(directory: string, wanted: string): Promise<VapidKeys | 
 }
 
 /**
- * Retires a pair that is not current: services accept no more of its subscriptions, and its private key is removed.
+ * Retires a pair that is not current: services accept no new subscriptions with it, and its private key is removed.
  *
  * @param options `force`: retires a pair even if subscriptions were made with it; nothing can be sent to them any more
  * @returns how many subscriptions were made with the pair

@@ -33,7 +33,7 @@ export type DryRunTarget = Audience | StoredSubscription;
 
 /**
  * Checks the message and its options as sending does, then prints the size of the audience and the payload. For a
- * single subscription, it prints the payload for that reader.
+ * single subscription, prints the payload for its reader.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE, ERR_CHANNEL_NOT_FOUND,
  *   and what reading the audience throws

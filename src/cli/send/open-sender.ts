@@ -13,8 +13,8 @@ import { printMessages } from '../serve/report-delivery.ts';
 
 /**
  * Tunes V8 for a process that only delivers. V8's optimising compiler needs about 2 ms for each function and thread. By
- * default it compiles a function after 3000 calls, which does not pay off in a broadcast to 100,000. `serve --deliver`
- * and applications are not tuned, because they also run other code.
+ * default it compiles a function after 3000 calls, which does not pay off in a broadcast to 100,000 readers. `serve
+ * --deliver` and applications are not tuned, because they also run other code.
  */
 export function compileForDelivery(): void {
   setFlagsFromString('--invocation-count-for-turbofan=100000');

@@ -81,7 +81,7 @@ export class Committer {
   /**
    * Decides whether a row may be detached. A row without a response stays in its page until its response is late. A
    * push service may have at most as many detached rows as there are free places, which leaves places for others. Rows
-   * of a silent push service are always detached, so that the cursor can pass them. It gets no further rows.
+   * of a silent push service are always detached, so that the cursor can pass them. No further rows are sent to it.
    */
   readonly #mayDetach = (row: AssignedRow): boolean => {
     const { maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;

@@ -106,13 +106,10 @@ export function encodeForReaders(message: Message): (reader: MessageReader) => U
  * only if the message has some. With `tag: null`, the payload gets a unique tag; with `renotify`, it gets an `id`, so
  * that a receiver can recognise a message that arrives twice.
  *
- * @example
- * const payload = encodePayload({ title: 'Hello', message: 'Backups are done' });
- * @param createId default: 16 random base64url characters
- * @param options `isWithReceipts`: leave room for the token of receipts (`receipt-token.ts`); `channel`: the
- *   broadcast's
- * @returns at most 3993 bytes if placeholders have their default values
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
+ * @example const payload = encodePayload({ title: 'Hello', message: 'Backups are done' }); @param createId default: 16
+ * random base64url characters @param options `isWithReceipts`: leave room for the token of receipts
+ * (`receipt-token.ts`); `channel`: the broadcast's channel @returns at most 3993 bytes if placeholders have their
+ * default values @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */
 export function encodePayload(
   message: Message,
@@ -126,8 +123,8 @@ const placeholdersIn = (texts: readonly MeasuredText[]): readonly Placeholder[] 
   uniquePlaceholders(texts.flatMap(({ template }) => template?.placeholders ?? []));
 
 /**
- * Hashes the content of a message, including texts in other languages and `placeholders`, which its own payload does
- * not contain. Equal messages have equal hashes, even if tag and ID are generated.
+ * Hashes the content of a message, including texts in other languages and `placeholders`, which the message's own
+ * payload does not contain. Equal messages have equal hashes, even if tag and ID are generated.
  *
  * @param options the same as for the payloads
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE

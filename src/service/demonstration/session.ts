@@ -1,5 +1,5 @@
-// A session is a few entries in one cookie, as a JWT encrypted with a key derived from the service's. The service only
-// reads sessions; server-side code makes them with `createSessionCookie`.
+// A session is a few entries in one cookie, as a JWT encrypted with a key derived from the service's key. The service
+// only reads sessions; server-side code makes them with `createSessionCookie`.
 //
 // @fastify/secure-session is not used: it decorates and processes every request of the application, and adds 18 MB of
 // native code.
