@@ -66,7 +66,7 @@ export function addBells(
     const { method, path, query } = head;
     const isSafe = method === 'GET' || method === 'HEAD';
     const known = await find(secretsIn(head));
-    // only ntfy's JSON contains the secret in its body
+    // only requests with ntfy's JSON have the secret in the body
     if (known === undefined && (isSafe || path.length > 0)) return refuse(head);
     const { bytes, found } = await readBody(raw, async (start) => known ?? find(topicsIn(start)));
     if (found === undefined) return refuse(head);

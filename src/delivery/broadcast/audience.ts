@@ -90,7 +90,7 @@ export interface WrittenAudience {
   readonly list?: ListKind;
   /** Set if the audience is a single person. */
   readonly user?: string | undefined;
-  /** Equal lookups have the same hash. So have lists with the same members in the same order. */
+  /** The hash is the same for equal lookups, and for lists with the same members in the same order. */
   readonly hash: Buffer;
 }
 

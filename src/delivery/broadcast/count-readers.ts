@@ -33,7 +33,7 @@ export interface ReaderCounts {
   readonly timePassed: number;
   /** How many recipients get the broadcast on the next day, because its time has passed in their time zone. */
   readonly nextDay: number;
-  /** How many recipients get the broadcast when it starts, and not later. */
+  /** How many recipients get the broadcast as soon as it starts. */
   readonly atOnce: number;
   /** How many recipients get the broadcast later, when their quiet hours end. */
   readonly heldByQuietHours: number;

@@ -146,7 +146,7 @@ export async function createBroadcast(
       .update(audienceHash)
       .digest();
 
-  // check this first, so that a repeated call does not write a million members again
+  // look for an earlier call first, so that a repeated call does not write a million members again
   const known = idempotencyKey === undefined ? undefined : await broadcasts.findByKey(idempotencyKey);
   if (known !== undefined && isLookedUp(audience)) {
     return repeatBroadcast(known, hashContent(hashLookedUp(audience)));

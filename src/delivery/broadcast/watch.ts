@@ -198,7 +198,9 @@ interface WorkerLook extends WorkerProcess {
 }
 
 const workersPollMs = 2000;
-/** Reports are renewed every eight seconds. A process whose report was read unchanged this many times is lost. */
+/**
+ * Reports are renewed every eight seconds. A process counts as lost if its report was read unchanged this many times.
+ */
 const silentLooksOfLost = 6;
 
 /**

@@ -3,7 +3,9 @@ import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 /** The increase since the previous report. */
 export interface DeliveryFigures {
-  /** Times from writing a message to its response. `pushService` is the name that `pushServiceName` returns. */
+  /**
+   * How long messages take from the write to the response. `pushService` is the name that `pushServiceName` returns.
+   */
   readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
   /** How long commits took. */
   readonly commits: DurationCounts;

@@ -50,7 +50,7 @@ const readerFacts = {
   }),
 };
 
-/** Excludes what a URL parser would escape or resolve: no dot segments, plain or escaped. */
+/** Excludes what a URL parser would escape or resolve, such as dot segments, plain or escaped. */
 const pathPattern = String.raw`(?![^?]*/(?:\.|%2[eE]){1,2}(?:[/?]|$))(?:/[\w.~!$&'()*+,;=:@%|/-]*)?(?:\?[\w.~!$&()*+,;=:@%|/?-]+)?`;
 
 function createSubscriptionBody(originPattern: string) {

@@ -331,7 +331,7 @@ class DynamicTable<Kept extends Entry> {
   #bytes = 0;
   #maxBytes: number;
 
-  /** @param maxBytes the size at first, and the maximum for `resize` */
+  /** @param maxBytes the initial size, and the maximum for `resize` */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
     this.#capacity = Math.ceil(maxBytes / entryOverheadBytes) + 1;
