@@ -33,8 +33,8 @@ export async function reconcile(
     // The service has a new key, or stores the endpoint with other keys. Either way, a new subscription is needed.
     const { status = 0 } = error as ClientError;
     if (!isRefused && status === 409) return reconcile(register, service, true);
-    // If the service, its `onSubscribe` or a login in front of it refuses the first subscription, end it, so that a
-    // later page load does not store it for somebody else.
+    // If the service, its `onSubscribe` or a login in front of it refuses the first subscription, the subscription is
+    // ended, so that a later page load does not store it for somebody else.
     if (!known && [400, 401, 403].includes(status)) {
       await atPushService(subscription.unsubscribe(), service.timeoutMs).catch(() => undefined);
     }

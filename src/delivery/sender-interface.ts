@@ -76,7 +76,7 @@ export interface Sender {
 /** A broadcast that this process delivers. */
 export interface BroadcastRun {
   readonly broadcast: Broadcast;
-  /** False if an earlier call with the same idempotency key created it. */
+  /** False if an earlier call with the same idempotency key created the broadcast. */
   readonly isNew: boolean;
   /** Yields the progress of all processes about twice a second, until this process stops delivering. */
   progress(): AsyncIterable<Progress>;

@@ -89,7 +89,7 @@ export interface ScopeSettings {
   readonly ownsUnknownPaths: boolean;
 }
 
-/** Call it before any route is added to the scope. */
+/** Must be called before any route is added to the scope. */
 export function prepareScope(app: FastifyInstance, settings: ScopeSettings): void {
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => JSON.stringify);

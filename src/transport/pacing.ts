@@ -64,7 +64,7 @@ const outageFactor = 1 / 4;
  * noticed late. The circuit breaker stops long outages.
  */
 const outageFloor = 1 / 64;
-/** The first decrease leaves at least this share: refusals of a burst say little about spread writes. */
+/** The first decrease keeps at least this share, because refusals of a burst say little about spread writes. */
 const firstFactor = 1 / 2;
 /** Keeps the window slightly below the accepted rate, so that the next rounds are not refused again. */
 const marginFactor = 0.85;

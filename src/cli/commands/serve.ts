@@ -38,7 +38,7 @@ import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { logDelivery, messageEvent, withReport } from '../serve/report-delivery.ts';
 import { readSubscriberTokens } from './tokens.ts';
 
-/** Counts responses to POST /webPush for metrics. Call it before the service listens. */
+/** Counts responses to POST /webPush for metrics. Must be called before the service listens. */
 export function countRegistrations(
   service: FastifyInstance,
   prefix: string,

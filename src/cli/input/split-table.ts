@@ -48,7 +48,7 @@ export interface TableRow {
   readonly cells: readonly string[] | undefined;
 }
 
-/** Only quotation marks that begin a cell count. @returns undefined if text follows a closing quotation mark */
+/** Quotation marks count only if they begin a cell. @returns undefined if text follows a closing quotation mark */
 export function splitCells(
   record: string,
   separator: string,

@@ -139,7 +139,7 @@ export function withOwnZone(options: DeliveryOptions): DeliveryOptions {
   return { timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone, ...options };
 }
 
-/** Fails if a user has no subscription, since the name is probably misspelt. Tags may have no subscribers yet. */
+/** Fails if a user has no subscription, since the name is probably misspelt. A tag may have no subscribers yet. */
 async function assertHasDevice({ user, tag, anyTag, notTag }: BroadcastFlags, store: Store): Promise<void> {
   if (user === undefined || [tag, anyTag, notTag].some((tags) => tags !== undefined)) return;
   if ((await countAudience({ user }, store)) > 0) return;
@@ -149,7 +149,7 @@ async function assertHasDevice({ user, tag, anyTag, notTag }: BroadcastFlags, st
   );
 }
 
-/** Waits until the audience is complete, and shows progress. If interrupted, a process that delivers continues. */
+/** Waits until the audience is complete, and shows progress. If stopped, leaves the rest to a process that delivers. */
 async function waitUntilPrepared(
   stored: Broadcast,
   broadcasts: BroadcastStore,

@@ -1,4 +1,4 @@
-// Announces to screen readers each sentence about the page that has become true, even after a reload.
+// Announces changes of the page to screen readers as sentences, even after a reload.
 
 const key = `status of ${location.pathname}`;
 const maxSentences = 3;

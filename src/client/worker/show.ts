@@ -60,7 +60,7 @@ async function showAndPassOn(message: PushMessage): Promise<void> {
   for (const page of await openPages()) passOn(message, page);
 }
 
-/** The notification's options from the payload. Browsers ignore those that they do not support. */
+/** The notification's options from the payload. Browsers ignore options that they do not support. */
 function givenOptions(message: PushMessage, pageUrl: string): Record<string, unknown> {
   const options: Record<string, unknown> = {};
   for (const name of optionNames) options[name] = message[name];

@@ -198,9 +198,7 @@ interface WorkerLook extends WorkerProcess {
 }
 
 const workersPollMs = 2000;
-/**
- * Reports are renewed every eight seconds. A process counts as lost if its report was read unchanged this many times.
- */
+/** Reports are renewed every eight seconds. A process is lost if its report was read unchanged this many times. */
 const silentLooksOfLost = 6;
 
 /**

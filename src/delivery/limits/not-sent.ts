@@ -22,7 +22,7 @@ export type NotSent =
   | { readonly kind: 'capped' }
   /** The unlisted push service has never accepted a message: broadcasts skip it (`store/unlisted-push-services.ts`). */
   | { readonly kind: 'dormant' }
-  /** The push service refuses our token or key. The message is kept until they are accepted again or it expires. */
+  /** The push service refuses our token or key. The message waits until they are accepted, or until it expires. */
   | { readonly kind: 'suspended' }
   /** The reader's quiet hours end in this many milliseconds. */
   | { readonly kind: 'quiet'; readonly afterMs: number }

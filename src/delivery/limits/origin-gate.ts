@@ -64,7 +64,7 @@ export class OriginGate {
   }
 
   /**
-   * @param subscriptionId the recipient's, if it is stored
+   * @param subscriptionId the recipient's id, if the recipient is stored
    * @param ifRefused what to do with the row after a refusal
    */
   recordOutcome(outcome: Outcome, subscriptionId: number | undefined, ifRefused: IfRefused): void {
@@ -95,7 +95,7 @@ export class OriginGate {
     return answers;
   }
 
-  /** Applies what the store knows from the responses that all workers received; `undefined` if it knows nothing. */
+  /** Applies what the store knows from the responses to all workers; `undefined` if the store knows nothing. */
   setState(state: PushServiceState | undefined): void {
     this.#refusalsToSuspend = state?.refusalsToSuspend ?? suspensionPolicy.refusalsToSuspend;
     this.hasAccepted ||= state?.hasAccepted ?? false;

@@ -40,7 +40,7 @@ export class RateLimits {
     this.#limits = new Map(Array.from(rates, ([origin, perSecond]) => [origin, unused(origin, perSecond)]));
   }
 
-  /** Takes new shares if the old ones are used up. Call it before admitting rows. */
+  /** Takes new shares if the old ones are used up. Must be called before rows are admitted. */
   async replenish(nowMs: number): Promise<void> {
     for (const limit of this.#limits.values()) {
       const hasShare = limit.permits > 0 && nowMs < limit.permitsUntilMs;

@@ -38,7 +38,7 @@ export interface PushMessage {
   sending?: Sending | undefined;
 }
 
-/** Called before any work on a message. @returns `undefined` if it may be sent */
+/** Called before any work on a message. @returns `undefined` if the message may be sent */
 type Admit<Message extends PushMessage> = (message: Message) => NotSent | undefined;
 
 interface Selected extends MessageToEncrypt {
@@ -103,7 +103,7 @@ export interface MessagePath {
   deferral: Transport['deferral'];
   /** Withdraws messages that were posted and still wait in the transport, to be sent later. */
   withdraw(): void;
-  /** Starts reporting the state of push services to the store. @returns a function that ends it, if there is a store */
+  /** Reports the state of push services to the store, if there is one. @returns a function that ends the reports */
   startReport(kind: SenderReport['kind']): (() => Promise<void>) | undefined;
   close: Transport['close'];
 }

@@ -3,9 +3,7 @@ import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 /** The increase since the previous report. */
 export interface DeliveryFigures {
-  /**
-   * How long messages take from the write to the response. `pushService` is the name that `pushServiceName` returns.
-   */
+  /** How long the responses to messages take. `pushService` is the name that `pushServiceName` returns. */
   readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
   /** How long commits took. */
   readonly commits: DurationCounts;

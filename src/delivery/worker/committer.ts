@@ -26,7 +26,7 @@ export class Committer {
   #uncommittedResults = 0;
   #uncommittedOthers = 0;
 
-  /** @param onCommit called after each commit, even if it failed */
+  /** @param onCommit called after each commit, even after a failed one */
   constructor(parts: CommitterParts, workload: Workload, onCommit: () => void) {
     this.#parts = parts;
     this.#workload = workload;

@@ -27,7 +27,7 @@ export const securitySchemes = {
   },
 } as const;
 
-/** Opens the session of each request and rejects forged requests. Call it before any route is added. */
+/** Opens the session of each request and rejects forged requests. Must be called before any route is added. */
 export function protectSessions(app: ServiceApp, sessions: RequestSessions): void {
   sessions.openSessions(app);
   rejectForgedRequests(app, sessions);
@@ -76,7 +76,7 @@ export function createDemoActions({ logging, log }: Settings): DemoActions {
   };
 }
 
-/** Call it in a separate scope, because the action creator and the authenticator may apply to the whole scope. */
+/** Needs a separate scope, because the action creator and the authenticator may apply to the whole scope. */
 export function addActionRoutes(
   app: ServiceApp,
   settings: Settings,

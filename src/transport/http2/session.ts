@@ -334,7 +334,7 @@ export class Http2Session implements Session {
   }
 
   #timeOut(stream: Stream): void {
-    // retire a silent connection: nothing was received since then, or the body could not even be written
+    // retire a silent connection: nothing arrived since the request was sent, or its body could not even be written
     if (this.#readAtMs < stream.sentAtMs || !stream.isWhollySent) this.#retire();
     this.#sent.reset(stream.id, ErrorCode.cancel);
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);
