@@ -66,7 +66,7 @@ ${renderNames(
   'optionNames',
   options.filter((member) => !isPicture(member)),
 )}
-/** Likewise, but the value is the URL of a picture. */
+/** Members whose value is the URL of a picture. They are options of the notification too. */
 ${renderNames('pictureNames', options.filter(isPicture))}
 
 /** A push message as this browser received it: \`title\`, \`message\`, and the members that the sender set. */
@@ -78,7 +78,7 @@ ${renderMembers(members, (name, type) => `${name}${required.has(name) ? '' : '?'
   readonly id?: string;
   /** The channel that the action \`turn-off-channel\` turns off. */
   readonly channel?: string;
-  /** Proves the service worker's reports on the message; present if its sender asked for receipts. */
+  /** Proves that the service worker's reports on the message are genuine; present if its sender asked for receipts. */
   readonly receipt?: string | undefined;
 }
 

@@ -101,7 +101,7 @@ export class ResponseBody {
     return copied === end - start;
   }
 
-  /** Returns the body as UTF-8 and empties it. A character that is cut at the limit becomes U+FFFD. */
+  /** Returns the body as UTF-8 and empties the buffer. A character that is cut at the limit becomes U+FFFD. */
   take(): string {
     const bytes = this.#bytes;
     if (bytes === undefined) return '';

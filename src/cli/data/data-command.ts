@@ -135,7 +135,7 @@ export const createDataCommand = (
 ): DataCommand =>
   describeCommand(new DataCommand(description.name, environment), { ...description, settings: dataSettings });
 
-/** Creates a command that lists all items of a kind, of which there are few. @param rowsOf reads the items */
+/** Creates a command that lists all items of a kind that has few items. @param rowsOf reads the items */
 export const createListCommand = <Row>(
   { environment, output }: Pick<Context, 'environment' | 'output'>,
   {

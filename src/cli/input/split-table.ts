@@ -1,5 +1,5 @@
 // Splits text into lines, and a CSV table (RFC 4180) into rows, keeping one in memory at a time. If a quotation mark is
-// not closed, or only in a later row, only its own row is lost: the lines after it are read again, one by one.
+// not closed, or is closed in a later row, only its own row is lost. The lines after that row are read again.
 
 export interface Line {
   /** Counted from 1. */

@@ -67,7 +67,7 @@ export function annotateClass(app: FastifyInstance, authenticator: Authenticator
 /** @param session the entry `SESSION`, which may be empty */
 export type Authorize = (session: string, request: ActionRequest) => boolean | Promise<boolean>;
 
-/** Accepts requests whose session has the entry `SESSION`, even an empty one, unless `authorize` rejects the value. */
+/** Accepts requests whose session has the entry `SESSION`, which may be empty, unless `authorize` rejects the value. */
 export function createSessionAuthenticator(authorize: Authorize, log?: RecordLog): Authenticator {
   return async (request) => {
     const verdict = await verdictOf(request, authorize);
