@@ -19,7 +19,7 @@ export async function runProcess(host: Host = process): Promise<void> {
   const interrupt = (signal: NodeJS.Signals): void =>
     stop.abort(new DeskbellError('ERR_INTERRUPTED', `Interrupted by ${signal}`));
 
-  // Only the first signal is handled, so a second signal ends the process immediately, as is the system's default.
+  // Only the first signal is handled. A second signal ends the process immediately, which is the system's default.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) host.once(signal, interrupt);
   let onHangup = (): void => interrupt('SIGHUP');
   host.on('SIGHUP', () => onHangup());

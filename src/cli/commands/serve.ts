@@ -196,7 +196,8 @@ export function serveCommand(context: Context): Command {
           if (!others.some(({ kind }) => kind === 'worker'))
             await output.line('Nothing delivers here: add --deliver, or start "deskbell worker".');
         }
-        // close the listeners at once: a request that is sending a message ends only when the closing sender gives up
+        // close the listeners at once: requests that wait for a message to be sent end only when the closing sender
+        // gives up
         stop.addEventListener('abort', () => void close().catch(() => {}));
         const onError = (error: unknown): void =>
           log.error({ event: 'retention interrupted', detail: formatError(error) });

@@ -10,7 +10,7 @@ export async function storeLastBackup(directory: string, atMs: number): Promise<
   await writePrivateFile(pathOf(directory), `${new Date(atMs).toISOString()}\n`, { replace: true });
 }
 
-/** @returns milliseconds since 1970; `undefined` if there was none */
+/** @returns milliseconds since 1970; `undefined` if there was no backup */
 export async function readLastBackup(directory: string): Promise<number | undefined> {
   const atMs = Date.parse((await readFile(pathOf(directory), 'utf8').catch(() => '')).trim());
   return Number.isNaN(atMs) ? undefined : atMs;

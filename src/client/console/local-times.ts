@@ -40,7 +40,7 @@ export function showTimesFromNow(within: ParentNode): void {
   }
 }
 
-/** Fills in the zone that times are typed in. A form that already has a time keeps its zone. */
+/** Fills in the time zone for times in the form. A form that already has a time keeps its zone. */
 export function fillZones(): void {
   for (const place of document.querySelectorAll('[data-zone]')) {
     const times = place

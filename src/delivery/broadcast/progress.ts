@@ -177,7 +177,7 @@ export function measureReach(
   });
 }
 
-/** Messages settled per second, and how many broadcasts this was measured from. */
+/** Messages settled per second, and in how many broadcasts this was measured. */
 interface UsualRate {
   readonly perSecond: number;
   readonly broadcasts: number;
