@@ -11,7 +11,7 @@ import { clientOf, isLoopback, type IsTrusted } from './client-address.ts';
 // rejected packet.
 const onMessageBegin = 0; // HTTPParser.kOnMessageBegin
 const onExecute = 5; // HTTPParser.kOnExecute: a packet has been parsed, or rejected
-const maxOpeningBytes = 16_384; // more than a request line has
+const maxOpeningBytes = 16_384; // longer than any request line
 const startMs = Symbol('when the newest request began');
 const opening = Symbol('the header that is not complete');
 

@@ -146,7 +146,7 @@ export async function* readRows(
   const iterator = chunks[Symbol.asyncIterator]();
   const { start, firstLine } = await readStart(iterator);
   const all = resume(start, iterator);
-  // how Excel names the separator
+  // Excel names the separator in the first line, such as `sep=;`
   const separator = /^sep=(.)$/i.exec(firstLine)?.[1];
   if (separator === undefined && !isTableHeader(firstLine, memberOf)) {
     yield* readValues(all);

@@ -180,7 +180,7 @@ async function readTls({ operatorCert, operatorKey }: Configuration): Promise<Tl
     throw new DeskbellError('ERR_CONFIGURATION', 'Give both --operator-cert and --operator-key, or neither');
   }
   const files = { cert: await readTextFile(operatorCert), key: await readTextFile(operatorKey) };
-  // loaded only if a listener has a certificate
+  // `node:tls` is loaded only if a listener has a certificate
   const { createSecureContext } = await import('node:tls');
   try {
     createSecureContext(files);

@@ -41,7 +41,7 @@ export function measureMessage(
   createId: () => string = randomId,
 ): readonly MeasuredText[] {
   const texts = checkMessage(message);
-  // the same in all languages, so that a reader who changes language does not get the message twice
+  // the id is the same in all languages, so that a reader who changes language does not get the message twice
   const id = message.tag === null || message.renotify ? createId() : undefined;
   const maxBytes = maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0);
   return texts.map((localized) => {

@@ -179,7 +179,7 @@ export class Exchange {
 
   async sendLines(status: number, contentType: string, lines: Iterable<string>): Promise<void> {
     this.#writeHead(status, { 'content-type': contentType });
-    // fails if the reader leaves
+    // the pipeline fails if the reader leaves
     await pipeline(Readable.from(pagesOf(lines)), this.#response).catch(() => undefined);
   }
 

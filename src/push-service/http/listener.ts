@@ -109,7 +109,7 @@ function readBeginning(socket: Socket, done: (isHttp2: boolean) => void): void {
     const beginning = Buffer.concat(chunks);
     if (beginning.length === 0) return;
     const start = beginning.toString('latin1', 0, preface.length);
-    if (start.length < preface.length && preface.startsWith(start)) return; // too short to decide
+    if (start.length < preface.length && preface.startsWith(start)) return; // the beginning is too short to decide
     socket.off('readable', onReadable);
     socket.unshift(beginning);
     done(start === preface);

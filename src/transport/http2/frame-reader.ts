@@ -68,7 +68,7 @@ export class FrameReader {
   #dispatch(bytes: Buffer, offset: number, end: number): void {
     const type = bytes[offset + 3] as number;
     const flags = bytes[offset + 4] as number;
-    // byte by byte, because `readUInt32BE` would repeat bounds checks for every frame
+    // the stream id is read byte by byte, because `readUInt32BE` would repeat bounds checks for every frame
     const streamId =
       (((bytes[offset + 5] as number) & 0x7f) << 24) |
       ((bytes[offset + 6] as number) << 16) |

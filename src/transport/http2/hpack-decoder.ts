@@ -189,7 +189,7 @@ function faultOf(name: string, value: string): string | undefined {
 
 function collect(fields: readonly Field[]): HeaderBlock {
   let status = 0;
-  // without a prototype, because a field may be called `constructor`
+  // the object has no prototype, because a field may be called `constructor`
   const headers = Object.create(null) as Record<string, string>;
   for (const [index, { name, value, fault }] of fields.entries()) {
     if (fault !== undefined) return { status, headers, fault };
