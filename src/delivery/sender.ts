@@ -72,7 +72,7 @@ export function createSender(options: SenderOptions): Sender {
   );
   const broadcaster = lazily(async () => (await import('./broadcaster.ts')).openBroadcaster(guarded));
   const { store, onGone, onWarning } = guarded;
-  // Reports start now, even if nothing is ever sent.
+  // Reporting starts now, even if nothing is ever sent.
   const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning);
 
   const close = async (): Promise<void> => {

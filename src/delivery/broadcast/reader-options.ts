@@ -13,7 +13,7 @@ import type { AudienceSplit } from '../../store/split-audience.ts';
 import type { Store } from '../../store/store.ts';
 
 const code = 'ERR_MESSAGE_INVALID';
-/** How long after UTC the last time zone reaches a local time. */
+/** How long after UTC the last time zone reaches the same local time. */
 const lastZoneMs = 12 * 60 * 60 * 1000;
 
 /**

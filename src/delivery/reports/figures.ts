@@ -52,7 +52,7 @@ export class Figures {
 export const durationBoundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
 interface DurationCounts {
-  /** One more element than `durationBoundsSeconds`. */
+  /** Has one more element than `durationBoundsSeconds`. */
   readonly counts: readonly number[];
   readonly sumSeconds: number;
 }
