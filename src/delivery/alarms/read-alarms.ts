@@ -45,7 +45,7 @@ export type AlarmSources = Pick<
   'alarms' | 'heldDeletions' | 'senders' | 'sending' | 'statistics' | 'unlisted' | 'now'
 >;
 
-/** Checks all conditions. Removes the acknowledgements of alarms that have ended or become worse, but not those of `localKinds`. */
+/** Checks all conditions. Removes acknowledgements of alarms that ended or became worse, except for `localKinds`. */
 export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings): Promise<Alarms> {
   const nowMs = store.now();
   const [warnings, due, senders, held, raised, tokenAnswers, intervals, acknowledgements] = await Promise.all(

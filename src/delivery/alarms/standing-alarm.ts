@@ -86,7 +86,7 @@ export type WarningKind = InstallationWarning['code'] & AlarmKind;
 /** Kinds of alarms that each process checks for itself, so another process may not find them. */
 export const localKinds: ReadonlySet<string> = new Set<WarningKind>(['store-failed', 'keys-missing']);
 
-/** How long an acknowledgement of such an alarm lasts, because no process knows when the condition has ended for all of them. */
+/** How long an acknowledgement of such an alarm lasts, because no process knows when the condition ends for all. */
 const localKnownMs = 24 * 60 * 60 * 1000;
 
 export const alarmUnits = [
@@ -149,8 +149,8 @@ export function toStanding(found: FoundAlarm): StandingAlarm {
 export const maxNoteLength = 500;
 
 /**
- * False if the condition has ended and begun again, or if its count or its number of broadcasts has doubled. For one of `localKinds`,
- * false after a day.
+ * False if the condition has ended and begun again, or if the alarm's count or number of broadcasts has doubled. For
+ * `localKinds`, also false after a day.
  */
 export function isAcknowledged(
   { kind, sinceMs = 0, count, broadcastIds }: StandingAlarm,
