@@ -255,21 +255,23 @@ export async function prepareBroadcast(
  * Prepares broadcasts that other processes have left unprepared, until `signal` is aborted.
  *
  * @param onFault called if a broadcast cannot be prepared. When its lease has ended, the preparation is tried again
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, because no other broadcast can be prepared either
  */
 export async function runPreparations(
   { broadcasts }: Pick<Store, 'broadcasts'>,
   signal: AbortSignal,
   onFault: (fault: unknown) => void,
 ): Promise<void> {
+  const holder = randomUUID();
   while (!signal.aborted) {
     const id = await broadcasts.findUnprepared();
-    const isPrepared = id !== undefined && (await prepareUnheld(broadcasts, id, signal).catch(onFault));
-    if (!isPrepared) await sleep(lookForWorkEveryMs, undefined, { signal }).catch(() => {});
+    try {
+      while (id !== undefined && !signal.aborted && (await broadcasts.prepare(id, holder)));
+      if (id !== undefined) continue;
+    } catch (fault) {
+      if (fault instanceof DeskbellError && fault.code === 'ERR_STORE_UNAVAILABLE') throw fault;
+      onFault(fault);
+    }
+    await sleep(lookForWorkEveryMs, undefined, { signal }).catch(() => {});
   }
-}
-
-async function prepareUnheld(broadcasts: BroadcastStore, id: number, signal: AbortSignal): Promise<true> {
-  const holder = randomUUID();
-  while (!signal.aborted && (await broadcasts.prepare(id, holder)));
-  return true;
 }

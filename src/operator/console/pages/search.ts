@@ -52,10 +52,12 @@ async function find(text: string, id: number | undefined, store: Store): Promise
   const found = await Promise.all([
     id === undefined ? [] : findById(id, store),
     findUser(text, store),
-    text.length < minEndCharacters || /\s/.test(text) ? [] : findByEnd(text, store),
     findByWords(text, store),
   ]);
-  return found.flat();
+  const hits = found.flat();
+  const mayBeEnd = text.length >= minEndCharacters && !/\s/.test(text);
+  // this reads all subscriptions
+  return hits.length === 0 && mayBeEnd ? findByEnd(text, store) : hits;
 }
 
 async function findById(id: number, { subscriptions, attempts, broadcasts, schedules }: Store) {
