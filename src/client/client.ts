@@ -145,9 +145,11 @@ const optionNames: readonly string[] = [
  * Makes the client and starts its re-sync. Call it once per page, at module level. While a server renders the page it
  * does nothing, and its methods reject with `not-in-browser`.
  *
- * @example const client = createClient({ serviceUrl: '/push/' }); button.onclick = () => client.subscribe(); for await
- * (const { title, message } of client.messages()) console.log(title, message); @throws {TypeError} names an unknown
- * option and the known options, or `historyLimit` if it is not a whole number from 0
+ * @example
+ * const client = createClient({ serviceUrl: '/push/' });
+ * button.onclick = () => client.subscribe();
+ * for await (const { title, message } of client.messages()) console.log(title, message);
+ * @throws {TypeError} names an unknown option and the known options, or `historyLimit` if it is not a whole number from 0
  */
 export function createClient(options: ClientOptions = {}): Client {
   const unknown = Object.keys(options).find((name) => !optionNames.includes(name));

@@ -148,8 +148,11 @@ export interface AttemptStore {
   ): Promise<RowOutcomes>;
   /**
    * Returns stored subscriptions that have an outcome in a broadcast, from the next ids of its audience after
-   * `afterId`. @param range as in `outcomesAfter` @returns ascending ids; `next`: the next `afterId` @throws
-   * {DeskbellError} ERR_FIELD_VALUE if there is no such broadcast, or its recipients are unknown
+   * `afterId`.
+   *
+   * @param range as in `outcomesAfter`
+   * @returns ascending ids; `next`: the next `afterId`
+   * @throws {DeskbellError} ERR_FIELD_VALUE if there is no such broadcast, or its recipients are unknown
    */
   idsAfter(
     audience: OutcomeAudience,

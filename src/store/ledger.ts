@@ -212,7 +212,9 @@ export interface Ledger {
   commit(page: PageCommit): Promise<CommitAnswer>;
   /**
    * Stores responses of push services to single messages. Gone subscriptions are marked, and deleted or held. An
-   * acceptance clears a mark, and opens a suspended push service. @returns the same as `pushServices`
+   * acceptance clears a mark, and opens a suspended push service.
+   *
+   * @returns the same as `pushServices`
    */
   recordAnswers(commit: AnswerCommit): Promise<readonly PushServiceState[]>;
   /** Returns push services that are suspended or have been. All others are open. */

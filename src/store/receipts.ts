@@ -100,7 +100,9 @@ export const createReceiptPruning =
 
 /**
  * Returns SQL that is true unless another broadcast's audience is being made from this broadcast's recipients
- * (`preparations.ts`). @param id SQL for the broadcast's id
+ * (`preparations.ts`).
+ *
+ * @param id SQL for the broadcast's id
  */
 export const isNotLookedUp = (id: string): string =>
   `not exists (select 1 from deskbell.preparations p where p.expression like '{"broadcast":' || ${id} || ',%')`;

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
-import { memberNames } from '../../src/cli/input/members.ts';
+import { memberNames } from '../../src/cli/input/column-names.ts';
 import { codeBlocks, pages } from '../documentation/pages.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { parseLines, runCommand, temporaryFolder } from './run-command.ts';

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { formatWebhookSecret, parseWebhookUrl } from '../../src/operator/webhook/webhook-target.ts';
-import { delaysMs, startWebhook, webhookBody } from '../../src/operator/webhook/start-webhook.ts';
+import { delaysMs, startWebhook, webhookBody } from '../../src/operator/webhook/post-events.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';

@@ -17,7 +17,7 @@ import {
   createMissedColumns,
   defaultColumns,
   type Row,
-} from '../input/members.ts';
+} from '../input/column-names.ts';
 import { knownEncoding, readInput } from '../input/read-input.ts';
 import { findProvider, findRows, type GivenValue, readRows } from '../input/read-rows.ts';
 import { readImportedRow } from '../input/subscription-line.ts';

@@ -12,7 +12,7 @@ import {
   normalizeName,
   open,
   type Row,
-} from './members.ts';
+} from './column-names.ts';
 import { JsonSplitter, type Piece } from './split-json.ts';
 import { type Line, splitCells, splitLines, splitTable } from './split-table.ts';
 

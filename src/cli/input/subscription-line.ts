@@ -28,7 +28,7 @@ import {
   open,
   readBytes,
   type Row,
-} from './members.ts';
+} from './column-names.ts';
 import { parseJson } from './read-rows.ts';
 
 const pattern =

@@ -105,7 +105,7 @@ async function openWebhook(
   log: Log,
   environment: Context['environment'],
 ): Promise<{ close(): Promise<void> }> {
-  const { startWebhook } = await import('../../operator/webhook/start-webhook.ts');
+  const { startWebhook } = await import('../../operator/webhook/post-events.ts');
   const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
   return startWebhook({
     store,

@@ -265,12 +265,14 @@ export async function runPreparations(
   const holder = randomUUID();
   while (!signal.aborted) {
     const id = await broadcasts.findUnprepared();
-    try {
-      while (id !== undefined && !signal.aborted && (await broadcasts.prepare(id, holder)));
-      if (id !== undefined) continue;
-    } catch (fault) {
-      if (fault instanceof DeskbellError && fault.code === 'ERR_STORE_UNAVAILABLE') throw fault;
-      onFault(fault);
+    if (id !== undefined) {
+      try {
+        while (!signal.aborted && (await broadcasts.prepare(id, holder)));
+        continue;
+      } catch (fault) {
+        if (fault instanceof DeskbellError && fault.code === 'ERR_STORE_UNAVAILABLE') throw fault;
+        onFault(fault);
+      }
     }
     await sleep(lookForWorkEveryMs, undefined, { signal }).catch(() => {});
   }

@@ -106,10 +106,13 @@ export function encodeForReaders(message: Message): (reader: MessageReader) => U
  * only if the message has some. With `tag: null`, the payload gets a unique tag; with `renotify`, it gets an `id`, so
  * that a receiver can recognise a message that arrives twice.
  *
- * @example const payload = encodePayload({ title: 'Hello', message: 'Backups are done' }); @param createId default: 16
- * random base64url characters @param options `isWithReceipts`: leave room for the token of receipts
- * (`receipt-token.ts`); `channel`: the broadcast's channel @returns at most 3993 bytes if placeholders have their
- * default values @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
+ * @example
+ * const payload = encodePayload({ title: 'Hello', message: 'Backups are done' });
+ * @param createId default: 16 random base64url characters
+ * @param options `isWithReceipts`: leave room for the token of receipts (`receipt-token.ts`); `channel`: the
+ *   broadcast's channel
+ * @returns at most 3993 bytes if placeholders have their default values
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */
 export function encodePayload(
   message: Message,

@@ -49,7 +49,7 @@ import {
   zones,
 } from './world.ts';
 import { madeUpBroadcast } from '../../store/store-under-test.ts';
-import { webhookBody } from '../../../src/operator/webhook/start-webhook.ts';
+import { webhookBody } from '../../../src/operator/webhook/post-events.ts';
 import { startOperator, type RunningOperator } from '../running-operator.ts';
 
 // The oracle: for each name, a count over rows.
