@@ -114,7 +114,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ['by default, at most 500)', 500, 'operator/api/operations.ts', 'maxLimit'],
   ['A body may have at most 64 KiB', 64 * kibibytes, 'operator/api/add-api.ts', 'bodyLimitBytes'],
   ['may be up to 128 KiB long', 128 * kibibytes, 'operator/api/broadcasts.ts', 'bodyLimit'],
-  ['up to 20 wrong fields', 20, 'http/problem.ts', 'maxFields'],
+  ['up to 20 invalid fields', 20, 'http/problem.ts', 'maxFields'],
   ['a body has more than 100 values', 100, 'http/validation.ts', 'maxThoroughValues'],
   [
     'and so are events that are three days old',
@@ -161,7 +161,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
     'reportAfterMs',
   ],
   ['or after every thousand', 1000, 'delivery/single/answer-log.ts', 'maxPending'],
-  ['has at most 64 KiB', 64 * kibibytes, 'http/problem.ts', 'maxErrorBytes'],
+  ['is at most 64 KiB long', 64 * kibibytes, 'http/problem.ts', 'maxErrorBytes'],
   ['(256 KiB for a message)', 256 * kibibytes, 'operator/console/pages/send.ts', 'bodyLimit'],
   ["4 KiB for the console's forms", 4096, 'operator/console/forms.ts', 'bodyLimitBytes'],
   ['The limit is 16 KiB for request bodies', 16 * kibibytes, 'http/json-body.ts', 'defaultBodyLimitBytes'],
