@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-/** With one of these path segments, a GET request publishes. Link previews never request such paths. */
+/** A GET request publishes if its path has one of these segments. Link previews never request such paths. */
 const publishing = /^(?:publish|send|trigger)$/;
 const messages = ['message', 'm', 'msg', 'payload'];
 

@@ -4,7 +4,7 @@ import { lookUp } from '../errors/check-options.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
 import { BellError, listOf, type Nothing, objectOf, type Posted, type Shown, textOf } from './posted.ts';
 
-/** True if the header is absent (the address is a secret too), or the hexadecimal HMAC-SHA256 of one of these texts. */
+/** True if the header is the hexadecimal HMAC-SHA256 of a text, or is absent, since the address is secret too. */
 export const isSigned = (header: unknown, secret: string, ...signed: readonly Uint8Array[]): boolean =>
   header === undefined ||
   signed.some((bytes) =>

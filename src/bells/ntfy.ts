@@ -1,4 +1,4 @@
-// Reads ntfy's parameters from header fields, the query or JSON, and reports the ones that notifications cannot have.
+// Reads ntfy's parameters from header fields, the query or JSON. Reports parameters that notifications do not support.
 import { countOf } from '../errors/format-count.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
 import { lookUp } from '../errors/check-options.ts';

@@ -127,7 +127,7 @@ const tooLarge = (most: number): BellError =>
 /**
  * Reads a body.
  *
- * @param find looks for the bell in the bytes received so far, until it is found
+ * @param find called with the bytes received so far until it finds the bell
  * @throws {BellError} if the body cannot be decoded or is too large; the limit is lower until the bell is found
  */
 export async function readBody<Found>(
@@ -184,7 +184,7 @@ export function parse(text: string): object | undefined {
   }
 }
 
-/** Reads a body as JSON, form or text. If it is empty, the query is read instead, as for Gitea and Uptime Kuma. */
+/** Reads a body as JSON, form or text. If the body is empty (Gitea, Uptime Kuma), the query is read. */
 export async function readPosted(head: RequestHead, secret: string, bytes: Buffer): Promise<Posted> {
   const type = head.headers['content-type'] ?? '';
   const text = bytes.toString().trim();

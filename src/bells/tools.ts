@@ -30,7 +30,7 @@ export interface Tool {
   readonly replaces?: string;
   /** Default: JSON. */
   readonly answer?: keyof typeof answers;
-  /** @returns undefined if the request is from another tool, or an error to refuse it */
+  /** @returns undefined if the request is from another tool, or an error if the request must be refused */
   read(posted: Posted, nowMs: number): Recognised | Promise<Recognised>;
 }
 

@@ -201,7 +201,7 @@ class DeskbellClient extends EventTarget {
   subscribe({ invitation }: SubscribeOptions = {}): Promise<PushSubscription> {
     return this.#change(async () => {
       assertSupport();
-      // No other await may come first: browsers ask for permission only shortly after a click.
+      // This must be the first await: browsers ask for permission only shortly after a click.
       const permission = await Notification.requestPermission();
       if (permission === 'denied') throw permissionDenied();
       if (permission !== 'granted') {
@@ -354,7 +354,7 @@ class DeskbellClient extends EventTarget {
     return reconcile(register, this.#service);
   }
 
-  /** Other registrations of this origin have their own pages. */
+  /** Ignores messages of other registrations, which have their own pages on this origin. */
   async #deliver({ deskbell, scope }: Delivered): Promise<void> {
     const registration = await this.#worker.find();
     if (registration?.scope === scope) this.dispatchEvent(new MessageEvent('message', { data: deskbell }));
@@ -379,7 +379,7 @@ function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
   return navigator.locks.request(ownName, work);
 }
 
-/** The messages of a page as an async iterable, from the call until the loop is left. */
+/** Returns an async iterable of the page's messages, collected from this call until the loop ends. */
 function streamMessages(client: EventTarget): AsyncIterableIterator<PushMessage> {
   const listening = new AbortController();
   const reader = new ReadableStream<PushMessage>({

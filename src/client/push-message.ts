@@ -50,7 +50,7 @@ export interface PushMessage {
   readonly data?: unknown;
   /** Milliseconds since 1970, by this browser's clock. */
   readonly receivedAtMs: number;
-  /** Identifies a message that is delivered twice; present if the sender asked to alert again. */
+  /** The message's id, the same if it is delivered twice. Present only if the sender asked to alert again. */
   readonly id?: string;
   /** The channel that the action `turn-off-channel` turns off. */
   readonly channel?: string;

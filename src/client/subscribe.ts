@@ -90,7 +90,7 @@ export class DeskbellSubscribe extends Base {
   connectedCallback(): void {
     if (!this.shadowRoot) this.#build();
     if (Object.hasOwn(this, 'client')) {
-      // A page that set `client` before this script was loaded has hidden the accessor.
+      // If a page sets `client` before this script is loaded, that property hides the element's accessor.
       this.#client = this.client;
       delete (this as { client?: Client }).client;
     }
@@ -327,7 +327,7 @@ function withText<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Screen readers repeat text that is set again. */
+/** Sets the text only if it changes: screen readers read a text again whenever it is set. */
 function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }

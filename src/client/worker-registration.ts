@@ -18,7 +18,7 @@ export class WorkerRegistration {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Finds the given script's registration, whoever made it; without a script, the one that controls the page. */
+  /** Finds the given script's registration, whoever made it. Without a script, finds the page's registration. */
   async find(): Promise<ServiceWorkerRegistration | undefined> {
     const { serviceWorker } = navigator;
     if (!this.#isGiven) return serviceWorker.getRegistration(location.href);

@@ -1,5 +1,5 @@
-// All errors by their stable codes; docs/errors.md is generated from these tables. Each text is the title, without
-// its full stop, and the remedy.
+// All errors by their stable codes; docs/errors.md is generated from these tables. The first sentence of a text is the
+// error's title, and the rest is the remedy.
 
 export interface CatalogueEntry {
   /** The same call may succeed later without being changed. */

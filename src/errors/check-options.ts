@@ -147,7 +147,7 @@ export function guardCallback<Words extends readonly unknown[]>(
   };
 }
 
-/** Looks up a name from outside without finding inherited members, such as `constructor`. */
+/** Looks up an untrusted name without finding inherited members, such as `constructor`. */
 export const lookUp = <Value>(
   table: Readonly<Record<string, Value>> | null | undefined,
   name: string,

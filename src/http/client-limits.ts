@@ -57,7 +57,7 @@ export function createClientLimits(
       const window = await Promise.race([shared.count(client, windowMs), late]);
       if (window !== 'late') return window;
     } catch {
-      // this process counts alone; if the database has failed, the request itself will report the failure
+      // use this process's own counts; if the database has failed, the request itself will report the failure
     } finally {
       isLate.abort();
     }

@@ -187,7 +187,7 @@ export function renderError(
   return render(head, problem.status, headers, Buffer.from(JSON.stringify(problem)), rules);
 }
 
-/** Renders a response for a request without a route, with the enabled filters and every response's header fields. */
+/** Renders a response for a request without a route. Runs the enabled filters, and adds the usual header fields. */
 export function render(
   head: RequestHead,
   status: number,

@@ -21,7 +21,7 @@ export function handleOptions(app: FastifyInstance): void {
   });
 }
 
-/** Answers paths that match no route. Only for a server of the service's own, or for a scope with a prefix. */
+/** Responds to paths that match no route. Use this only for the service's own server, or for a scope with a prefix. */
 export function handleUnknownPaths(app: FastifyInstance): void {
   // The application around the scope may answer OPTIONS on all paths, as @fastify/cors does.
   if (app.prefix !== '')

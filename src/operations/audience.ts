@@ -27,7 +27,7 @@ const tagExpression = Type.Named(
   { minProperties: 1, additionalProperties: false },
 );
 
-/** The subscriptions of a user or with tags. */
+/** The subscriptions that belong to a user or have certain tags. */
 const matchingAudience = Type.Model(
   'MatchingAudience',
   Type.Unsafe<MatchingAudience>(
@@ -74,7 +74,7 @@ const keys = {
     format: 'auth-secret',
   }),
 };
-/** Not allowed beside `keys`, because these members take precedence over it. */
+/** Refuses `p256dh` and `auth` next to `keys`, because they would take precedence over `keys`. */
 const notBeside = { p256dh: Type.Optional(Type.Never()), auth: Type.Optional(Type.Never()) };
 const endpoint = Type.String({
   description: 'The value from the browser.',
@@ -116,7 +116,7 @@ export const one = (model: string, name: string, schema: Schema, description?: s
     { additionalProperties: false, ...(description !== undefined && { description }) },
   );
 
-/** A row is written for each id before the response. For more recipients, use tags or the library. */
+/** Each id costs a row that is written before the response. For more recipients, use tags or the library. */
 const maxIds = 10_000;
 
 export const audienceSchema = Type.Model(

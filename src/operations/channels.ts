@@ -121,7 +121,7 @@ export const removeChannel = operation({
   },
 });
 
-/** Normalises language tags, so that a given title replaces the known one in the same language. */
+/** Normalises language tags, so that a given title replaces the known title in the same language. */
 function mergeTitles(
   known: Channel['titles'] = {},
   given: Readonly<Record<string, string | null>>,

@@ -104,7 +104,7 @@ export const pauseStore: Change<object, unknown> = {
   run: ({ store }) => store.sending.pause('asked'),
 };
 
-/** Returns the ids of the broadcasts that continue. */
+/** Returns the ids of the broadcasts that are resumed. */
 export const resumeStore: Change<ResumeOptions, readonly number[]> = {
   action: 'sending.resume',
   target: () => 'sending',

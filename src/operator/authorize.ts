@@ -129,7 +129,7 @@ export function assertSameForAll(operator: Asking, message: Message): void {
   if (ownerIdOf(operator) !== undefined) requireDefaults(encodeMessage(message).placeholders);
 }
 
-/** Whether the operator may see ids of subscriptions: the role `send` must not learn which subscriptions a person has.
+/** Whether the operator may see subscription ids. The role `send` must not learn which subscriptions a person has.
  * @param audience the audience of a broadcast, or the recipient of a message */
 export const tellsSubscriptions = (operator: Asking, audience: object | string | undefined): boolean =>
   ownerIdOf(operator) === undefined || typeof audience !== 'object' || !('user' in audience);

@@ -47,8 +47,8 @@ function requireTls(host: string, isSecure: boolean): void {
 }
 
 // The listener accepts only requests to its own addresses and from its own pages. It checks the Host header, because
-// another site's name can resolve to this machine (DNS rebinding). It checks Origin, because cookies ignore ports, so
-// that a page of the public listener counts as the same site.
+// another site's name can resolve to this machine (DNS rebinding). It also checks Origin, because cookies ignore ports:
+// pages of the public listener count as the same site.
 
 export interface HostCheckSettings {
   /** The address that the listener listens on. */

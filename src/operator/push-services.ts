@@ -2,7 +2,7 @@
 import type { ReportedPushService } from '../store/sending.ts';
 import type { Store } from '../store/store.ts';
 
-/** Figures of all senders together: the highest `latencyMs`; a `breaker` that is open if any sender's breaker is. */
+/** Combined figures of all senders. `latencyMs` is the highest, and `breaker` the most severe state. */
 export interface PushServiceView extends ReportedPushService {
   /** The number of senders that use the push service now. */
   readonly senders: number;
@@ -25,7 +25,7 @@ const idlePushService: Omit<PushServiceView, 'origin'> = {
 };
 
 /**
- * Push services that are in use now, refuse a key, or have held deletions, ordered by origin.
+ * Push services that a sender is using, that refuse a key, or whose deletions are held. Sorted by origin.
  *
  * @param toName returns a name for an origin; origins with the same name are combined under that name
  */

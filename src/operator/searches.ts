@@ -54,7 +54,7 @@ export interface BroadcastFilter extends OfOperator {
 }
 
 export interface FoundBroadcasts extends ListPage<Broadcast> {
-  /** How many older broadcasts of the same bell the page leaves out, by the id of each shown broadcast. */
+  /** For the id of each shown broadcast: how many older broadcasts of the same bell the page leaves out. */
   readonly folded: ReadonlyMap<number, number>;
 }
 
@@ -176,7 +176,7 @@ function joinPages(pages: readonly Found[], limit: number): Found {
   return { items, ...(throughId < Infinity && { next: throughId }) };
 }
 
-/** Searches by the rarer condition: the one whose first batch reaches the higher id. */
+/** Searches by the rarer condition. A condition is rarer if its first batch of matches reaches a higher id. */
 async function searchBoth(
   store: Pages,
   filter: Required<SubscriptionFilter>,

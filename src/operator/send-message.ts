@@ -160,7 +160,7 @@ export async function sendOnce<Answer>(
   try {
     answer = await send();
   } catch (error) {
-    // an unexpected error may have come after something was sent
+    // an unexpected error may have occurred after something was sent
     const isUnsent =
       error instanceof DeskbellError && !(error instanceof UndeliveredError && error.isInDoubt);
     if (isUnsent) await requests.release(request);

@@ -162,7 +162,7 @@ export type HandlerOptions<HostRequest = Request> = ServiceOptions<HostRequest> 
   Pick<ServerOptions, 'trustProxy'> & {
     /**
      * The client's address without its port, such as Hono's `getConnInfo(context).remote.address`. Without this,
-     * all clients share the limits of one client, unless `trustProxy` finds them.
+     * all clients share the limits of one client, unless `trustProxy` finds their addresses.
      */
     readonly clientAddress?: ((request: HostRequest) => string | undefined) | undefined;
   } & (HostRequest extends Request
@@ -184,7 +184,7 @@ export const asServer: Mount<FastifyRequest> = {
 };
 export const asPlugin: Mount<FastifyRequest> = { ...asServer, redactSubscriptions: true };
 
-/** The options and what is made from them. If only one function uses an option, that function has its default. */
+/** The resolved options. An option that only one function uses may still be absent; that function has the default. */
 export interface Settings extends Omit<ServiceOptions, 'sessionKey' | 'pushServices'> {
   readonly previousVapidPublicKeys: readonly string[];
   readonly prefix: string;

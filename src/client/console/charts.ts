@@ -1,4 +1,4 @@
-// Shows the value of the bar under the pointer, or of the bar that arrow keys chose. It comes from the chart's table.
+// Shows the value of the bar under the pointer, or of the bar selected with arrow keys. The table has the value.
 import { localText } from './local-times.ts';
 
 interface Reading {

@@ -100,7 +100,7 @@ element('heading').textContent = texts.heading;
 introduce();
 element('preferences').hidden = false;
 
-/** Screen readers repeat text that is set again. */
+/** Sets the text only if it changes: screen readers read a text again whenever it is set. */
 function introduce(): void {
   const text = (chooser.hidden ? texts.elsewhere : texts.intro).replace('{site}', location.host);
   if (intro.textContent !== text) intro.textContent = text;

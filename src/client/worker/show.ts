@@ -49,7 +49,7 @@ async function showAndPassOn(message: PushMessage): Promise<void> {
   };
   if (options['renotify']) options['renotify'] = !(await isOnScreen(message));
   await worker.registration.showNotification(message.title, options);
-  // pages get the message only when it is in the history, so that they find it there
+  // add the message to the history before pages get it, so that they find it there
   const { url, ...rest } = message;
   const absoluteUrl = toUrl(url, pageUrl, linkScheme);
   await addToHistory(scope, historyLimit, {
@@ -186,7 +186,7 @@ async function actOnClick(message: PushMessage, actionName: string): Promise<voi
   await openPage(message, action?.url ?? message.url);
 }
 
-/** Focuses or opens the page at `link`; without a link, the folder that the subscribing page and the scope share. */
+/** Focuses or opens the page at `link`. Default: the folder that contains both the subscribing page and the scope. */
 async function openPage(message: PushMessage, link: string | undefined): Promise<void> {
   const pageUrl = await readPageUrl();
   const url = toUrl(link, pageUrl, linkScheme);

@@ -6,7 +6,7 @@ export interface Html {
   readonly [made]: string;
 }
 
-/** `false` and `undefined` give nothing, for use with `&&`. */
+/** `false` and `undefined` render as nothing, so templates can use `&&`. */
 type Part = string | Html | readonly Part[] | false | undefined;
 
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {

@@ -7,7 +7,7 @@ import { contentResponse, emptyResponse, type Operation } from './operation.ts';
 
 export interface ServedFile extends ClientFile, Pick<Operation, 'operationId' | 'tag' | 'summary'> {
   readonly contentSecurityPolicy: string;
-  /** The page's path with or without a final slash. It redirects, because the page's addresses are relative. */
+  /** The page's path with the final slash added or removed. It redirects, because the page has relative addresses. */
   readonly otherSpelling?: { readonly path: string; readonly location: string } | undefined;
 }
 

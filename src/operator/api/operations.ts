@@ -1,5 +1,5 @@
-// Adds described operations to the API: the route, its checks, its audit record and its part of the description
-// document. Lists come in pages: requests have `?limit=` and `?cursor=`, responses `items` and `next`, a cursor.
+// Adds described operations to the API: routes with their checks, audit records and descriptions. Lists come in
+// pages. A request has `?limit=` and `?cursor=`. A response has `items`, and in `next` the cursor of the next page.
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
 import { maxKeyCharacters } from '../../delivery/broadcast/create-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -90,7 +90,7 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
   readonly bodyLimit?: number;
   /** The JSON response. Default: none, with status 204. */
   readonly answer?: Schema;
-  /** Statuses of success, the usual one first. Default: 200. */
+  /** The status codes of success, with the usual code first. Default: 200. */
   readonly statuses?: readonly number[];
   /** The audited action of an unsafe method, and its target if that is known before the request is handled. */
   readonly audit?: {

@@ -97,7 +97,7 @@ export const number = (content: string | Html): Cell => ({ kind: 'number', conte
 /** A cell with room for a sentence. */
 export const wide = (content: string | Html): Cell => ({ kind: 'words', content });
 
-/** Cells by the title of their column. Plain content is shown in one line. */
+/** A table row: its cells by column title. Text or HTML that is not a cell is shown in one line. */
 type Row = Readonly<Record<string, Cell | string | Html>>;
 
 /**
@@ -223,7 +223,7 @@ export const select = (
     )}
   </select>`;
 
-/** The id of a live part, distinct from those of headings. */
+/** The id of a live part, which never equals the id of a heading. */
 export const liveId = (name: string): string => `live-${name}`;
 
 /** A part of a page that is replaced when it changes. */

@@ -62,7 +62,7 @@ async function orFaults(fields: Fields, describe: () => Part | Promise<Part>, no
   }
 }
 
-/** @throws errors that the form's content did not cause */
+/** @throws `error` itself if the form's content did not cause it */
 export function toFaults(error: unknown, fields: Fields): Fields {
   if (!(error instanceof DeskbellError)) throw error;
   return Object.fromEntries(error.fields.map(({ pointer, detail }) => [fieldOf(pointer, fields), detail]));

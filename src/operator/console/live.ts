@@ -1,5 +1,5 @@
-// Live parts of pages as server-sent events. `message` has the HTML of changed parts by element id, `read` says when
-// the figures were read, and `unread` that they could not be read. All viewers of an address share one read of the
+// Live parts of pages as server-sent events. `message` has the HTML of changed parts by element id. `read` says when
+// the figures were read, and `unread` says that reading them failed. All viewers of an address share one read of the
 // store. Parts that depend on the viewer are created separately.
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -130,7 +130,7 @@ async function* whileSignedIn(
   }
 }
 
-/** Skips states that were read before the page, because the page may already show the operator's last action. */
+/** Skips states older than the page, since the page may already show an action of the operator that they lack. */
 async function* toEvents(
   first: LiveState,
   states: AsyncGenerator<LiveState>,

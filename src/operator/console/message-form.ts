@@ -130,7 +130,7 @@ export function toOptions(fields: Fields): BroadcastOptions {
   };
 }
 
-/** Members that have exactly one field. */
+/** Members of a message that are edited in a single field. */
 const singleMembers = Object.entries(memberDescriptions).filter(
   ([name]) => !['tag', 'actions', 'texts'].includes(name),
 );

@@ -50,8 +50,8 @@ export function addFiles(app: FastifyInstance): void {
   }
 }
 
-// After an action, the next page says what was done. Its address contains one of the fixed texts below, a number and a
-// time. They are signed for the session, so that a link from somebody else shows no message.
+// After an action, the next page says what was done. Its address names one of the fixed texts below, a number and a
+// time. The address is signed for the session, so that a link from somebody else shows no message.
 
 const messages = (count: number): string => figure('done.messages', count, '', counted('message'));
 const subscriptions = (count: number): string =>

@@ -51,7 +51,7 @@ export function renderReview(fields: Fields, review: Review, session: ConsoleSes
         send(
           '/console/send/test-group',
           `Send to ${recipients(nameAudienceSize)} of the test group`,
-          // prevents a second test if the form is sent twice; the broadcast uses the key of the form
+          // this key prevents a second test if the form is sent twice; the broadcast itself uses the form's key
           { testKey: randomUUID() },
         )
       }`
@@ -139,7 +139,7 @@ function describeForecast(
   ];
 }
 
-/** Options whose effect depends on the reader, with the typed values. */
+/** The label and the typed value of each option whose effect differs between readers. */
 const describeTimes = (fields: Fields): readonly (readonly [string, string])[] =>
   (['channel', 'skipInactive', 'localTime', 'quietHours', 'timeZone'] as const)
     .filter((name) => fields[name])

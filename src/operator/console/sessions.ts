@@ -46,7 +46,7 @@ export interface ConsoleSession {
 export interface ConsoleSessions {
   /** @returns the session's name, for the cookie */
   start(operator: Operator): Promise<string>;
-  /** Creates a read-only session that is not stored. The session's name has a seal that only this process can check. */
+  /** Creates a read-only session that is not stored. Its name is sealed, and only this process can check the seal. */
   seal(operator: Operator): string;
   find(name: string): Promise<ConsoleSession | undefined>;
   end(name: string): Promise<void>;
@@ -153,7 +153,7 @@ export function requireSession(app: FastifyInstance, sessions: ConsoleSessions):
   });
 }
 
-/** @throws {Error} if the route is open without signing in */
+/** @throws {Error} if the route does not require a session */
 export function sessionOf({ consoleSession }: FastifyRequest): ConsoleSession {
   if (consoleSession === null) throw new Error('A route without a session asks for it.');
   return consoleSession;

@@ -20,7 +20,7 @@ import {
 } from './definitions.ts';
 
 export interface Metrics {
-  /** For the option `onFigures` of a sender. */
+  /** Can be passed to a sender as its option `onFigures`. */
   recordFigures(figures: DeliveryFigures): void;
   recordRegistration(result: RegistrationResult): void;
   /**

@@ -8,7 +8,7 @@ export interface WebhookTarget {
   readonly origin: string;
   /** Includes the query. */
   readonly path: string;
-  /** The target's origin, if the address guard must allow it any address; otherwise empty. */
+  /** The target's origin if it is an IP address or localhost, whose address is not checked; otherwise empty. */
   readonly trustedOrigins: readonly string[];
 }
 

@@ -36,7 +36,7 @@ export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSes
     });
     // Authenticate after the body is parsed and before it is validated.
     route.preValidation = [preValidation, authenticate].flat();
-    // A request whose body cannot be parsed ends before this check. Without a session, such a request also gets a 401.
+    // If the body cannot be parsed, the hook above does not run. Without a session, such a request gets a 401 too.
     route.errorHandler = async function authenticateFirst(cause, request, reply): Promise<unknown> {
       const isUnreadable = pending.has(request) && !request.raw.socket.destroyed;
       const fault = isUnreadable ? await authenticate(request).then(() => cause, toError) : cause;

@@ -76,7 +76,7 @@ export function createDemoActions({ logging, log }: Settings): DemoActions {
   };
 }
 
-/** Needs a separate scope, because the action creator and the authenticator may apply to the whole scope. */
+/** Call this in a separate scope, because the action creator and the authenticator may apply to the whole scope. */
 export function addActionRoutes(
   app: ServiceApp,
   settings: Settings,

@@ -22,7 +22,7 @@ export interface MechanismRecord {
   readonly isAborted?: true;
 }
 
-/** Where mechanisms write, such as a pino logger. */
+/** The log to which the mechanisms write, such as a pino logger. */
 export interface RecordLog {
   info(record: MechanismRecord): void;
 }

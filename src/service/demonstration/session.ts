@@ -88,7 +88,7 @@ export interface SessionCookieOptions {
   readonly sessionKey: Uint8Array;
   /** The entry `SESSION`; may be empty. Without it, the authenticator rejects the session. */
   readonly value?: string;
-  /** At most a hundred years. Default: a day. */
+  /** How long the session is valid, at most a hundred years. Default: a day. */
   readonly lifetimeSeconds?: number;
 }
 

@@ -213,7 +213,7 @@ function createWithinLimits(settings: Settings): WithinLimits {
   return async (endpoint, reply, work) => {
     const { origin, host } = new URL(endpoint);
     if (!endpointPolicy.isUnlisted(origin)) return work();
-    // a stored subscription may always be changed; its push service is admitted again if there is room
+    // a stored subscription may always be changed; if there is room, its push service is admitted again
     if ((await store.subscriptions.findByEndpoint(endpoint)) !== undefined) {
       const result = await work();
       if ((await store.unlisted.add(origin, maxPushServices, true)) === 'added')

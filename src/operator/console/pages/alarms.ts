@@ -32,7 +32,7 @@ export const renderAlarms = (alarms: readonly Html[]): Html =>
 /** How many of an alarm's most recent broadcasts to name; the others are only counted. */
 const namedBroadcasts = 10;
 
-/** An alarm with links to its remedy and, if permitted, to acknowledge it. */
+/** Shows an alarm, a link to its remedy, and a link to acknowledge the alarm if the viewer may do that. */
 export function renderStanding(alarm: StandingAlarm, { mayChange }: ConsoleSession): Html {
   const { id, what, link, acknowledgement } = alarm;
   return notice(

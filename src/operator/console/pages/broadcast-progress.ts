@@ -154,7 +154,7 @@ function renderReceipts(broadcast: Broadcast): Html {
   </dl>`;
 }
 
-/** Shows how long the broadcast took to reach its recipients, as exactly as the intervals of the counts allow. */
+/** Shows how long the broadcast took to reach its recipients, with the precision of the counted intervals. */
 const renderReach = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html | false =>
   intervals.length > 0 &&
   html`<dl class="tiles">

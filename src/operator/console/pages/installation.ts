@@ -78,7 +78,7 @@ const readNames = (query: unknown): Fields =>
     ]),
   );
 
-/** Renders a record. Operator and action link to all records with the same value; other filters stay set. */
+/** Renders a record. The operator and the action are links that filter the list by their value. */
 function renderRow({ id, atMs, operator, action, target, status }: AuditRecord, given: Fields) {
   const filter = (name: string, value: string): Html =>
     html`<a href="${urlWith(pages.Audit, { ...given, [name]: value })}">${untrusted(value)}</a>`;

@@ -115,7 +115,7 @@ const sumOf = (counts: readonly LossCount[], reason?: LossReason): number =>
     0,
   );
 
-/** @param of the members that all `counts` share: the day and the push service */
+/** @param of what all `counts` have in common: the day and the push service */
 const renderCounts = (counts: readonly LossCount[], of: string) =>
   Object.fromEntries(
     lossReasons.map((reason) => [

@@ -1,5 +1,5 @@
-// Push services: which of them accept our messages, which refuse them, and why, in their own words. Confirming or
-// discarding held deletions takes a second step, which says how many there are.
+// Push services: which accept our messages, which refuse them, and the reasons that they give. Before held deletions
+// are confirmed or discarded, a page shows their number and asks again.
 import { formatSpan } from '../../../errors/format-count.ts';
 import type { FastifyInstance } from 'fastify';
 import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';

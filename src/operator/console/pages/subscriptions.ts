@@ -98,7 +98,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     const id = idField(request.params, 'id') ?? 0;
     const url = `/console/subscriptions/${id}`;
     const subscription = await store.subscriptions.findById(id);
-    // if the subscription has ended, only its loss is stored
+    // if the subscription has ended, the store has only a record of its loss
     const [loss] = subscription ? [] : await store.losses.list({ subscriptionId: id, limit: 1 });
     const isKnown =
       subscription !== undefined ||
