@@ -1,6 +1,6 @@
-// The results of each row of a broadcast. A commit stores its rows in sets with the same outcome, answer and attempt
-// number (`attempt-sets.ts`). The newest set that contains a row has its last result; all sets that contain it are
-// its history. Sets are kept until retention drops them.
+// The results of each row of a broadcast. A commit stores rows with the same outcome, answer and attempt number as one
+// set (`attempt-sets.ts`). The newest set with a row has the row's last result, and all sets with the row are its
+// history. Retention deletes old sets.
 import { type NewestFirst, type OutcomeAudience, settlements } from './broadcasts.ts';
 import type { ReceiptEvent } from './receipts.ts';
 
@@ -115,8 +115,8 @@ export interface RowOutcomes {
 /** Reads the results of rows for operators. */
 export interface AttemptStore {
   /**
-   * Lists attempts of a broadcast, a subscription or both, newest first. For a subscription alone, it searches at most
-   * a hundred broadcasts that have attempts, starting with the newest or with that of `beforeId`.
+   * Lists attempts of a broadcast, a subscription or both, newest first. For a subscription alone, searches at most a
+   * hundred broadcasts that have attempts: the newest, or those from the broadcast of the attempt `beforeId` on.
    */
   list(
     filter: {
@@ -159,9 +159,9 @@ export interface AttemptStore {
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<{ readonly ids: readonly number[]; readonly next?: number | undefined }>;
   /**
-   * Returns the results of these subscriptions in the newest broadcasts to any of them. Searches at most 100.
+   * Returns the results of these subscriptions in the newest broadcasts to any of them, of which it searches at most 100.
    *
-   * @param range of broadcasts
+   * @param range which broadcasts to return
    * @returns newest broadcast first, each with its results for these subscriptions; `next`: the next `beforeId`
    */
   outcomesTo(subscriptionIds: readonly number[], range: NewestFirst): Promise<RowOutcomes>;

@@ -55,7 +55,7 @@ export interface NewBellRequest {
   readonly broadcastId?: number | undefined;
   /** Describes which parts of the request are not in the notification. */
   readonly leftOut?: string | undefined;
-  /** Members of JSON that was not understood, with their types but without values. */
+  /** For JSON that was not understood: the names and types of its members, without values. */
   readonly shape?: string | undefined;
 }
 
@@ -96,10 +96,10 @@ export interface BellStore {
   /** Removes a bell. Broadcasts that it created stay. @returns false if no bell has this name */
   remove(name: string): Promise<boolean>;
   /**
-   * Counts a request. Requests above the limit of a minute are counted in a single broadcast, which is sent after that
-   * minute. Each of these requests replaces the broadcast's payload.
+   * Counts a request. Requests over the limit per minute are combined in a single broadcast, which is sent after that
+   * minute. Each of these requests replaces the payload of the broadcast.
    *
-   * @param encode makes that payload
+   * @param encode makes the payload
    */
   admit(id: number, perMinute: number, encode: (fold: Fold) => Uint8Array): Promise<Admission>;
   /**

@@ -25,7 +25,7 @@ export interface FrozenSubscriptions {
 
 /** The slices of an audience; empty if it is stored as sets. */
 export interface SlicedRows {
-  /** The column `rows_in` of broadcasts. It is `all` for rows in sets. */
+  /** The value for the column `rows_in` of broadcasts: `all` if the rows are in sets. */
   readonly rowsIn: 'list' | 'partition' | 'all';
   readonly slices: readonly (Slice & { readonly number: number })[];
 }
@@ -262,5 +262,5 @@ function* insertBroadcast(
   return id;
 }
 
-/** The first range that is searched has this many times as many ids as a slice. */
+/** The first range to search is this many times as long as a slice. */
 const firstLook = 32;

@@ -195,7 +195,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       return ids.length === 0 ? undefined : ids.toSorted((one, other) => one - other);
     },
     countOpen: async () => {
-      // the condition must be written as in the index
+      // write the condition exactly as in the index
       const [row] = await database.read<OpenBroadcasts>(
         `select (select count(*) from deskbell.preparations where is_paused = 0) as preparing,
            count(*) filter (where state = 'running' and finished_at_ms is null and start_at_ms <= :nowMs) as running,
@@ -240,7 +240,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
 const isPreparing = `case when b.state = 'paused' and exists (
   select 1 from deskbell.preparations p where p.broadcast_id = b.id and p.is_paused = 0) then 1 else 0 end as is_preparing`;
 
-/** True if broadcast `b` is open. If only rows outside it are left, it has ended but is stored as running or paused. */
+/** True if broadcast `b` is open. An ended broadcast is stored as running or paused as long as rows wait outside it. */
 const isOpen = "(b.state in ('running', 'paused') and b.finished_at_ms is null)";
 
 function stateOf(

@@ -48,7 +48,7 @@ export const isSettlement = (result: string): result is Settlement =>
 
 /**
  * The alarm's reason if the counts of a finished broadcast do not add up to its audience. This alarm has an empty
- * origin, because no push service is its cause.
+ * origin, because it is not about a push service.
  */
 export const countsDifferReason = 'counts-differ';
 
@@ -203,7 +203,7 @@ export function repeatBroadcast(
 
 /** A row of an audience, with everything needed to send to it. */
 export interface Recipient extends Subscription {
-  /** Position in the audience, in ascending order. A cursor is such a position. */
+  /** The row's position in the audience. A cursor is also a position. */
   readonly position: number;
   /** `undefined` if a row of a list is not a stored subscription. */
   readonly subscriptionId: number | undefined;
@@ -244,8 +244,8 @@ export interface BroadcastStore {
   /** Finds an unprepared broadcast that no process is preparing: the one that was tried the longest time ago. */
   findUnprepared(): Promise<number | undefined>;
   /**
-   * Writes the broadcast and its slices in one transaction, without work per row. A broadcast to an expression must
-   * then be prepared.
+   * Stores the broadcast and its slices in one transaction, which does not take longer for a larger audience. A
+   * broadcast to an expression must be prepared afterwards.
    *
    * @returns the broadcast; `isNew: false` if one with the same key and content already existed
    * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to different content

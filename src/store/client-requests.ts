@@ -19,5 +19,5 @@ export interface ClientRequests {
   count(client: string, windowMs: number): Promise<ClientWindow | undefined>;
 }
 
-/** Number of clients counted at a time. The table does not grow, however many addresses a client has. */
+/** Number of clients that are counted at a time. The table does not grow, however many addresses a client uses. */
 export const clientPlaces = 65_536;

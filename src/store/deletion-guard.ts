@@ -20,9 +20,9 @@ import { changeRows, run, type PortableDatabase, type Work } from './portable-sq
 export const deletionGuardPolicy = {
   /** Responses to single messages are judged in windows of at least this size. Each page of a broadcast is a window. */
   windowAnswers: 100,
-  /** At least one in this many responses must be an acceptance: 5 %. */
+  /** One in this many responses (5 %) must be an acceptance. */
   answersPerAcceptance: 20,
-  /** Fewer deletions than this are made whatever else the origin responds. */
+  /** If fewer subscriptions than this would be deleted, they are, whatever else the origin responds. */
   fewMarks: 20,
   /** A window with fewer responses is inconclusive, so such windows are merged. */
   minWindowAnswers: 20,
@@ -49,8 +49,8 @@ export interface JudgedAnswers extends AnswerCounts {
 
 /**
  * Counts responses by origin. An acceptance counts if its message was sent after the first message to a gone
- * subscription, or after half of these if there are many: a push service may begin to call everything gone in the
- * middle of a page, and responses come out of order.
+ * subscription or, if there are many such messages, after half of them. The reason is that a push service may begin to
+ * call everything gone in the middle of a page, and responses come out of order.
  */
 export function judgeAnswers(rows: readonly RowResult[]): ReadonlyMap<string, JudgedAnswers> {
   const judged = new Map<string, JudgedAnswers>();
@@ -129,7 +129,7 @@ const hasNewSingleMarks = ({ parts }: Window): boolean =>
 const hasNewAcceptances = ({ parts }: Window): boolean =>
   parts.some((part) => isNew(part) && part.accepted > 0);
 
-/** After what the marks are judged. `pages`: skipped while another transaction judges. `over`: a whole broadcast. */
+/** `pages`: marks are judged after pages, unless another transaction is judging. `over`: after a whole broadcast. */
 export type JudgedAfter = 'pages' | 'single' | 'over';
 
 /**
@@ -203,7 +203,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
   return held;
 }
 
-/** Drops counts of responses once their broadcasts are over, except counts that are being written. */
+/** Deletes the counted responses of broadcasts that are over, except counts that are being written. */
 export function* dropUncounted(
   database: PortableDatabase,
   origins: string,
@@ -230,7 +230,7 @@ function* takeUncounted({ skipLocked }: PortableDatabase, origin: string): Work<
   };
 }
 
-/** Orders windows: first numbered windows, then the counted responses, then windows without a number. */
+/** Puts numbered windows first, then the counted responses, then windows without a number. */
 function lineUp(rows: readonly WindowRow[], counted: AnswerCounts): readonly Window[] {
   const windows = rows.filter((row) => !isNew(row)).map((row) => toWindow(row));
   const add = (next: Window): void => {
@@ -252,7 +252,7 @@ function lineUp(rows: readonly WindowRow[], counted: AnswerCounts): readonly Win
     add(toWindow({ ...noWindow, answers, accepted }));
   }
   for (const row of rows.filter(isNew)) {
-    // ignore acceptances that are older than a mark that has not been judged
+    // ignore acceptances that are older than an unjudged mark
     const isLate =
       !row.has_marks && windows.some((window) => hasMarks(window) && window.marksMs > row.from_ms);
     add(toWindow(row, isLate ? { answers: row.answers - row.accepted, accepted: 0 } : row));
@@ -265,7 +265,7 @@ function mayJoin(last: Window, next: Window): boolean {
   if (!next.isOfPages) return next.accepted === 0 && !hasMarks(next);
   if (!hasMarks(last)) return !hasMarks(next);
   const speaksForLast = next.accepted === 0 || next.fromMs >= last.marksMs;
-  // the earlier acceptances then justify few deletions, which would be made without them too
+  // otherwise, the earlier acceptances could justify more deletions than would be made without them
   const speaksForNext = !hasMarks(next) || last.accepted === 0 || next.answers < minWindowAnswers;
   return last.answers < minWindowAnswers && speaksForLast && speaksForNext;
 }
@@ -307,7 +307,7 @@ function* storeWindows(origin: string, windows: readonly Window[]): Work<readonl
 
 /** Deletes the marked subscriptions if there are few. Returns how many; undefined if there are too many to delete. */
 function* deleteFew(database: PortableDatabase, origin: string, deleted: number): Work<number | undefined> {
-  // with a limit, so that not every judgment counts a million marks
+  // the limit keeps each judgment from counting a million marks
   const [marks] = yield* run<{ readonly rows: number }>(
     `select count(*) as rows from (
        select 1 from deskbell.gone_marks where origin = :origin limit ${fewMarks}) m`,
@@ -329,7 +329,7 @@ const deleteMarked = (
     values,
   );
 
-/** True if the window is healthy, or inconclusive right after a healthy one, and no neighbour is unhealthy. */
+/** True if no neighbour is unhealthy and the window is healthy, or inconclusive but right after a healthy window. */
 function isReliable(windows: readonly AnswerCounts[], index: number): boolean {
   const window = windows[index]!;
   const [before, after] = [windows[index - 1], windows[index + 1]];

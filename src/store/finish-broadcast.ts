@@ -1,4 +1,4 @@
-// Ends broadcasts, judges the subscriptions that they have marked as gone, and raises their alarms.
+// Ends broadcasts. Judges the subscriptions that a broadcast marked as gone, and raises the broadcast's alarms.
 import { countsDifferDetail, countsDifferReason, type Alarm } from './broadcasts.ts';
 import { dropUncounted, judgeMarks } from './deletion-guard.ts';
 import { heldDeletionsDetail, heldDeletionsReason } from './held-deletions.ts';

@@ -143,10 +143,10 @@ export interface PageOfSlice {
 }
 
 export interface PageCommit extends Lease {
-  /** The slice of these rows, whose cursor moves forward. Absent for retries, which are leased under the token. */
+  /** The slice of these rows, whose cursor then moves forward. Absent for retries, which are leased under the token. */
   readonly slice?: PageOfSlice | undefined;
   readonly rows: readonly RowResult[];
-  /** Responses of push services since the worker's last commit. */
+  /** Responses that push services sent since the worker's last commit. */
   readonly answers?: readonly PushServiceAnswers[] | undefined;
   /** How long the lease lasts from now on. */
   readonly leaseMs: number;
@@ -154,8 +154,8 @@ export interface PageCommit extends Lease {
 
 export interface CommitAnswer {
   /**
-   * True if nothing of this commit was stored, and the worker must drop its rows: another worker has the slice, its
-   * cursor is elsewhere because the database has lost a commit, or nothing is leased under the token any more.
+   * True if the commit was not stored and the worker must drop its rows. This happens if another worker has the slice,
+   * if the slice's cursor differs because the database lost a commit, or if nothing is leased under the token any more.
    */
   readonly isLeaseLost: boolean;
   readonly state: BroadcastState;

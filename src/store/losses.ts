@@ -1,5 +1,5 @@
-// Subscriptions that have left the store: when, at which push service, why, and who removed them. Triggers record
-// them. A deletion for another reason than `gone` sets the reason in the same transaction.
+// Subscriptions that have left the store: when, at which push service, why, and who removed them. Triggers record them.
+// A deletion for any reason other than `gone` sets the reason in the same transaction.
 import { setImmediate } from 'node:timers/promises';
 import {
   nullsToUndefined,
@@ -9,8 +9,8 @@ import {
 } from './portable-sql.ts';
 
 /**
- * `gone`: its push service said so. `unsubscribed`: by its browser. `removed`: by an operator or a command, alone or
- * together with its person or push service. `replaced`: its browser has registered anew.
+ * `gone`: the push service reported it as gone. `unsubscribed`: the browser unsubscribed. `removed`: an operator or a
+ * command removed it, alone or with its person or push service. `replaced`: the browser registered again.
  */
 export const lossReasons = ['gone', 'unsubscribed', 'removed', 'replaced'] as const;
 export type LossReason = (typeof lossReasons)[number];
@@ -47,7 +47,7 @@ export interface Losses {
     readonly reason?: LossReason | undefined;
     readonly origins?: readonly string[] | undefined;
     readonly subscriptionId?: number | undefined;
-    /** From this time on; `untilMs` is excluded. */
+    /** The start, included. `untilMs` is excluded. */
     readonly sinceMs?: number | undefined;
     readonly untilMs?: number | undefined;
     /** The last id of the previous page. */

@@ -37,7 +37,7 @@ export interface PortableDatabase {
     /** The expression of an index: the endpoint's host, or its origin followed by a slash. */
     readonly place: string;
   };
-  /** SQLite has a row per tag, PostgreSQL a column. */
+  /** SQLite has a row for each tag, PostgreSQL a column with all tags. */
   readonly tags: {
     /** The tags of subscription `s`, in the order of their names, for `readJson`. */
     readonly ofRow: string;
@@ -61,7 +61,7 @@ export interface PortableDatabase {
   readonly skipLocked: string;
   /** Appended to a query, which then waits for other locks on its rows and locks them until the transaction ends. */
   readonly forUpdate: string;
-  /** The columns with which a subscription and its mark refer to each other, in "subscriptions" and in "gone_marks". */
+  /** The columns that link a row of "subscriptions" to its row of "gone_marks", as named in each of the two tables. */
   readonly markedRow: { readonly subscription: string; readonly mark: string };
   /** Reads a JSON column: SQLite returns text, PostgreSQL a value. */
   readJson<Json>(column: unknown): Json;

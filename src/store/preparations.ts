@@ -57,7 +57,7 @@ const outcomeIds = 5000;
 const maxLooks = 10;
 
 interface PreparationRow {
-  /** The lookup as JSON. Null if the sets of an id list are split instead. */
+  /** What to look up, as JSON. Null if the sets of an id list are split instead. */
   readonly expression: string;
   /** JSON. */
   readonly split: string | null;
@@ -71,8 +71,8 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
   const attempts = createAttempts(database);
 
   /**
-   * Finds members of listed sets. Here, a position is the number of a set. The listed sets end before `end`; the sets
-   * that are made by splitting come after them.
+   * Finds members of listed sets. A position is the number of a set here. The listed sets have numbers below `end`. The
+   * sets that splitting makes have higher numbers.
    */
   const findListed = async (broadcastId: number, from: number, end: number): Promise<FoundSets> => {
     const throughId = Math.min(from + listedSets, end);
@@ -171,7 +171,7 @@ interface FoundRange extends Omit<SearchedRange, 'sliceRows'> {
 }
 
 /**
- * Stores a range. If several holders found the same ids, the first one stores them, even if its lease has ended.
+ * Stores a range. If several holders found the same ids, the first one to store them wins, even if its lease has ended.
  *
  * @returns whether the holder should continue
  */
@@ -260,7 +260,7 @@ function* noteGroups(
   );
 }
 
-/** Ends a split: broadcast and receipts start when the first readers get the message. Drops the former sets. */
+/** Ends a split. The broadcast and its receipts begin when the first readers get the message. Drops the former sets. */
 function* endSplit(broadcastId: number, audienceId: number): Work<void> {
   const first = '(select min(lease_until_ms) from deskbell.slices where broadcast_id = :broadcastId)';
   yield* run(

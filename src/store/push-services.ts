@@ -36,8 +36,8 @@ export interface PushServiceState extends PushServiceKey {
   /** The push service is suspended after this many refusals in a row. */
   readonly refusalsToSuspend: number;
   /**
-   * True if the push service has accepted a message with this key. Push services that are neither suspended nor waiting
-   * are only reported if they are unlisted.
+   * True if the push service has accepted a message with this key. A push service that is neither suspended nor waiting
+   * appears in the report only if it is unlisted.
    */
   readonly hasAccepted: boolean;
   /** How long the push service has asked all senders to wait, from now (`Retry-After`). Otherwise 0. */
@@ -70,12 +70,12 @@ export const suspensionPolicy = {
   knownProbeRows: 2,
   /** Number of accepted rows that are remembered per push service and key. */
   rememberedRows: 64,
-  /** The pause between the first probes. */
+  /** The pause after each of the first `quickDraws` probes. */
   probePauseMs: 250,
   quickDraws: 20,
-  /** After `quickDraws` probes, each pause is twice as long as the previous one, up to this. */
+  /** The longest pause between probes. After `quickDraws` probes, each pause is twice as long as the one before. */
   maxProbePauseMs: 2 * 60 * 1000,
-  /** A row that is refused this many times while others are accepted is rejected. */
+  /** A row is rejected after this many refusals if other rows are accepted meanwhile. */
   maxRefusals: 5,
   /** How long rows wait for a push service that refuses them all, even if the rows themselves seem to be the cause. */
   patienceMs: 60 * 60 * 1000,
@@ -83,9 +83,7 @@ export const suspensionPolicy = {
   lastProbeRows: 100,
 } as const;
 
-/**
- * Draw orders are below this number. It is subtracted for rows that were accepted before, so these are probed first.
- */
+/** Draw orders are below this number. Rows that were accepted before get negative ones, so they are probed first. */
 export const drawOrderEnd = 2 ** 49;
 
 /** What to do after a further refusal of the row. */
@@ -168,7 +166,7 @@ function* take({ origin, perSecond, wanted, rateLimited }: RateRequest, nowMs: n
     { origin, burst, nowMs },
   );
   const known = row!;
-  // requests may arrive in a different order from the one in which they were made
+  // requests may not arrive in the order in which they were made
   const elapsedMs = Math.max(0, nowMs - known.refilled_at_ms);
   const saved = Math.min(burst, known.permits + (elapsedMs * perSecond) / 1000);
   const permits = Math.min(wanted, Math.floor(saved));

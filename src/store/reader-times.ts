@@ -22,7 +22,7 @@ export interface ReaderTime {
   readonly expiresAtMs: number;
   /** True if the local time had passed when the broadcast started. */
   readonly isPassed: boolean;
-  /** True if readers get the message on a later day, when the local time comes again. */
+  /** True if readers get the message on a later day, because the local time had already passed. */
   readonly isNextDay: boolean;
   /** True if `fromMs` is in quiet hours that end after the message has expired. */
   readonly isQuiet: boolean;

@@ -62,7 +62,7 @@ export const isInactive = (lastShown: number | undefined): string =>
                     where r.subscription_id = s.id and r.event = 'clicked'), 0), false)`;
 
 /**
- * Returns SQL for the code of the reason why subscription `s` of person `p` is left out; 0 if it is not left out.
+ * Returns SQL that gives the code for why subscription `s` of person `p` is left out, or 0 if it is not left out.
  *
  * @param hasChannelOn SQL that is true if the subscription has the channel on
  */
@@ -90,7 +90,7 @@ export interface ReceiptStore {
   prune(): Promise<boolean>;
 }
 
-/** With this many rows, a transaction takes a few milliseconds, so that other writers get their turn. */
+/** Few enough rows that a transaction takes only milliseconds, so that other writers get their turn. */
 const pruneBatchRows = 5000;
 
 export const createReceiptPruning =

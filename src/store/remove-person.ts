@@ -72,8 +72,8 @@ async function forget(
 }
 
 /**
- * Counts a member that no worker has read yet as removed. This ends the lease of its slice, because the holder knows
- * the former members and would count the member twice.
+ * Counts a member that no worker has read yet as removed. This ends the lease of its slice, because the leaseholder
+ * still has the former list of members and would count this member twice.
  */
 function* countUnread(audienceId: number, number: number, subscriptionId: number): Work<void> {
   const slices = yield* run<{ readonly broadcast_id: number }>(
@@ -141,7 +141,7 @@ export interface RemovedPerson {
   readonly bells: number;
   /** Entries in lists of recipients. */
   readonly recipients: number;
-  /** Attempts, including those of broadcasts that also went to others. */
+  /** Number of attempts, including attempts in broadcasts that also went to other people. */
   readonly attempts: number;
   /** What the person's browsers reported about notifications. */
   readonly receipts: number;

@@ -37,7 +37,7 @@ export interface Retention {
 /** In days. */
 export const defaultRetention = { broadcasts: 400, attempts: 90, audit: 400 } as const;
 
-/** With this many rows, a transaction takes a few milliseconds. */
+/** A transaction with this many rows takes a few milliseconds. */
 const pruneBatchRows = 2000;
 /** Number of sets deleted per batch. Each has up to a thousand rows. */
 const pruneBatchSets = 500;
@@ -138,8 +138,8 @@ function* pruneBroadcast(beforeMs: number): Work<boolean> {
 }
 
 /**
- * Deletes a part of a list of recipients that has no broadcast or whose broadcast is over. A list of subscription ids
- * is kept until the attempts of its broadcast are deleted.
+ * Deletes part of a recipient list that no broadcast uses, or whose broadcast is over. A list of subscription ids is
+ * kept until the attempts of its broadcast are deleted.
  */
 function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   const [unused] = yield* run<{ readonly id: number }>(

@@ -16,7 +16,7 @@ interface RowsHead {
   readonly state: 'running' | 'paused' | 'cancelled' | 'done';
   /** True if some rows may be stored to be retried, even after the broadcast has ended. */
   readonly has_retries: number | boolean;
-  /** Null if the audience is all subscriptions, or if its list was dropped. */
+  /** Null if the broadcast goes to all subscriptions, or if its list was deleted. */
   readonly audience_id: number | null;
   /** `list`: positions are not ids. */
   readonly rows_in: string;

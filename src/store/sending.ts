@@ -1,4 +1,4 @@
-// Pauses automatic sending of a store. A copy must not send what the original sends. Until somebody resumes sending,
+// Pauses automatic sending, because a copy of a store must not send what the original sends. Until somebody resumes it,
 // schedules and webhook events wait, and running broadcasts are paused. Explicit requests are still sent.
 import { changeRows, type PortableDatabase, run, type Work } from './portable-sql.ts';
 
@@ -121,7 +121,7 @@ export interface ReportedPushService {
   readonly breakerReason?: string | undefined;
   /** How long all attempts have failed without a response; `undefined` if that may be a coincidence. */
   readonly unreachableMs?: number | undefined;
-  /** The reason of an alarm if nothing can be sent to this push service. */
+  /** The reason for an alarm, if nothing can be sent to this push service. */
   readonly obstacle?: string | undefined;
 }
 
@@ -151,7 +151,7 @@ export interface SenderReports {
   /** Replaces the sender's earlier report, and deletes reports of senders that have ended. */
   put(report: SenderReport): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Lists the reports of running senders, in the order of their start. */
+  /** Lists the reports of running senders, in the order in which the senders started. */
   list(): Promise<readonly StoredSenderReport[]>;
 }
 

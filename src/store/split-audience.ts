@@ -1,6 +1,6 @@
-// Splits an audience into groups of readers who get the same text at the same time. Readers who are left out, such as
-// those with the channel off, form a group for each reason. Each group has sets of its own, so that a reader who
-// changes groups meanwhile still gets exactly one message.
+// Splits an audience into groups of readers who get the same text at the same time. Readers who are left out form one
+// group for each reason, such as a channel that is off. Each group has its own sets, so a reader whose group changes in
+// the meantime still gets exactly one message.
 import { toWallTime } from '../audience/zone-time.ts';
 import { chooseLanguage } from '../protocol/language.ts';
 import type { MemberSet } from './slices.ts';

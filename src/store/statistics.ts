@@ -53,7 +53,7 @@ export const outcomeWidths = {
   coarse: { widthMs: 10 * 60 * 1000, keptMs: 90 * 24 * 60 * 60 * 1000 },
 } as const;
 
-/** Widths of a broadcast's intervals. They grow, so that even a broadcast of weeks has only a few hundred intervals. */
+/** Widths of a broadcast's intervals. They grow, so that a broadcast of weeks has only a few hundred intervals. */
 export const broadcastWidths = [
   { untilMs: 2 * 60 * 1000, widthMs: 1000 },
   { untilMs: 20 * 60 * 1000, widthMs: 10_000 },
@@ -183,8 +183,8 @@ const noRows = { pendingRows: 0, laterRows: 0, retryRows: 0, deferredRows: 0, su
 const keyOfInterval = 'broadcast_id, width_ms, start_ms, push_service';
 
 /**
- * Merges the shards of intervals to which no transaction writes any more: those of a broadcast that is over, and those
- * that counted all messages of past days.
+ * Merges the shards of intervals to which no transaction writes any more: intervals of a broadcast that is over, and
+ * past days' intervals that count all messages.
  */
 export function* mergeIntervals(broadcastId: number, nowMs: number): Work<void> {
   const { widthMs } = outcomeWidths.coarse;

@@ -90,7 +90,7 @@ function createWindowReader({ read, readJson, jsonArray, jsonObject, tags, eleme
       (select ${jsonArray}(${jsonObject}('id', s.id, 'endpoint', s.endpoint, 'user', s.user_name, 'tags', ${tags.ofRow}))
        from (select * from deskbell.subscriptions where id > w.id order by id limit :limit) s) as behind
     from (select cast(value as bigint) as id from ${elementsOf('ids')}) w`;
-  /** Returns a window for each id: at most `limit` ids up to it, and at most `limit` rows after it. */
+  /** Returns a window for each id: at most `limit` ids up to and including it, and at most `limit` rows after it. */
   return async (ids: readonly number[], limit: number): Promise<readonly FoundWindow[]> => {
     const windows: FoundWindow[] = [];
     for (let first = 0; first < ids.length; first += readTogether) {
@@ -109,7 +109,7 @@ function createWindowReader({ read, readJson, jsonArray, jsonObject, tags, eleme
   };
 }
 
-/** Gives rows their weights. A draw finds a row if the drawn id is fewer than `windowRows` rows before the row. */
+/** Gives rows their weights. A draw finds a row if the row is among the `windowRows` rows after the drawn id. */
 function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): readonly SampledRow[] {
   const ids = [...before, ...rows.map(({ id }) => id)];
   return rows.map((row, index) => {

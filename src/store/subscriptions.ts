@@ -49,7 +49,7 @@ export interface NewSubscription {
   readonly language?: string | undefined;
   /** IANA name. Default: an existing row keeps its time zone. */
   readonly timeZone?: string | undefined;
-  /** Choices for channels for which the row has no choice. */
+  /** Choices to store for channels for which the row has none yet. */
   readonly channels?: Choices | undefined;
 }
 
@@ -118,7 +118,7 @@ export interface SubscriptionStore {
     options?: Pick<NewSubscription, 'assign'>,
   ): Promise<StoredSubscription>;
   /**
-   * Like `put`, for many rows of an import, in one transaction and in order.
+   * Like `put`, for the rows of an import: stores them in one transaction, in the given order.
    *
    * @returns how many rows are new
    */
@@ -241,7 +241,7 @@ export function hasRight(row: OwnedRow, registration: Registration): boolean {
   );
 }
 
-/** Returns what proves a registration's right to the row besides its own `auth`: the `auth` of the row, or its user. */
+/** Returns the proof of a registration's right to the row, besides its own `auth`: the row's `auth`, or its user. */
 export function provenBy({ subscription, former, provenUser }: Registration): ShownProof {
   const isOfRow =
     former !== undefined && normalizeEndpoint(former.endpoint) === normalizeEndpoint(subscription.endpoint);

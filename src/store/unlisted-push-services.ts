@@ -36,7 +36,7 @@ export interface UnlistedPushServices {
   wake(ids: readonly number[]): Promise<void>;
 }
 
-/** How long workers treat a host as dormant without checking again. It may register again at any time. */
+/** How long workers treat a host as dormant without checking again. The host may register again at any time. */
 export const dormantKnownForMs = 10_000;
 
 /** Number of subscriptions whose messages are woken in one transaction. */

@@ -1,4 +1,4 @@
-// Public VAPID keys, and which of them services offer. The private keys are in files (`keys/vapid-key-files.ts`).
+// Public VAPID keys, and which of them services offer. Private keys are in files (`keys/vapid-key-files.ts`).
 //
 //   next → current → previous → retired
 //
@@ -16,7 +16,7 @@ export type VapidKeyState = 'next' | 'current' | 'previous' | 'retired';
 export interface StoredVapidKey {
   /** 87 characters of unpadded base64url. */
   readonly publicKey: string;
-  /** `undefined` for a key that was never ours, although subscriptions use it. */
+  /** `undefined` if subscriptions use the key but it was never ours. */
   readonly state: VapidKeyState | undefined;
 }
 

@@ -2,13 +2,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PortableDatabase } from './portable-sql.ts';
 
-/** Number of subscriptions by age of the last visit. Each is counted in the first member that applies. */
+/** Number of subscriptions by age of the last visit. A subscription is counted in the first member that fits. */
 export interface Visits {
   readonly within7Days: number;
   readonly within30Days: number;
   readonly within90Days: number;
   readonly longerAgo: number;
-  /** Subscriptions that were imported, and whose browsers have not been here since. */
+  /** Imported subscriptions whose browsers have not visited since the import. */
   readonly notSinceImport: number;
 }
 

@@ -1,5 +1,5 @@
-// Events that wait to be posted to the operator's webhook. Triggers store an event in the transaction of its cause, if
-// somebody has asked for deliveries within the last days.
+// Events that wait to be posted to the operator's webhook. Triggers store an event in the same transaction as its
+// cause, but only if somebody has asked for deliveries in the last few days.
 import type { Alarm } from './broadcasts.ts';
 import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
@@ -49,7 +49,7 @@ export interface WebhookOutbox {
   watch(): Promise<void>;
   /** Returns due events, oldest first. No other process gets them for `leaseMs`. */
   lease(range: { readonly limit: number; readonly leaseMs: number }): Promise<readonly WebhookEvent[]>;
-  /** Makes the event due again after this time. */
+  /** Makes the event due again after `delayMs`. */
   postpone(id: string, delayMs: number): Promise<void>;
   /** Removes an event that was delivered. */
   remove(id: string): Promise<void>;

@@ -97,8 +97,8 @@ function readTables(): {
 }
 
 /**
- * Tables that must be empty. `vapid_keys` may contain the unused key that opening a database creates; the source's
- * keys replace it.
+ * Tables that must be empty before a copy. `vapid_keys` may contain the unused key that is created with a database. The
+ * source's keys replace that key.
  */
 export const tablesToBeEmpty: readonly CopiedTable[] = copiedTables.filter(
   ({ name, sum }) => name !== 'vapid_keys' && name !== sequences.name && sum === undefined,

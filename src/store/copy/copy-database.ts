@@ -91,7 +91,7 @@ export const writeRows = (
     );
     if (isNew === undefined || rows.length === 0 || table.sum !== undefined) return;
     await insert(table, rows);
-    // triggers have just added these rows to the counts by day, although those counts are copied
+    // the daily counts are copied too, so delete the counts that triggers have just made
     if (table.name === 'subscriptions') await run('delete from deskbell.subscription_days');
   });
 

@@ -21,7 +21,7 @@ import { pageRows, type CopyDatabase, type CopyTransaction } from './copy-databa
 
 /** Long, because PostgreSQL may sort a large table before it returns rows, and the other database may be slow. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
-/** Closed connections, and connections of killed processes, disappear within this time. */
+/** The server drops closed connections, and connections of killed processes, within this time. */
 const defaultWaitForOthersMs = 5000;
 const lockTimeoutMs = 2000;
 

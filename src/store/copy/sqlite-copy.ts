@@ -43,7 +43,7 @@ export async function openSqliteTarget(path: string): Promise<CopyDatabase> {
 
 /** Opens the file exclusively. SQLite gives this lock only if there is no other connection, and then allows none. */
 function openAlone(path: string): CopyDatabase {
-  // tables are not written in the order of foreign keys, so rows without their parent were never read
+  // tables are not written in the order of their foreign keys, but rows without a parent were not read from the source
   const database = new DatabaseSync(readWriteUrl(path), { enableForeignKeyConstraints: false });
   try {
     database.exec('pragma locking_mode = exclusive; pragma synchronous = full; begin immediate; commit');

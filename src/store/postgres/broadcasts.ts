@@ -13,7 +13,7 @@ import { createMemberFinder } from './member-finder.ts';
 import { partitions } from './migrations.ts';
 
 // Determines the rows of a broadcast and its slices. Ids are assigned before their rows are committed. So the highest
-// id is read while no registration is open: no id up to it can be added later. Rows deleted later count as removed.
+// id is read while no registration is open: no lower id can be added later. Rows deleted later count as removed.
 interface ExtentRow {
   readonly first: number | null;
   readonly last: number | null;

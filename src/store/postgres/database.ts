@@ -86,7 +86,7 @@ export class PostgresDatabase {
   readonly #waiting: (() => void)[] = [];
   #pending = 0;
   #onIdle: (() => void) | undefined;
-  /** Ids of `once` whose responses have arrived. The next call of `once` deletes them from `commits`. */
+  /** Ids of `once` calls whose responses have arrived. The next call of `once` deletes these ids from `commits`. */
   readonly #answered: string[] = [];
   /** Name for error messages, without user and password. */
   readonly label: string;

@@ -1,5 +1,5 @@
-// Leases in PostgreSQL: which worker has which slice and retries, and until when. Leases are rows, which change in
-// the same transaction as counts and cursors. Rows that others are taking are skipped.
+// Leases in PostgreSQL. A lease says which worker has a slice or retries, and until when. Leases are rows that change
+// in the same transaction as counts and cursors. Rows that other workers are leasing are skipped.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';

@@ -1,4 +1,4 @@
-// The ledger in PostgreSQL: reads rows of slices and commits their results. Each is one call of a database function.
+// The ledger in PostgreSQL: reads rows of slices and commits their results, each with one call of a database function.
 import { randomUUID } from 'node:crypto';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
@@ -83,8 +83,8 @@ export function createPostgresLedger(database: PostgresDatabase, portable: Porta
   };
 
   /**
-   * Does work that only few pages need, in a separate transaction. If the process dies before that, later pages and
-   * leases do the work.
+   * Does the work that only few pages need, in a separate transaction. If the process dies first, later pages and
+   * leases do this work.
    */
   const endPage = async (
     broadcastId: number,
@@ -96,7 +96,7 @@ export function createPostgresLedger(database: PostgresDatabase, portable: Porta
     if (judged.length > 0)
       alarms.push(...(await portable.background(() => judgePages(portable, broadcastId, judged))));
     if (!mayBeOver) return alarms;
-    // if two workers settle the last rows at once, each sees here what the other has committed
+    // if two workers settle the last rows at the same time, each sees the other's commit here
     const [over] = await portable.read(
       `select 1 as is_over from deskbell.broadcasts b where b.id = :broadcastId and ${mayEnd}`,
       { broadcastId },

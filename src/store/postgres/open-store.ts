@@ -28,8 +28,8 @@ import { checkServer } from './preflight.ts';
 import { createPostgresSubscriptions } from './subscriptions.ts';
 import { openNotices } from './work-notices.ts';
 
-// Receipts in PostgreSQL: a row for each message, subscription and event while the broadcast's window is open, and
-// counts, which are kept.
+// Receipts in PostgreSQL. Until a broadcast's window closes, each message, subscription and event has a row. The counts
+// are kept.
 function createPostgresReceipts(database: PostgresDatabase): ReceiptStore['add'] {
   return async (receipts) => {
     const [row] = await database.call<{ readonly result: number }>('add_receipts', [

@@ -7,7 +7,7 @@ import type { PostgresDatabase } from './database.ts';
 /** A whole page as one row of text. The values are null if the page is empty. */
 export interface PageRow {
   readonly positions: string | null;
-  /** Ids, separated by commas. Null if they equal the positions. Empty if no row has an id. */
+  /** Ids, separated by commas. Null if the ids equal the positions. Empty if no row has an id. */
   readonly subscription_ids: string | null;
   /** One endpoint per line. */
   readonly endpoints: string;

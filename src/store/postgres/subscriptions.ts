@@ -31,7 +31,7 @@ import { runWith, runWork } from './portable-database.ts';
 //   IDLE → (first write) SCHEDULED → (turn ends) WRITING, while further calls wait → IDLE
 interface RowJob<Row, Result> {
   readonly row: Row;
-  /** Jobs with a common key are not written by the same statement. */
+  /** Two jobs that share a key are never written by the same statement. */
   readonly keys: readonly string[];
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -202,7 +202,7 @@ export function createPostgresSubscriptions(
 
   const queue = new WriteQueue((rows: readonly NewRow[]) => putRows(rows, database.query));
 
-  /** In one transaction: stores the row, uses up its right to be registered, and moves a former subscription's data. */
+  /** In one transaction: stores the row, consumes its right to register, and moves a former subscription's data. */
   const putAlone = (row: NewRow, { invitation, former, replacesFormer, assign }: Registration) =>
     database.transaction(async (query) => {
       const replaced = replacesFormer && former ? await lockOwn(former, query) : undefined;

@@ -110,7 +110,7 @@ export class WorkNotices {
     void this.#drop();
     this.#after(this.#pauseMs, () => void this.#open());
     this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
-    // workers that wait for a notice must poll from now on
+    // tell workers that wait for notices to poll from now on
     this.#notify(everyBroadcast);
   }
 

@@ -40,7 +40,7 @@ const askRole = `
 `;
 
 /**
- * Returns a class whose connections go to one of several hosts. A connection that fails gives a temporary error
+ * Returns a class whose connections go to one of several hosts. If a connection fails, the error is temporary
  * (`database-errors.ts`), because the next host may be writable.
  *
  * @param driver class from `pg`, with a listener for errors
@@ -52,7 +52,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
   let timeline = 0;
   const connections = new Map<Client, { readonly host: number; readonly timeline: number }>();
 
-  /** A failed connection to the current host does not rule it out. */
+  /** The current host remains a candidate even after a connection to it has failed. */
   const isNewest = (host: number, itsTimeline: number): boolean =>
     (host === current || itsTimeline >= timeline) &&
     [...connections.values()].every((other) => other.host === host || itsTimeline >= other.timeline);
@@ -72,7 +72,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
 
   let looking = Promise.resolve();
   let lookAtMs = Number.NEGATIVE_INFINITY;
-  /** Asks the other hosts for their timelines, unless this was done just now. */
+  /** Asks the other hosts for their timelines, unless they have just been asked. */
   const look = (): Promise<void> => {
     if (performance.now() < lookAtMs) return looking;
     lookAtMs = performance.now() + lookEveryMs;

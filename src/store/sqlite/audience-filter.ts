@@ -1,8 +1,8 @@
 // Finds the subscriptions that match an expression of users and tags. It searches ranges of ids with a limited number
 // of candidates, so that a transaction is short however many rows there are. Each row is read once.
 //
-// Candidates come from an index: of the user; of the tag in `all` that is rarest in the range; or of the tags in
-// `any`. If there is only `none`, all subscriptions are candidates.
+// An index finds the candidates: by the user, by the tag in `all` that is rarest in the range, or by the tags in
+// `any`. If the expression has only `none`, all subscriptions are candidates.
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { SqliteDatabase } from './database.ts';
 
@@ -107,7 +107,7 @@ const selectListed = matching(`
     select id from subscriptions
     where id in (select value from json_each(:ids)) and (:user is null or user_name = :user)`);
 
-// the id of the row `:rows` rows after `:afterId`
+// selects the id of the row that comes `:rows` rows after `:afterId`
 const selectEnd = `
   select (select id from subscriptions where id > :afterId order by id limit 1 offset :rows - 1) as "end"`;
 const selectEndOfUser = `

@@ -45,7 +45,7 @@ async function copy(from: string, to: string, lockingMode: 'normal' | 'exclusive
 }
 
 /**
- * Turns a copy of a database into a backup: complete in one file, checked, and with the other files in it.
+ * Turns a copy of a database into a backup: adds the other files, and checks the result, which is a single file.
  *
  * @throws {DeskbellError}
  */

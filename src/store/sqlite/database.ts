@@ -1,4 +1,4 @@
-// One open SQLite file. Reads run at once. Writes of one turn of the event loop share a transaction and a disk sync.
+// One open SQLite file. Reads run at once. All writes of one event-loop turn share a transaction and a disk sync.
 import { statfsSync, type Stats, statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

@@ -49,7 +49,7 @@ export function assertWhole(database: DatabaseSync, path: string): void {
 }
 
 /**
- * Checks all pages of a database, which may be in use, and whether it is writable.
+ * Checks all pages of a database, and that the database is writable. It may be in use.
  *
  * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_DATA_EXPOSED
  */

@@ -1,4 +1,4 @@
-// Leases in SQLite: which worker has which slice and retries, and until when.
+// Leases in SQLite. A lease says which worker has a slice or retries, and until when.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';
@@ -62,7 +62,7 @@ export function createSqliteLeases(
          where broadcast_id = :broadcastId and number = :number`,
         { broadcastId, number, fenceToken, untilMs: nowMs + leaseMs },
       );
-      // if `:fromSlice` is 0, at least one slice with a lower number was given back
+      // `:fromSlice` is 0 if slices with lower numbers were given back
       database.run(
         `update work set
            next_slice = :number + 1,
@@ -253,7 +253,7 @@ interface DueTimes {
   readonly retries_at_ms: number | null;
 }
 
-// a broadcast with due retries: a type, because an interface has no index signature, which statement values need
+// a broadcast with due retries. It is a type because an interface lacks the index signature that statement values need
 type WithRetries = { readonly broadcastId: number; readonly dueAtMs: number };
 
 // broadcasts that have started, and those with slices that were given back or left by a worker that died

@@ -116,7 +116,7 @@ function createPageCommit(
     const { broadcastId, fenceToken } = page;
     const { position } = row.recipient;
     const isFresh = page.slice !== undefined;
-    // a cancelled row is not retried, but a response that is still to come is awaited
+    // a cancelled row is not retried, but its outstanding response is awaited
     if (row.retry === undefined || (isCancelled && row.result !== 'detached')) {
       if (!isFresh) database.run(dropRetry, { broadcastId, position });
       return;

@@ -112,7 +112,7 @@ async function open(path: string): Promise<DatabaseSync> {
  * endpoint and `auth` can send to a subscription. SQLite gives its side files the same mode.
  */
 async function createIfMissing(path: string): Promise<void> {
-  // look for the log first, because another process may create the database with its log in between
+  // look for the log before the database, because another process may create both in the meantime
   const hasLog = existsSync(`${path}-wal`);
   if (existsSync(path)) return;
   if (hasLog) {

@@ -17,8 +17,8 @@ import { createSqliteLedger } from './ledger.ts';
 import { createPortableDatabase } from './portable-database.ts';
 import { createSqliteSubscriptions } from './subscriptions.ts';
 
-// Receipts in SQLite: a row for each message, subscription and event while the broadcast's window is open, and
-// counts, which are kept.
+// Receipts in SQLite. Until a broadcast's window closes, each message, subscription and event has a row. The counts are
+// kept.
 function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
   /** @returns false if the receipt was counted before or must not be counted */
   const add = ({ broadcastId, subscriptionId, event, action }: Receipt): boolean => {
@@ -60,7 +60,7 @@ function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
 
 // Returns free pages to the disk. This needs `auto_vacuum = incremental`, set when a database is created or restored.
 
-/** With this many pages, a transaction takes some milliseconds. */
+/** A transaction with this many pages takes a few milliseconds. */
 const shrinkBatchPages = 256;
 /** Number of free pages to keep for the next writes. */
 const sparePages = 1024;

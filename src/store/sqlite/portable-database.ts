@@ -92,10 +92,10 @@ export const runPortable = (
   database: SqliteDatabase,
   { sql, values }: PortableStatement,
 ): readonly unknown[] =>
-  // copies, because node:sqlite returns objects without a prototype
+  // copy the rows, because node:sqlite returns objects without a prototype
   database.all<object>(toText(sql), toSqlite(values)).map((row) => ({ ...row }));
 
-/** In SQLite, the tables are in no schema of their own. */
+/** Removes the schema's name, because SQLite's tables are in no schema of their own. */
 const toText = (sql: string): string => sql.replaceAll('deskbell.', '');
 
 /** Runs portable work within a transaction. */

@@ -85,7 +85,7 @@ const selectOfIds = `
   select ${columns} from json_each(:ids) i cross join subscriptions s on s.id = i.value
   limit :limit`;
 
-// a member may also be a stored subscription
+// a member of a list may also be a stored subscription
 const selectOfList = `
   select m.position, null, m.endpoint, hex(m.p256dh) || hex(m.auth), s.vapid_key_id, null
   from broadcasts b

@@ -40,7 +40,7 @@ type PutRow = Pick<
 >;
 
 interface Takeover {
-  /** The former subscription, whose rights the new one takes over. */
+  /** The former subscription. Its rights pass to the new subscription. */
   readonly owned?: Pick<SubscriptionRow, 'id'> | undefined;
   readonly sameBrowser?: KeyRow | undefined;
 }

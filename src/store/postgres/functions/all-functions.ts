@@ -1,7 +1,7 @@
-// All functions of the database. They are in the .sql files of this folder, in the schema `deskbell_functions`.
-// Numbers and words of the code appear there as `:name`; parameters that could be taken for columns begin with `p_`.
-// Each version of the functions gets its own schema, named by the hash of their text. So processes of another version
-// can continue with theirs, and a changed function also reaches an existing database.
+// All functions of the database. They are in the .sql files of this folder, in the schema `deskbell_functions`. Values
+// from TypeScript appear there as `:name`, and parameters that could be confused with columns begin with `p_`. Each
+// version of the functions has its own schema, named by the hash of their text. So processes of another version keep
+// using their own functions, and a changed function also reaches an existing database.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { clientPlaces } from '../../client-requests.ts';
