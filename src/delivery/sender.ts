@@ -63,7 +63,7 @@ export function createSender(options: SenderOptions): Sender {
         if (closing === undefined) return (loaded ??= load());
         throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
       },
-      /** Returns `undefined` if the part was never used. The promise resolves to `undefined` if loading failed. */
+      /** Returns `undefined` if nothing has used the part. If loading failed, the promise resolves to `undefined`. */
       opened: () => loaded?.catch(() => undefined),
     };
   };

@@ -145,7 +145,7 @@ function createSecretCommand<Input extends { readonly name: string }>(
       const configuration = await readConfiguration({ flags, environment });
       const { name, secret, isHeard } = await withExistingData(configuration, async (data) => {
         try {
-          // the API checks the input in the same way
+          // the same check as in the API
           checkInput(operation, input);
           const made = await perform(data, operation, input);
           return { ...made, isHeard: await hasAudience(data.store, await data.store.bells.get(made.name)) };
@@ -169,7 +169,7 @@ function createSecretCommand<Input extends { readonly name: string }>(
     });
 }
 
-/** The URL below which all bells are, without a final slash. */
+/** The URL with which the URLs of all bells begin, without a final slash. */
 const addressOfBells = async (configuration: Configuration): Promise<string> =>
   configuration.bellsUrl?.replace(/\/+$/, '') ?? `${await addressToShow(configuration)}${bellsPath}`;
 

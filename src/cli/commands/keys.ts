@@ -22,7 +22,7 @@ import type { JsonFlag } from '../output/output.ts';
 
 interface ListedKey {
   readonly publicKey: string;
-  /** `foreign`: subscriptions were made with this key, but the key was never ours. */
+  /** `foreign`: subscriptions were made with this key, but it was never a key of this installation. */
   readonly state: VapidKeyState | 'foreign';
   readonly subscriptions: number;
   /** Whether a key file contains the key's private key. */

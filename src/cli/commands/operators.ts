@@ -151,7 +151,7 @@ async function findWorkOf({ broadcasts, schedules }: Store, name: string): Promi
 
 const hasEnded: ReadonlySet<string> = new Set<ErrorCode>(['ERR_BROADCAST_STATE', 'ERR_SCHEDULE_NOT_FOUND']);
 
-/** @returns the ids that were paused, without the ones that have ended in the meantime */
+/** @returns the ids that were paused. Some of `ids` may have ended before they could be paused */
 async function pauseEach(
   ids: readonly number[],
   store: { pause(id: number): Promise<unknown> },

@@ -62,7 +62,7 @@ class ImportReport {
     return isNew && this.#causes.size <= maxCauses ? `line ${line}: ${text}` : undefined;
   }
 
-  /** @param name `expired`, or a name for the value that takes the place of a row */
+  /** @param name `expired`, or what the value is if it is not a row */
   leaveOut(name: string, line: number): void {
     this.counts.leftOut += 1;
     note(this.#named, `${name}, left out`, String(line));
@@ -73,7 +73,7 @@ class ImportReport {
     note(this.#named, name, String(line));
   }
 
-  /** @param fact the plural name of the kind of value that was not understood */
+  /** @param fact what was not understood, in the plural, such as `time zones` */
   leaveOutFact(fact: string, value: unknown): void {
     // the column may have another meaning and contain secrets, so show only harmless values
     const isShown =
@@ -201,7 +201,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         const report = new ImportReport();
         const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
         const batches = new Batches(store.subscriptions, report);
-        /** Unlisted push services that were admitted. */
+        /** Unlisted push services that this import may use. */
         const admitted = new Set<string>();
         const admit = async ({ subscription }: NewSubscription): Promise<void> => {
           const { origin } = new URL(subscription.endpoint);

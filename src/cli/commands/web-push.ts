@@ -1,5 +1,5 @@
 // `deskbell web-push`: the command line of the npm package `web-push`, with its flags and its output, for scripts that
-// use it. Wrong usage is reported as by every other command.
+// use it. Usage errors look the same as in every other command.
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

@@ -383,7 +383,7 @@ export const settingGroups = Object.entries(groups).map(([heading, entries]) => 
 const namesOf = <Name extends SettingName>(entries: Readonly<Record<Name, unknown>>): readonly Name[] =>
   Object.keys(entries) as Name[];
 
-/** The order of the help and of docs/configuration.md. */
+/** In the order in which the help and docs/configuration.md list the settings. */
 export const settingNames = namesOf(settings);
 export const dataSettings = namesOf(data);
 export const retentionSettings = namesOf(retention);

@@ -53,7 +53,7 @@ async function readSettings(directory: string): Promise<readonly BackupFile[]> {
   return existsSync(from) ? [{ name: storedSettingsPath(''), content: await readFile(from) }] : [];
 }
 
-/** The example users are not secret, and may have been copied at another time than the subscriptions. */
+/** The example users are not secret. Their copy may be older or newer than the copy of the subscriptions. */
 async function readExampleUsers(directory: string, temporary: string): Promise<readonly BackupFile[]> {
   const from = exampleUsersPathOf(directory);
   if (!existsSync(from)) return [];
@@ -73,8 +73,8 @@ export interface Restored {
 }
 
 /**
- * Makes a data directory from a backup. The database appears last, after it was opened once. Sending is paused,
- * because the original may still run, and what it sent after the backup would be sent again.
+ * Makes a data directory from a backup. The database is put in place last, after it was opened once. Sending is
+ * paused, because messages that the original sent after the backup would be sent again.
  *
  * @param directory may hold keys; required if the backup has none
  * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS if keys differ from the backup's,

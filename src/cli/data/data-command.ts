@@ -210,7 +210,7 @@ export function createChangeCommand<Input, Result>(
           );
         },
       );
-      // an operation that has no answer of its own has removed something
+      // a command that defines no answer has removed something
       const json = answer?.toJson(result) ?? { [key]: given, removed: true };
       await output.result(options, json, await toText(result, input, data.store));
     },

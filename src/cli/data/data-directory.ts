@@ -28,7 +28,7 @@ export interface DataDirectory {
   readonly sessionKey: Uint8Array;
   /** 32 bytes: lets browsers send receipts, if `createSender` and the service both get this key. */
   readonly receiptKey: Uint8Array;
-  /** 32 bytes: signs subscriber tokens (HS256). Created by the first call. */
+  /** The key that signs subscriber tokens (HS256): 32 bytes, created by the first call. */
   subscriberTokenKey(): Promise<Uint8Array>;
   close(): Promise<void>;
 }

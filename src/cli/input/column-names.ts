@@ -96,7 +96,7 @@ const ifText = (inner: unknown): unknown => (typeof inner === 'string' ? inner :
 const ifObject = (inner: unknown): unknown => (isJsonObject(inner) ? inner : undefined);
 const ifArray = (inner: unknown): unknown => (Array.isArray(inner) ? inner : undefined);
 
-/** An object with only one of these members is replaced by the function's result, unless the result is `undefined`. */
+/** How to unwrap an object whose only member has this name. `undefined` leaves the object as it is. */
 const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   // MongoDB Extended JSON
   $oid: itself,
@@ -127,7 +127,7 @@ const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   _seconds: itself,
 };
 
-/** Further members that a wrapper may have. */
+/** Members that a wrapper may have besides its value. They are ignored. */
 const companions: ReadonlySet<string> = new Set(['$type', '_nanoseconds']);
 
 function unwrap(value: unknown): unknown {

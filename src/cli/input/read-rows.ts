@@ -47,7 +47,7 @@ const isToken = (value: unknown): boolean =>
     ? /^[\w-]{8,}:APA91[\w-]{20,}$/.test(value)
     : (Array.isArray(value) || isJsonObject(value)) && Object.values(value).some(isToken);
 
-/** @returns two sentences about the other service, if the row comes from one; without the last full stop */
+/** @returns two sentences about the service that exported the row, without the last full stop */
 export function findProvider(row: Row): string | undefined {
   const names = new Set(Object.keys(row).map(normalizeName));
   const found = providers.find((provider) => provider.fits(names, row));
@@ -128,7 +128,7 @@ function withInherited(row: Row, around: Row, memberOf: MemberOf): Row {
 /** Maximum length of a row in characters. A longer object is a container of rows. */
 const maxRowCharacters = 1_048_576;
 
-/** A value of a file that may be a row. */
+/** A value that was found in a file. It may be a row. */
 export interface GivenValue {
   /** Counts from 1: lines, elements of arrays, or rows of a table including its header. */
   readonly number: number;

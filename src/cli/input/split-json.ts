@@ -32,7 +32,7 @@ export class JsonSplitter {
   #last = '';
   readonly #containers: Container[] = [];
   #elements = 0;
-  /** The line number at the position `#counted`. */
+  /** The number of the line that contains the position `#counted`. */
   #line = 1;
   #counted = 0;
   /** Skips the rest of a damaged or overlong value. */
@@ -235,7 +235,7 @@ export class JsonSplitter {
     return { number, text: isTooLong ? undefined : this.#text.slice(start, end).trim() };
   }
 
-  /** Returns the number of the line at a position. Counts each line only once. */
+  /** Returns the number of the line that contains a position. Counts each line only once. */
   #numberAt(position: number): number {
     for (let at = this.#text.indexOf('\n', this.#counted); at !== -1 && at < position;) {
       this.#line += 1;

@@ -1,5 +1,5 @@
 // Finds push services that cannot be reached, refuse our token or key, accept nothing, report nearly all subscriptions
-// as gone, or have held deletions.
+// as gone, or have deletions that wait for an operator.
 import { deletionGuardPolicy } from '../../store/deletion-guard.ts';
 import { heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions.ts';
 import type { RaisedAlarm, TokenAnswers } from '../../store/alarms.ts';
@@ -123,14 +123,14 @@ export const judgedMs = 24 * 60 * 60 * 1000;
 /** Number of responses that are enough for a judgement. */
 const judgedAnswers = 100;
 
-/** Responses count as the same if at most one in this many differs (5 %). */
+/** Nearly all responses are the same if at most one in this many is different (5 %). */
 const share = deletionGuardPolicy.answersPerAcceptance;
 
 type Answers = Pick<OutcomeInterval, 'accepted' | 'gone' | 'rejected'>;
 
 const sum = ({ accepted, gone, rejected }: Answers): number => accepted + gone + rejected;
 
-/** What nearly all responses may say. More specific alarms come first. */
+/** The alarms that are raised if nearly all responses are the same. More specific alarms come first. */
 const unanimous = {
   'all-gone': {
     isSaidBy: (answers: Answers) => (answers.accepted + answers.rejected) * share <= sum(answers),
@@ -148,7 +148,7 @@ const unanimous = {
 } as const satisfies Partial<Record<AlarmKind, object>>;
 
 /**
- * Finds push services whose recent responses are nearly all the same, and when this began.
+ * Finds push services whose recent responses are nearly all the same, and the time when this began.
  *
  * @param intervals in chronological order
  * @param isNamed returns true for a push service that another alarm already reports
@@ -196,16 +196,16 @@ function judge(pushService: string, newestFirst: readonly OutcomeInterval[]): re
 }
 
 /**
- * Too many subscriptions have ended if at least one in `answersPerEnd` responses reports an end, and their share is at
- * least `timesElsewhere` times that of other push services.
+ * Too many subscriptions have ended if at least one in `answersPerEnd` responses reports an end, and if such responses
+ * are at least `timesElsewhere` times as frequent as at other push services.
  */
 const manyEnded = { answersPerEnd: 20, timesElsewhere: 3 } as const;
 
 const apple = 'push.apple.com';
 
 /**
- * Finds out whether unusually many of Apple's subscriptions end, because Apple silently ends a subscription whose
- * messages show no notification. Finds nothing if all subscriptions end, or if there are too few responses.
+ * Finds out whether Apple ends unusually many subscriptions, as it does silently if messages show no notification.
+ * Finds nothing if all subscriptions end, or if there are too few responses.
  *
  * @param intervals of one day
  */

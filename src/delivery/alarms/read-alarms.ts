@@ -186,7 +186,7 @@ const refusedTokens = (
     return fromRaised({ origin, reason: vapidRefusedReason, detail, sinceMs, rows, broadcastIds });
   });
 
-/** False if a condition already covers the alarm that broadcasts raised, or if a later response ended the alarm. */
+/** False if a later response has ended the alarm of a broadcast, or if a condition reports the same problem. */
 function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly TokenAnswers[]): boolean {
   // the alarms `deletions-held` and `unreachable` cover these reasons
   if (reason === heldDeletionsReason || reason === 'connection') return false;
@@ -237,7 +237,7 @@ export function findLateWork(
   nowMs: number,
 ): { readonly alarms: readonly FoundAlarm[]; readonly lateness: Lateness } {
   const hasWorker = senders.some(({ kind }) => kind === 'worker');
-  // a worker continues broadcasts that have begun; without a worker, they have waited since the last message was sent
+  // broadcasts that have begun wait only without a worker, at the earliest since the last message was sent
   const waiting = broadcasts
     .filter(({ hasBegun }) => !hasWorker || !hasBegun)
     .map((due) => (hasWorker ? due : { ...due, sinceMs: Math.max(due.sinceMs, lastSentAtMs) }));

@@ -36,8 +36,8 @@ export type AlarmKind = keyof typeof conditions;
 export const alarmKinds = Object.keys(conditions) as readonly AlarmKind[];
 
 /**
- * Ranks conditions, and the reasons for which broadcasts raise alarms. None of these reasons is urgent, because an
- * unlisted host can cause most of them. Urgent cases also raise `unreachable` or `accepts-nothing`.
+ * The rank of each kind of alarm, and of each reason why a broadcast raises an alarm. No such reason is urgent, because
+ * an unlisted host can cause most of them. Urgent problems also raise `unreachable` or `accepts-nothing`.
  */
 const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   ...conditions,
@@ -83,10 +83,10 @@ export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
 /** The kinds of alarms that are made from an `InstallationWarning`. */
 export type WarningKind = InstallationWarning['code'] & AlarmKind;
 
-/** Kinds of alarms that each process checks for itself, so another process may not find them. */
+/** Kinds of alarms that a process raises from its own checks, so other processes may not have the same alarms. */
 export const localKinds: ReadonlySet<string> = new Set<WarningKind>(['store-failed', 'keys-missing']);
 
-/** How long an acknowledgement of such an alarm lasts, because no process knows when the condition ends for all. */
+/** How long an acknowledgement of `localKinds` lasts. No process knows when the condition has ended everywhere. */
 const localKnownMs = 24 * 60 * 60 * 1000;
 
 export const alarmUnits = [

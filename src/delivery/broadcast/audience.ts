@@ -85,12 +85,12 @@ export async function* readIds(
 export interface WrittenAudience {
   /** Absent if the audience is all subscriptions. */
   readonly audienceId?: number;
-  /** Set until the list contains the result of this lookup. */
+  /** A lookup whose result is not in the list yet. */
   readonly matching?: LookedUpAudience | undefined;
   readonly list?: ListKind;
   /** Set if the audience is a single person. */
   readonly user?: string | undefined;
-  /** The hash is the same for equal lookups, and for lists with the same members in the same order. */
+  /** Equal lookups have the same hash. So do lists with the same members in the same order. */
   readonly hash: Buffer;
 }
 

@@ -1,5 +1,5 @@
 // Predicts a broadcast that differs by reader: how many readers get each text, are left out, wait until their quiet
-// hours end, or get nothing because their quiet hours end too late.
+// hours end, or get nothing because that would be too late.
 import { formatCount, formatEstimate } from '../../errors/format-count.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
@@ -18,7 +18,7 @@ import { checkPlaceholders, findChannel, resolveTimes, startOfList, toSplit } fr
 import { lookUp } from '../../errors/check-options.ts';
 
 export interface ReaderCounts {
-  /** The broadcast's recipients, without the readers who are left out. */
+  /** The recipients who are not left out. */
   readonly reached: AudienceSize;
   readonly lookedAt: number;
   /** If true, `lookedAt` counts a sample, and the other numbers are estimates for the whole audience. */
@@ -115,7 +115,7 @@ export async function countReadersOf(
     for await (const rows of pagesOf(audience, store.subscriptions)) await counter.add(rows);
     return counter.counts();
   }
-  // nothing is known about the readers of such subscriptions
+  // nothing is known about the readers of subscriptions that are not stored
   startOfList(split);
   return undefined;
 }

@@ -97,7 +97,7 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
   throw fieldError('ERR_MESSAGE_INVALID', '/startAt', detail);
 }
 
-/** How old a start may be. It may have been in the future when it was typed, or may still be by the caller's clock. */
+/** A start may be this far in the past, because typing takes time and the caller's clock may be slow. */
 export const maxLateMs = 60_000;
 const occurrencePrefix = 'schedule/';
 
@@ -225,8 +225,8 @@ function checkKey(key: unknown): void {
   );
 }
 
-// Prepares broadcasts: looks up the audience of an expression, range by range. Any process may do this, and continues
-// where another has stopped. A broadcast is sent once its audience is complete.
+// Prepares broadcasts: looks up the audience of an expression, range by range. Any process may do this, and continue
+// where another process has stopped. A broadcast is sent once its audience is complete.
 
 /** How often to check whether another process has finished preparing the broadcast. */
 const lookEveryMs = 250;

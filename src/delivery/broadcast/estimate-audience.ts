@@ -19,7 +19,7 @@ import { totalReceipts } from './format-broadcast.ts';
 /** `count` is an integer if it is exact. Estimates are rounded only for display. */
 export type AudienceSize =
   | {
-      /** Upper bounds: `below` if the sample has too few matches, `most` if some of the ids may not be stored. */
+      /** `below` (too few matches in the sample) and `most` (some ids may not be stored) are upper bounds. */
       readonly kind: 'exact' | 'below' | 'most';
       readonly count: number;
     }
@@ -41,7 +41,7 @@ export interface AudienceEstimator {
    * @throws {DeskbellError} the errors of `countAudience`
    */
   estimate(audience: Audience, maxCandidates?: number): Promise<AudienceSize>;
-  /** Returns the most frequent tags. `isSample`: not all subscriptions were read. */
+  /** Returns the most frequent tags. `isSample` is true if not all subscriptions were read. */
   topTags(limit: number): Promise<{ readonly tags: readonly TagCount[]; readonly isSample: boolean }>;
   sample(): Promise<SubscriptionSample>;
 }
@@ -165,7 +165,7 @@ function rankTags(sample: SubscriptionSample): readonly TagCount[] {
     .map(([tag, weight]) => ({ tag, subscriptions: Math.round(weight * scale) }));
 }
 
-/** Number of rows that an exact count reads: those with the rarest tag of `all`, or a tag of `any`, or all rows. */
+/** How many rows an exact count reads: rows with the rarest tag of `all`, or else with a tag of `any`, or else all. */
 function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: TagExpression): number {
   const rows = sample.windows.flat();
   const scale = scaleOf(sample);
@@ -220,7 +220,7 @@ export function estimateRows<Row extends { readonly weight: number }>(
   const error = Math.sqrt(squares) / all;
   if (share > 0 && error <= maxRelativeError * share)
     return { kind: 'about', count: share * subscriptions, error: error * subscriptions };
-  // the effective number of windows: this many windows of equal weight would tell as much
+  // the effective number of windows: so many windows of equal weight would be as precise
   const effective = all ** 2 / sums.reduce((sum, window) => sum + window.all ** 2, 0);
   const hits = sums.filter((window) => window.found > 0);
   const ofHits = hits.reduce((sum, window) => sum + window.found / window.all, 0);

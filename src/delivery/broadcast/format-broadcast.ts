@@ -81,7 +81,7 @@ export const formatShare = (share: number): string => {
   return `${percent.toFixed(1)} %`;
 };
 
-/** Returns the state to show: `scheduled` is a running broadcast that has not started yet. */
+/** Returns the state to show. A running broadcast that has not started yet is shown as `scheduled`. */
 export function stateOf({
   state,
   isScheduled,

@@ -126,7 +126,7 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   },
 };
 
-/** @param reason as in `Outcome` and `Alarm`. A reason from a later version has an empty meaning and remedy */
+/** @param reason as in `Outcome` and `Alarm`. If it comes from a later version, the result has only empty texts */
 export const meaningOf = (reason: string): ReasonMeaning =>
   Object.hasOwn(meanings, reason) ? meanings[reason as KnownReason] : { meaning: '', remedy: '' };
 
@@ -153,7 +153,7 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
 export const inactiveMeaning = (skipInactive = 0): string =>
   `inactive: no click on ${lastBroadcasts(skipInactive)} shown to them`;
 
-/** Why readers were left out, if not because they were inactive. */
+/** Why readers were left out. Inactive readers have `inactiveMeaning`. */
 export const leftOutMeanings = {
   channelOff: 'have the channel off',
   timePassed: 'their local time was over',

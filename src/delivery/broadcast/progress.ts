@@ -91,7 +91,7 @@ const settledIn = (interval: OutcomeInterval): number =>
 
 const averageOverMs = 5000;
 
-/** Until this time, the end is only estimated if few rows are left: at most `estimatedShare` times the settled rows. */
+/** Before this time, the end is estimated only if the rest is at most `estimatedShare` times the settled rows. */
 const estimatedAfterMs = 2000;
 const estimatedShare = 20;
 
@@ -145,12 +145,12 @@ function measure(
 
 const percents = [50, 95, 99] as const;
 
-/** When push services accepted the message for this share of recipients. */
+/** How long it took until push services had accepted the message for a share of the recipients. */
 export interface ReachTime {
   readonly percent: (typeof percents)[number];
   /** Seconds from the start of the broadcast, as an upper bound; `undefined` if this share was not reached. */
   readonly seconds?: number;
-  /** How many seconds earlier than `seconds` the share may have been reached. */
+  /** The share may have been reached up to this many seconds before `seconds`. */
   readonly precisionSeconds?: number;
 }
 
@@ -188,7 +188,7 @@ const measuredBroadcasts = 3;
 /** The rate of a smaller broadcast does not predict the rate of a larger broadcast. */
 const tellingRecipients = 1000;
 
-/** A broadcast that had no outcome for longer than this was paused, or nothing could be sent. */
+/** If a broadcast has no outcome for longer than this, it was paused, or nothing could be sent. */
 const longestGapMs = 60_000;
 
 function untilFirstGap(intervals: readonly OutcomeInterval[]): readonly OutcomeInterval[] {
@@ -201,8 +201,8 @@ function untilFirstGap(intervals: readonly OutcomeInterval[]): readonly OutcomeI
 
 /**
  * Measures the newest broadcasts that started at once and had at least as many recipients, or at least a thousand. The
- * time runs from the first outcome until 95 % of the recipients were reached, or 50 % if 95 % were not. After a minute
- * without an outcome, the rest of a broadcast is ignored.
+ * time runs from the first outcome until 95 % of the recipients were reached; if fewer were, until 50 % were reached.
+ * After a minute without an outcome, the rest of a broadcast is ignored.
  *
  * @param recipients how many recipients the planned broadcast has
  * @returns undefined if no such broadcast exists

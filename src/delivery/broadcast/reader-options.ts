@@ -13,7 +13,7 @@ import type { AudienceSplit } from '../../store/split-audience.ts';
 import type { Store } from '../../store/store.ts';
 
 const code = 'ERR_MESSAGE_INVALID';
-/** How long after UTC the last time zone reaches the same local time. */
+/** The last time zone reaches a given local time this long after UTC. */
 const lastZoneMs = 12 * 60 * 60 * 1000;
 
 /**
@@ -64,7 +64,7 @@ export async function findChannel(
   return known.find((channel) => channel.name === name);
 }
 
-/** @returns how to split an audience of stored subscriptions; undefined if all get the same message at once */
+/** @returns how to split an audience of stored subscriptions; undefined if all readers get the same message at once */
 export function toSplit(
   { texts }: EncodedMessage,
   channel: AudienceSplit['channel'],

@@ -9,9 +9,9 @@ import { pushServiceName } from '../../protocol/known-push-services.ts';
 export interface WatchOptions {
   readonly signal: AbortSignal;
   readonly everyMs: number;
-  /** Called once with the reason if the store cannot be read, and again only after a read has succeeded. */
+  /** Called with the reason if the store cannot be read; once for several failures in a row. */
   readonly onError: (error: unknown) => void;
-  /** Look once more after `signal` is aborted, to see the result of work that has just ended. Default: false. */
+  /** Whether to read once more after `signal` is aborted, to see how the work has ended. Default: false. */
   readonly looksAfterEnd?: boolean;
 }
 
@@ -45,13 +45,13 @@ interface BroadcastLook {
 }
 
 const broadcastsPollMs = 500;
-/** If more broadcasts than this are created between two looks, some are missed. */
+/** If more broadcasts than this are created between two reads of the store, some are missed. */
 const newestCount = 50;
 
 /**
  * Yields events until `signal` is aborted. Omits broadcasts that were over before the first look.
  *
- * @param onError called once with the reason if the store cannot be read, and again only after a read has succeeded
+ * @param onError called with the reason if the store cannot be read; once for several failures in a row
  */
 export function watchBroadcasts(
   store: BroadcastStore,
@@ -70,7 +70,7 @@ export function watchBroadcasts(
   return watchStore(findEvents, { signal, everyMs, onError, looksAfterEnd: true });
 }
 
-/** Returns the newest broadcasts, and older broadcasts that were not over at the last look. The oldest comes first. */
+/** Returns the newest broadcasts, and older ones that were not over when last read. The oldest comes first. */
 async function lookAtBroadcasts(
   store: BroadcastStore,
   seen: ReadonlyMap<number, BroadcastLook>,
@@ -156,7 +156,7 @@ export function formatReachability(event: ReachabilityEvent): string {
 /**
  * Yields an event when a push service becomes unreachable or reachable again, until `signal` is aborted.
  *
- * @param onError called once with the reason if the store cannot be read, and again only after a read has succeeded
+ * @param onError called with the reason if the store cannot be read; once for several failures in a row
  */
 export function watchPushServices(
   senders: Pick<SenderReports, 'list'>,
@@ -186,26 +186,26 @@ export interface WorkerProcess {
   readonly startedAtMs: number;
 }
 
-/** `stopped`: the process has withdrawn its reports. `lost`: it no longer renews them. */
+/** `stopped`: the process has withdrawn its reports. `lost`: the process has stopped renewing its reports. */
 export interface WorkerEvent extends WorkerProcess {
   readonly state: 'started' | 'stopped' | 'lost';
 }
 
 interface WorkerLook extends WorkerProcess {
   readonly seenAtMs: number;
-  /** How many times in a row the process's report was unchanged when it was read. */
+  /** How many times in a row the process's report was found unchanged. */
   readonly silentLooks: number;
 }
 
 const workersPollMs = 2000;
-/** Reports are renewed every eight seconds. A process is lost if its report was read unchanged this many times. */
+/** Reports are renewed every eight seconds. A process is lost if its report is found unchanged this many times. */
 const silentLooksOfLost = 6;
 
 /**
  * Yields events until `signal` is aborted. Processes seen at the first look count as started.
  *
  * @param isLeftOut returns true for processes to ignore
- * @param onError called once with the reason if the store cannot be read, and again only after a read has succeeded
+ * @param onError called with the reason if the store cannot be read; once for several failures in a row
  */
 export function watchWorkers(
   senders: Pick<SenderReports, 'list'>,

@@ -1,4 +1,4 @@
-// Reasons for which a message was not sent.
+// Why a message was not sent.
 import type { FailureReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 

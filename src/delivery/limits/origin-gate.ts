@@ -95,7 +95,7 @@ export class OriginGate {
     return answers;
   }
 
-  /** Applies what the store knows from the responses to all workers; `undefined` if the store knows nothing. */
+  /** Updates the gate with what the store learned from all workers' responses. `undefined`: the store knows nothing. */
   setState(state: PushServiceState | undefined): void {
     this.#refusalsToSuspend = state?.refusalsToSuspend ?? suspensionPolicy.refusalsToSuspend;
     this.hasAccepted ||= state?.hasAccepted ?? false;

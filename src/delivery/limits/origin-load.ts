@@ -34,20 +34,20 @@ const lateAfterRoundTrips = 1.5;
 const stalledAfterRoundTrips = 2;
 /** How many round trips a row may wait. A push service that is silent for that long counts as broken. */
 const longRoundTrips = 4;
-/** Put-aside rows are scheduled to come back at this many times the current pace, in case the pace grows. */
+/** Rows that were put aside come back at this many times the current pace, because the pace may grow. */
 const earlierBy = 2;
-/** This many returning rows may wait in memory, or more if more can be sent within `patienceMs`. */
+/** This many returning rows may always wait in memory. More may wait if they can be sent within `patienceMs`. */
 const leastStake = 64;
-/** The number of probes. A single probe is not enough, because its row may expire or be removed while put aside. */
+/** Number of probes. One would not be enough, because its row may expire or be removed before it comes back. */
 const probeRows = 4;
-/** Probes that have not come back after this time must have expired or been removed. */
+/** After this time, a probe that has not come back is assumed to have expired or been removed. */
 const probesLateMs = 1000;
-/** How many held rows come back per millisecond, regardless of the earlier pace. */
+/** How many held rows come back per millisecond, whatever the pace was before. */
 const heldPerMs = 0.4;
 
-/** For how long another worker is expected to hold rows. */
+/** After a held row comes back, how long to assume that another worker may still hold rows. */
 const othersHeldMs = 3_600_000;
-/** Rows that are put aside are normally stored within this time. Their wait counts from then. */
+/** A row that is put aside should be stored within this time. Its wait starts when it is stored. */
 const storedWithinMs = 10_000;
 
 export class OriginLoad<Row extends LoadRow = LoadRow> {
@@ -66,10 +66,10 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   #isHeld = false;
   #probes = 0;
   #probesAtMs = 0;
-  /** The latest time at which a returning row is due to come back; `#freshUntilMs` is the same for fresh rows. */
+  /** When the last returning row is due to come back. `#freshUntilMs` is the same for fresh rows. */
   #returningUntilMs = Number.NEGATIVE_INFINITY;
   #freshUntilMs = Number.NEGATIVE_INFINITY;
-  /** The latest time at which rows held by another worker may come back. */
+  /** Until this time, rows that another worker held may come back. */
   #othersUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(settings: LoadSettings) {
@@ -100,7 +100,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   }
 
   /**
-   * True if rows of slices may no longer wait in memory for this push service.
+   * True if rows from slices may no longer wait in memory for this push service.
    *
    * @param perMs requests per millisecond
    * @param isCrowded true if there is little room left for rows of other push services
@@ -116,13 +116,13 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#isBacklogged;
   }
 
-  /** Takes the next row that may no longer wait in memory. */
+  /** Takes the next row that must be put aside instead of waiting in memory. */
   takeBacklog(nowMs: number): Row | undefined {
     return this.#fresh.shift() ?? (this.isSilent(nowMs) ? this.#returning.shift() : undefined);
   }
 
   /**
-   * Schedules when a row that is put aside comes back, according to its position in the queue.
+   * Puts a row aside until its turn in the queue is expected.
    *
    * @param perMs requests per millisecond
    */
@@ -159,7 +159,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return Math.ceil(this.#freshUntilMs - nowMs);
   }
 
-  /** Call this when a held row comes back. If another worker held it, that worker may hold more rows. */
+  /** Call this when a held row comes back, because another worker may hold more rows. */
   expectAside(nowMs: number): void {
     this.#othersUntilMs = nowMs + othersHeldMs;
   }
@@ -178,7 +178,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   wanted(perMs: number, nowMs: number): number {
     if (this.waiting > 0 || this.isSilent(nowMs)) return 0;
     if (!this.#isHeld) return this.#stake(perMs);
-    // probes that have not come back by now must have expired or been removed
+    // a probe that has not come back by now has probably expired or been removed
     return nowMs >= this.#probesAtMs + probesLateMs ? leastStake : 0;
   }
 
@@ -186,7 +186,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return Math.max(leastStake, Math.ceil(perMs * this.#settings.patienceMs));
   }
 
-  /** @returns `undefined` if the push service answers, or if nobody knows whether it does */
+  /** @returns `undefined` unless the push service is silent */
   defer(nowMs: number): NotSent | undefined {
     if (!this.isSilent(nowMs)) return undefined;
     const { silentAfterMs: afterMs } = this.#settings;

@@ -11,7 +11,7 @@ import type { NotSent } from './not-sent.ts';
 
 /** A share expires if it is not used within this time. */
 const shareLastsMs = 2000;
-/** How long a row waits if no share of the limit is left when its time has come. Must be less than `idleAfterMs`. */
+/** How long a row waits if it is due but no share of the limit is left. Must be less than `idleAfterMs`. */
 const comesBackAfterMs = 500;
 const askEveryMs = 50;
 /** If no message was sent to a push service for this long, no share of its limit is taken. */

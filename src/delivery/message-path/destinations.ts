@@ -33,7 +33,7 @@ export interface Destination {
   readonly isDormant: boolean;
   /** Makes the push service dormant. `storeDormant` writes this to the store. */
   setDormant(): void;
-  /** Explains to operators that this process's configuration does not list the push service. Otherwise absent. */
+  /** Tells operators that this process's configuration does not list the push service; `undefined` if it does. */
   readonly notListed: string | undefined;
   /** Set if nothing may ever be sent to this destination. */
   readonly notSendable: NotSendable | undefined;
@@ -55,7 +55,7 @@ export interface Destinations {
   find(addressee: Addressee): Destination;
   /** @returns how push services have responded since the last call */
   takeAnswers(): readonly PushServiceAnswers[];
-  /** Applies what the store knows about push services. */
+  /** Updates the destinations with what the store knows about push services. */
   setStates(states: readonly PushServiceState[]): void;
   /** Stores which push services have become dormant. */
   storeDormant(): Promise<void>;
@@ -183,7 +183,7 @@ export function createDestinations(
   };
 }
 
-/** Remembers which push services are dormant, both those that were read from the store and those not yet stored. */
+/** Remembers which push services are dormant, including those that are not stored yet. */
 class Dormant {
   readonly #unlisted: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'> | undefined;
   readonly #monotonicNow: Clock['monotonicNow'];

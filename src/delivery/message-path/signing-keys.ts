@@ -15,7 +15,7 @@ export interface SigningKeys {
   /** @returns `undefined` if the key is not loaded */
   find(publicKey: string): HeaderSource | undefined;
   /**
-   * Loads the keys that are in the key directory, and unloads retired keys. For `undefined`, updates `current` first.
+   * Loads the keys that are in the key directory, and unloads retired keys. `undefined` means the current key.
    *
    * @returns the keys that were loaded or unloaded
    * @throws {DeskbellError} the errors of `readKeyRing`

@@ -6,7 +6,7 @@ import type { Transport } from '../../transport/transport.ts';
 import type { ClockCheck } from './clock-check.ts';
 
 const reportEveryMs = 2000;
-/** An unchanged report is repeated after this many intervals, to show that the process is alive. */
+/** After this many intervals, a report is sent even if nothing has changed, to show that the process is alive. */
 const silentIntervals = 4;
 /** Only the busiest push services are reported, because strangers can register endpoints at any number of hosts. */
 const maxPushServices = 50;

@@ -1,5 +1,5 @@
-// Creates a schedule in the store, lists its future times and resumes it. Any process that delivers all broadcasts also
-// creates a broadcast for each occurrence of the schedule.
+// Creates a schedule in the store, lists its future times and resumes it. When an occurrence is due, its broadcast is
+// created by any process that delivers all broadcasts.
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
@@ -29,7 +29,7 @@ const scheduleChecks: OptionChecks<ScheduleOptions> = {
   ...deliveryOptionChecks,
 };
 
-/** Looked up again at each occurrence. */
+/** The members are looked up again at each occurrence. */
 export type RecurringAudience = 'all' | MatchingAudience;
 
 /**

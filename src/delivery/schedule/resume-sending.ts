@@ -56,7 +56,7 @@ export async function resumeSending(
   store: PausedStore,
   { withMissed, withBroadcasts }: ResumeOptions,
 ): Promise<readonly number[]> {
-  // do this while sending is still paused, so that no process starts a missed occurrence
+  // skip them while sending is still paused, so that no process starts a missed occurrence
   if (!withMissed) await leaveOutMissed(store);
   return store.sending.resume({ withBroadcasts });
 }

@@ -16,7 +16,7 @@ export interface RunSchedulesOptions {
   readonly policy: EndpointPolicy;
   /** Called for occurrences that are skipped. */
   readonly onWarning?: ((warning: string) => void) | undefined;
-  /** Called if an occurrence fails. This process or another tries again in a minute. Default: the call fails. */
+  /** Called if an occurrence fails, which is tried again after a minute. Default: `runSchedules` throws the fault. */
   readonly onFault?: ((fault: unknown) => void) | undefined;
 }
 
@@ -95,7 +95,7 @@ async function start(
   const { broadcast } = await createBroadcast(
     store,
     policy,
-    // the store contains a result of `checkExpression`
+    // `checkExpression` made the stored value
     schedule.audience as 'all' | MatchingAudience,
     schedule.message,
     {

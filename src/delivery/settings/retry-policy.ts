@@ -12,7 +12,7 @@ export interface RetryPolicy {
   readonly maxAttempts: number;
   /** How often a message is repeated without a readable response. Any of these attempts may have arrived. */
   readonly maxRepeatsInDoubt: number;
-  /** The first wait of a row that cannot be sent until something here is fixed, or whose push service is unlisted. */
+  /** The first wait of a row that needs a fix on our side, or whose push service is unlisted. */
   readonly firstDeferralMs: number;
   readonly maxDeferralMs: number;
 }
@@ -45,7 +45,7 @@ type NextTry = (
   random: number,
 ) => StoredRetry | 'expired' | 'exhausted' | 'doubtful';
 
-/** The deferrals of a row that waits for a fix on our side are counted up to this number. It gives the longest wait. */
+/** While a row waits for a fix on our side, its deferrals are counted up to this number, when waits are longest. */
 export const longestWaitDeferrals = 10;
 
 export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
@@ -56,7 +56,7 @@ export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
   return schedule(tries, isFirstAsked ? afterMs : Math.max(afterMs, backoffMs), ...when);
 };
 
-/** Used after a deferral to an unlisted push service. Nothing was sent, so the row ends only when it expires. */
+/** Used after a deferral for an unlisted push service. Nothing was sent, so the row ends only when it expires. */
 export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => {
   const backoffMs = doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs);
   return schedule(tries, Math.max(afterMs, backoffMs), ...when);
@@ -69,7 +69,7 @@ export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => 
 export const retryAfterVapidRefusal: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(policy.firstDelayMs, policy.maxDelayMs, tries, tries.refusals ?? 1, ...when);
 
-/** Used if something here must be fixed or another sender must send the row. The row is retried until it expires. */
+/** Used if the row needs a fix on our side, or needs another sender. The row is retried until it expires. */
 export const retryWhenMended: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(policy.firstDeferralMs, policy.maxDeferralMs, tries, tries.deferrals, ...when);
 
@@ -92,7 +92,7 @@ function scheduleBefore(
 }
 
 function schedule(tries: Tries, waitMs: number, nowMs: number, random: number): StoredRetry | 'expired' {
-  // add up to a quarter, so that rows that failed together do not come back together
+  // wait up to a quarter longer, so that rows that failed together do not come back together
   const delayMs = Math.ceil(waitMs * (1 + random / 4));
   return nowMs + delayMs >= tries.expiresAtMs ? 'expired' : { ...tries, delayMs };
 }

@@ -28,13 +28,13 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   readonly onWarning?: (warning: string) => void;
   /** Called about once a second with the measurements of each broadcast worker, for metrics. */
   readonly onFigures?: OnFigures | undefined;
-  /** Logs all messages, or only those not accepted, with broadcast, subscription, push service and outcome. */
+  /** Logs all messages, or only those that failed, with broadcast, subscription, push service and outcome. */
   readonly messageLog?: MessageLog | undefined;
   /** Time limit of `send`, from the call to its result. Default: `connectTimeoutMs` + `responseTimeoutMs`. */
   readonly sendTimeoutMs?: number;
   /**
-   * Limits for broadcast messages to a push service, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`). All
-   * senders on the store share them; give each the same limits.
+   * Rate limits of push services for broadcasts, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`). All senders on
+   * the store share the limits, so every sender must get the same limits.
    */
   readonly maxRate?: readonly string[] | undefined;
 }

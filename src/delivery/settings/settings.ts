@@ -34,7 +34,7 @@ export const defaultWorkerSettings = {
   crowdedCommitDelayMs: 100,
   /** How often to look for due retries while slices are being read. */
   leaseRetriesEveryMs: 100,
-  /** Minimum time between early leases, once early leased rows had to be put aside again. */
+  /** Minimum time between early leases after rows that were leased early had to be put aside again. */
   leaseAheadEveryMs: 50,
   /** How often to look for work while there is none. */
   leaseSliceEveryMs: 250,
@@ -52,7 +52,7 @@ export const defaultWorkerSettings = {
   patienceMs: 1000,
   /** The minimum time for which a row is put aside. */
   minAsideMs: 250,
-  /** A push service that does not respond for this long gets no rows for an equally long time. */
+  /** If a push service does not respond for this long, it gets no rows for the same time. */
   silentAfterMs: 3000,
   /** How long rows are put aside if their push service cannot be reached. They return earlier if it responds. */
   heldMs: 60_000,

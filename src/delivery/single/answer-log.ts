@@ -38,7 +38,7 @@ export class AnswerLog {
     this.#onWarning = onWarning;
   }
 
-  /** @returns a promise if the subscription has ended. It resolves when this is stored, or when storing has failed */
+  /** @returns a promise if the subscription has ended. The promise resolves after an attempt to store this */
   add(subscription: Addressee, { origin, gate }: Destination, result: Result): Promise<void> | undefined {
     const answer = readAnswer(result);
     if (answer === undefined || result.kind !== 'posted') return undefined;
@@ -113,7 +113,7 @@ export const maxRemembered = 10_000;
 const maxOrigins = 1024;
 
 type Tally = Record<SingleAnswer, number> & {
-  /** By endpoint: the subscription that is gone, or `undefined` if a later message was accepted. */
+  /** By endpoint: the subscription if it is gone, or `undefined` if a later message was accepted. */
   readonly latest: Map<string, Subscription | undefined>;
 };
 
@@ -133,7 +133,7 @@ export class GatheredAnswers {
       if (this.#remembered >= maxRemembered) return;
       this.#remembered += 1;
     }
-    // the last response for a subscription counts
+    // only the last response for a subscription counts
     latest.set(endpoint, answer === 'gone' ? subscription : undefined);
   }
 

@@ -31,7 +31,7 @@ export function checkReader(reader: GivenReader): MessageReader {
   return { language: language && checkLanguage(language, '/reader/language'), data };
 }
 
-/** @param store `undefined` if there is none. For a subscription that it lacks, nothing is known about the reader. */
+/** @param store `undefined` if there is none. If it lacks the subscription, nothing is known about the reader. */
 export async function findReader(
   given: MessageReader,
   endpoint: string,

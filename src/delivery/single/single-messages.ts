@@ -72,12 +72,12 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
     }
   });
 
-  /** Looks up the VAPID key of the recipient's subscription. Returns `undefined` if it is known, as usual. */
+  /** Looks up the VAPID key of the recipient's subscription. Usually the key is known: returns `undefined`. */
   const completeKey = (recipient: Addressee): Promise<Addressee> | undefined => {
     const { vapidPublicKey: named } = recipient;
     if (named === undefined ? !hasOtherKeys : path.destinations.hasKey(named)) return undefined;
     return track(async () => {
-      // if the caller does not give the subscription's VAPID key, the store may know the key
+      // if the caller gives no VAPID key for the subscription, the store may know the key
       const stored = named === undefined && (await store?.subscriptions.findByEndpoint(recipient.endpoint));
       const completed = { ...recipient, vapidPublicKey: stored ? stored.vapidPublicKey : named };
       await path.destinations.loadKeys([completed]);
@@ -146,7 +146,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
   };
 }
 
-/** Loads the encryption when a message must be encrypted. If all messages are refused, that never happens. */
+/** Loads the encryption with the first message that needs it. Refused messages do not need it. */
 function loadWhenNeeded(fastest: EncryptionMethod | undefined): EncryptBatch {
   let encryptBatch: EncryptBatch | undefined;
   return (messages) => {

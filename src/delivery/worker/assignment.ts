@@ -39,7 +39,7 @@ export interface AssignedRow extends Row {
 
 export interface CommitPart {
   readonly rows: readonly RowResult[];
-  /** The previous and the new cursor. Absent for rows that are detached. */
+  /** The cursor before and after the commit. Absent for detached rows. */
   readonly cursors?: Omit<PageOfSlice, 'number'>;
 }
 
@@ -67,7 +67,7 @@ export class Assignment {
   readonly #detached = new Set<AssignedRow>();
   #settledDetached: RowResult[] = [];
   #uncommittedRows = 0;
-  /** The tries of a row that has not been sent yet. */
+  /** The tries of a row that was never sent. */
   readonly #untried: Tries;
   readonly #options: PushOptions;
   readonly #payloads: RowPayloads;
@@ -145,7 +145,7 @@ export class Assignment {
     return this.#mode === 'STOPPED';
   }
 
-  /** True if the slice has only removed rows after the cursor. */
+  /** True if the cursor cannot reach the end of the slice, because all rows after it were removed. */
   get #isBeforeEnd(): boolean {
     const isPassed = this.#mode === 'READ' && this.unsentRows === 0 && this.pageRows === 0;
     return this.slice !== undefined && isPassed && this.#cursor < this.slice.throughPosition;

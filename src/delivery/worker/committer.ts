@@ -1,4 +1,4 @@
-// Commits the results of a worker's rows to the ledger, renews its leases, and gives them back. Commits of one
+// Commits the results of a worker's rows to the ledger, and renews and releases the worker's leases. Commits of one
 // assignment wait for each other, so that its cursor only moves forward.
 import type { RowResult } from '../../store/ledger.ts';
 import type { Clock } from '../../transport/clock.ts';
@@ -80,8 +80,8 @@ export class Committer {
 
   /**
    * Decides whether a row may be detached. A row without a response stays in its page until its response is late. A
-   * push service may have at most as many detached rows as there are free places, which leaves places for others. Rows
-   * of a silent push service are always detached, so that the cursor can pass them. No further rows are sent to it.
+   * push service may not have more detached rows than there are free places, so that other push services get places
+   * too. Rows of a silent push service, which gets no further rows, are always detached, so that the cursor can pass.
    */
   readonly #mayDetach = (row: AssignedRow): boolean => {
     const { maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
@@ -103,10 +103,10 @@ export class Committer {
     await assignment.committed;
   }
 
-  /** Stores results. Only `throwFault` reports a fault. */
+  /** Stores results. Never throws: a fault is kept for `throwFault`. */
   async #storeAll(assignment: Assignment, parts: readonly (CommitPart | undefined)[]): Promise<void> {
     try {
-      // store request both at once, so that a store that batches requests needs only one transaction
+      // store both in the same turn, so that a store that batches requests needs only one transaction
       await Promise.all(parts.map((part) => part && this.#store(assignment, part)));
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {

@@ -36,7 +36,7 @@ export interface RecordSettings {
   readonly now: () => number;
   /** Returns numbers from 0 up to but excluding 1, to spread retries. */
   readonly random: () => number;
-  /** Returns how long a row is put aside, if nothing can be sent to its push service for `waitMs`. */
+  /** Returns how long a row waits if nothing can be sent to its push service for `waitMs`. */
   readonly hold: (row: Row, waitMs: number) => number;
 }
 
@@ -118,7 +118,7 @@ const strangerTries = 5;
 const strangerHoldsMs = 10 * 60 * 1000;
 const longestWaitOutsideMs = 6 * 60 * 60 * 1000;
 
-/** True if the broadcast expired before this row or any other was sent. */
+/** True if the broadcast expired before any message was sent. */
 const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): boolean =>
   tries.isOutside !== true &&
   tries.attempts + tries.deferrals === 0 &&
@@ -231,7 +231,7 @@ interface Hindrance {
   readonly isTold: boolean;
 }
 
-/** The `deferrals` of a held row after its alarm was raised. Before that, a held row has 1. */
+/** A held row has this many `deferrals` once its alarm was raised, and 1 before that. */
 const heldAndTold = 2;
 
 /** Defers a row for an unlisted push service. */
@@ -279,8 +279,9 @@ const ofHost: ReadonlySet<string> = new Set(['connection', 'protocol-error', 'ad
 const alarmPlaceOf = ({ destination }: Row) => destination.isUnlisted && ({ origin: '' } as const);
 
 /**
- * Retries a row that could not be sent because of a problem unrelated to the message. Any worker may send it. Waits
- * grow, so that workers that cannot send the row are mostly idle. No attempt is counted: the row ends when it expires.
+ * Retries a row that could not be sent because of a problem unrelated to the message. Any worker may send it. The
+ * waits grow, so that a worker that cannot send the row seldom takes it. No attempt is counted: the row ends when it
+ * expires.
  */
 function toWaiting(
   row: Row,
@@ -309,7 +310,7 @@ function toSuspended(row: Row, { random }: RecordSettings): RowResult {
   };
 }
 
-/** Rows that were never refused are drawn first, because rows that were refused may be refused every time. */
+/** Rows that were never refused are drawn first, because a row that was refused may always be refused. */
 const toSuspension = ({ destination }: Row, wasRefused: boolean, random: () => number): Suspension => ({
   vapidPublicKey: destination.vapidPublicKey,
   drawOrder: Math.floor(((wasRefused ? 1 : 0) + random()) * (drawOrderEnd / 2)),

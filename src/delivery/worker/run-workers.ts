@@ -97,8 +97,8 @@ export interface RestartOptions {
 }
 
 /**
- * Restarts the work whenever it ends, until `stopped` is aborted. After a fault, the wait is a second, then twice as
- * long each time, up to a minute. Once the work has lasted a minute, the wait is a second again.
+ * Restarts the work whenever it ends, until `stopped` is aborted. Waits a second after a fault, and twice as long after
+ * each further fault, up to a minute. Once the work has lasted a minute, the wait is a second again.
  */
 export async function restartAfterFaults(
   work: () => Promise<void>,

@@ -121,7 +121,7 @@ class Worker {
     return this.#parts.path.isCutOff();
   }
 
-  /** Gives back work that was taken but not sent, so that other workers can take it. Takes no work for a while. */
+  /** Gives back unsent work, so that other workers can take it, and takes no new work for a while. */
   #waitForNetwork(): void {
     this.#looksAgainAtMs = this.#parts.clock.monotonicNow() + this.#settings.lookWhileCutOffMs;
     for (const assignment of this.#workload.assignments) assignment.stop();
@@ -153,7 +153,7 @@ class Worker {
     if (!isOver && this.#parts.path.isCutOff()) this.#waitForNetwork();
   }
 
-  /** False if enough rows wait in memory, unless the next row may be for a push service that is ready. */
+  /** True if memory has room for more waiting rows, or if the next row may be for a push service that is ready. */
   get #mayTake(): boolean {
     return this.#waiting < this.#settings.waitingRows || this.#known.size > this.#waitedFor.size;
   }
@@ -246,7 +246,7 @@ class Worker {
     destination.gate.load.expectAside(nowMs);
   }
 
-  /** Put-aside rows to send early, because their push service responds and no other row waits for it in memory. */
+  /** Rows that were put aside and can be sent early: their push service responds, and has no rows in memory. */
   get #ahead(): RowsAhead | undefined {
     const nowMs = this.#parts.clock.monotonicNow();
     const wanting: Destination[] = [];
@@ -357,7 +357,7 @@ const noWake = (): void => {};
 
 const atOnce = { kind: 'waits', afterMs: 0 } as const;
 
-/** True if the row was held earlier because nothing could be sent to its listed push service. */
+/** True if the row is for a listed push service, and was held because nothing could be sent there. */
 const wasHeld = ({ isReturning, tries, destination }: AssignedRow): boolean =>
   isReturning && tries.deferrals > 0 && !destination.isUnlisted;
 

@@ -37,7 +37,7 @@ export class Workload {
     this.#parts = parts;
   }
 
-  /** Number of taken rows of slices that a cursor has not passed. */
+  /** Number of rows that were taken from slices and that no cursor has passed yet. */
   get #pageRows(): number {
     return this.#sum(({ pageRows }) => pageRows);
   }
@@ -85,7 +85,7 @@ export class Workload {
     this.#leaseSliceNotBeforeMs = 0;
   }
 
-  /** Leases no retries until `untilMs`. Only every second call has an effect, because retries must be sent too. */
+  /** Delays retries until `untilMs`. Only every second call has an effect, so that retries are sent too. */
   leaveRetries(untilMs: number): void {
     this.#isLeavingRetries = !this.#isLeavingRetries;
     if (this.#isLeavingRetries) this.#leaseRetriesNotBeforeMs = untilMs;
@@ -94,7 +94,7 @@ export class Workload {
   /**
    * Provides rows to send: due retries from time to time, otherwise the rest of a slice, or a new slice.
    *
-   * @param ahead put-aside rows to lease before they are due
+   * @param ahead rows that were put aside, to be leased before they are due
    */
   async replenish(nowMs: number, ahead?: RowsAhead): Promise<void> {
     const hasSliceRows = [...this.assignments].some(({ slice, unsentRows }) => slice && unsentRows > 0);
