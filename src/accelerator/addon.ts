@@ -78,7 +78,7 @@ function encryptGroup(
   const keys = Buffer.allocUnsafe(messages.length * keysBytes);
   let bodiesBytes = 0;
   for (const { plaintext, subscription } of messages) {
-    // read each key only once, so that the key that is used is the one that was checked
+    // read each key only once, so that the checked key is the one that is used
     const { p256dh, auth } = subscription;
     const fault = resultOrFault(() => checkEncryptionInput(plaintext, { p256dh, auth }));
     results.push(fault ?? plaintext);

@@ -28,7 +28,7 @@ function isProtected(folder: string): boolean {
   const above = dirname(folder);
   const { uid, mode } = statSync(folder);
   const isSafe = process.getuid === undefined || uid === 0 || uid === process.getuid();
-  // with the sticky bit, as in /tmp, only the owner of a folder can replace it
+  // if the sticky bit is set, as in /tmp, only the owner of a folder can replace it
   const isOpen = (mode & 0o022) !== 0 && (mode & 0o1000) === 0 && process.getuid !== undefined;
   return isSafe && !isOpen && (above === folder || isProtected(above));
 }

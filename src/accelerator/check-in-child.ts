@@ -1,4 +1,4 @@
-// Loads and checks an addon in a child process first, so that a crash does no harm. Caches results by the file's hash.
+// Loads and checks an addon in a child process, where a crash does no harm. Results are cached by the file's hash.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -8,7 +8,7 @@ import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { ownCacheFolder } from './cache-folder.ts';
 
 const child = fileURLToPath(new URL('./checking-child.ts', import.meta.url));
-/** The files of the check. A change to one of them makes cached results invalid. */
+/** The files that make up the check. Changing any of them invalidates cached results. */
 const checkFiles = [
   child,
   fileURLToPath(new URL('./self-check.ts', import.meta.url)),
@@ -16,7 +16,7 @@ const checkFiles = [
 ];
 /** The check usually takes less than a second, but took more than twenty on a busy emulated machine. */
 const timeoutMs = 60_000;
-/** Signals that mean the addon itself crashed. Results of other failures, such as a lack of memory, are not cached. */
+/** Signals that mean the addon itself crashed. Other failures, such as a lack of memory, are not cached. */
 const crashes: ReadonlySet<string | null> = new Set([
   'SIGILL',
   'SIGTRAP',

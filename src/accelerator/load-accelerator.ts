@@ -25,11 +25,11 @@ export interface Accelerator {
 }
 
 export interface AcceleratorOptions {
-  /** The fastest method that may be used. Default: `multi-buffer`. */
+  /** Faster methods are not used. Default: `multi-buffer`, the fastest method. */
   readonly fastest?: EncryptionMethod | undefined;
   /** Default: the addon that came with the package or was built with `npm run build:accelerator`. */
   readonly file?: string | undefined;
-  /** Caches the check's result. Default: `.cache/deskbell` in the home directory. */
+  /** The folder in which the check's result is cached. Default: `.cache/deskbell` in the home directory. */
   readonly cacheFolder?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
   }
 }
 
-/** @param reason why a faster method is not used; absent if the caller asked for this one */
+/** @param reason why a faster method is not used; absent if the caller asked for `builtin` */
 function builtin(reason?: string): Accelerator {
   return {
     method: 'builtin',

@@ -21,10 +21,10 @@ const vector = {
 };
 const plaintextLengths = [0, 1, 41, 218, 219, 1000, maxPlaintextBytes - 1, maxPlaintextBytes];
 const maxBatch = 64;
-/** Two groups of eight messages and three more, to reach every branch of the addon. */
+/** Two groups of eight messages and three single messages reach every branch of the addon. */
 const mixedBatch = 19;
 
-/** Begins the description of a fault that rules out only `multi-buffer`, which runs eight key agreements at a time. */
+/** Begins each description of a fault that rules out only `multi-buffer`. */
 export const eightAtATime = 'eight at a time, ';
 /** The smallest private keys. For 2 and the order minus 2, the addon falls back to OpenSSL. */
 const edgeKeys = [1n, 2n, 3n];
@@ -56,7 +56,7 @@ function tell(check: () => string | undefined): string | undefined {
   }
 }
 
-/** Compares the addon's bodies of a full batch with OpenSSL's. Bodies depend on the public keys and secrets. */
+/** Compares the addon's bodies for a full batch with OpenSSL's. A wrong public key or secret would change a body. */
 function findDifference(addon: Addon): string | undefined {
   const edges = edgeKeys.flatMap((key) => [key, order - key]);
   const fixed = Array.from({ length: maxBatch }, (_, index) => {
@@ -74,7 +74,7 @@ function findDifference(addon: Addon): string | undefined {
   return isEqual ? undefined : 'it gives other public keys or secrets than OpenSSL';
 }
 
-/** Encrypts the example of RFC 8291 at each position in a batch. Takes a millisecond. */
+/** True if the addon reproduces the example of RFC 8291 at each position in a batch. Takes a millisecond. */
 export function reproducesVector(method: AddonMethod): boolean {
   const fixed = Buffer.concat([decode(vector.salt), decode(vector.privateKey)]);
   const message = {
@@ -107,7 +107,7 @@ function isReadable(encryptBatch: EncryptBatch, receivers: readonly UserAgentKey
     plaintext: randomBytes(plaintextLengths[(index + receivers.length) % plaintextLengths.length]!),
     subscription,
   }));
-  // decryption is slow: check the first and last message of every batch, but the others only in every eighth batch
+  // decryption is slow, so check only the first, the last and every eighth message of each batch
   return encryptBatch(messages).every((body, index) => {
     const isRead = index === 0 || index === receivers.length - 1 || (index + receivers.length) % 8 === 0;
     return !isRead || messages[index]!.plaintext.equals(decryptPushMessage(orThrow(body), receivers[index]!));

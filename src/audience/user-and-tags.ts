@@ -31,7 +31,7 @@ export const maxUserBytes = 128;
 /** The maximum number of tags in a subscription, and in each member of a `TagExpression`. */
 export const maxTags = 32;
 const maxTagBytes = 64;
-/** A tag may be longer than `maxTagBytes` before normalization, but a tag of this length never fits. */
+/** A tag with more characters than this is too long even after normalization. */
 const maxSpelledCharacters = 4 * maxTagBytes;
 /** Larger than `maxTags`, since a tag may be given more than once. */
 const maxGivenTags = 4 * maxTags;

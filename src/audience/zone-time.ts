@@ -36,7 +36,7 @@ export function isTimeZone(name: string): boolean {
 export const toWallTime = (atMs: number, timeZone: string): number =>
   Date.parse(`${formatOf(timeZone).format(atMs).replace(' ', 'T')}Z`);
 
-/** The instants at which clocks show a time, the earlier one first: none if it is skipped, two if it occurs twice. */
+/** The instants at which clocks show a time, earliest first: none if clocks skip the time, two if it occurs twice. */
 export function instantsOf(wallMs: number, timeZone: string): readonly number[] {
   // before and after a clock change
   const found = [wallMs - dayMs, wallMs + dayMs].map(
@@ -48,9 +48,9 @@ export function instantsOf(wallMs: number, timeZone: string): readonly number[] 
 }
 
 /**
- * The first instant at which clocks show a time. If clocks skip that time, the first minute after the gap.
+ * The first instant at which clocks show a wall time. If clocks skip it, the first minute after the gap.
  *
- * @param afterMs only instants after this one count
+ * @param afterMs the result must be later than this instant, except after a gap
  */
 export function toInstant(wallMs: number, timeZone: string, afterMs = -Infinity): number {
   const shown = instantsOf(wallMs, timeZone).find((atMs) => atMs > afterMs);
@@ -99,9 +99,7 @@ export function nextTimeOfDay(timeOfDayMs: number, timeZone: string, fromMs: num
 /** Midnight at the start of the day, as a wall time. */
 const startOfDay = (wallMs: number): number => Math.floor(wallMs / dayMs) * dayMs;
 
-/**
- * Quiet hours, as senders write them: `22:00-07:00` of the reader's time zone. They are stored with the broadcast.
- */
+/** Quiet hours as senders write them, such as `22:00-07:00`, in the reader's time zone. Stored with the broadcast. */
 export interface QuietHours {
   /** Milliseconds since midnight. */
   readonly fromMs: number;
@@ -133,7 +131,7 @@ export function endOfQuietHours(
   const isQuiet = isOverMidnight ? timeMs >= fromMs || timeMs < toMs : timeMs >= fromMs && timeMs < toMs;
   if (!isQuiet) return undefined;
   const endMs = midnightMs + toMs + (timeMs >= toMs ? dayMs : 0);
-  // if the quiet hours end in an hour that occurs twice, the first of the two ends may already have passed
+  // if clocks show the end twice, the first of the two instants may already have passed
   return toInstant(endMs, timeZone, atMs);
 }
 

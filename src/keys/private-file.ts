@@ -120,7 +120,7 @@ async function openUnlessMissing(path: string, advice: string): Promise<FileHand
   }
 }
 
-/** Uses `link`, which fails if the name is taken. With `rename`, two first runs at the same time would both write. */
+/** Uses `link`, which fails if the name is taken. With `rename`, two first runs at the same time could both succeed. */
 export async function linkUnlessThere(temporary: string, path: string): Promise<boolean> {
   try {
     await link(temporary, path);

@@ -144,7 +144,7 @@ export async function listPairFiles(directory: string): Promise<readonly string[
 
 interface KnownKey {
   readonly publicKey: string;
-  /** `retired`: its private key was removed on purpose. `undefined`: the key was never ours. */
+  /** `retired`: the private key was removed on purpose. `undefined`: we never had this pair. */
   readonly state: 'next' | 'current' | 'previous' | 'retired' | undefined;
 }
 

@@ -17,7 +17,7 @@ const lastDelimiter = 2;
 const keyInfo = 'Content-Encoding: aes128gcm\0';
 const nonceInfo = 'Content-Encoding: nonce\0';
 
-/** Input for a content of one record. Callers must check it. */
+/** Input for a body of one record. Callers must check the input. */
 export interface RecordParameters {
   readonly inputKeyingMaterial: Uint8Array;
   /** 16 bytes. Never use the same salt twice with the same keying material. */
@@ -26,11 +26,11 @@ export interface RecordParameters {
   readonly recordSizeBytes: number;
   /** At most 255 bytes. */
   readonly keyId: Uint8Array;
-  /** Number of zeros that hide the length. */
+  /** Number of zeros to add, which hide the plaintext's length. */
   readonly paddingBytes: number;
 }
 
-/** The parsed header of a content. Records begin after `headerBytes`. */
+/** The parsed header of a body. Records begin after `headerBytes`. */
 export interface Aes128gcmHeader {
   readonly salt: Uint8Array;
   readonly recordSizeBytes: number;
@@ -39,7 +39,7 @@ export interface Aes128gcmHeader {
 }
 
 /**
- * Encodes a content of one record, as RFC 8291 §4 requires for a push message.
+ * Encodes a body of one record, as RFC 8291 §4 requires for a push message.
  *
  * @returns salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid ‖ record
  * @see RFC 8188 §2
@@ -66,7 +66,7 @@ export function encodeAes128gcm(plaintext: Uint8Array, parameters: RecordParamet
 }
 
 /**
- * Reads the header of a content.
+ * Reads the header of an aes128gcm body.
  *
  * @throws {DeskbellError} ERR_DECRYPTION_FAILED
  */
@@ -90,7 +90,7 @@ export function readAes128gcmHeader(content: Uint8Array): Aes128gcmHeader {
 }
 
 /**
- * Decodes a content. Refuses a content that was cut off between two records.
+ * Decodes an aes128gcm body. Refuses a body that was cut off between two records.
  *
  * @returns the plaintext without its padding
  * @throws {DeskbellError} ERR_DECRYPTION_FAILED

@@ -4,14 +4,14 @@
 export interface KnownPaths {
   /** Current paths of endpoints. */
   readonly endpoints: RegExp;
-  /** Paths of the host's other APIs. These refuse push messages, usually with 401, as if our token were invalid. */
+  /** Paths of the host's other APIs, which refuse push messages, usually with 401 as if our token were invalid. */
   readonly otherApis: RegExp;
 }
 
 export const anyPath: KnownPaths = { endpoints: /^/u, otherApis: /^(?!)/u };
 const fcm: KnownPaths = {
   endpoints: /^\/(?:fcm\/send|(?:preprod\/)?wp)\/./u,
-  // HTTP v1 API, legacy API, device groups, batches, description of the API
+  // the HTTP v1 API, the legacy API, device groups, batches, and the description of the API
   otherApis:
     /^\/(?:v1(?:beta1)?\/projects\/|fcm\/send\/?(?:$|\?)|fcm\/(?:notification|connect)|batch(?:$|[/?])|\$discovery\/)/u,
 };

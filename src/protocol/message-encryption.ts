@@ -1,5 +1,5 @@
-// Encrypts one push message for one subscription (RFC 8291), each with its own key pair. It uses only Node's crypto
-// module; src/accelerator encrypts batches faster.
+// Encrypts push messages (RFC 8291), each for one subscription and with its own key pair. Uses only Node's crypto
+// module. src/accelerator encrypts batches faster.
 import { createECDH, type ECDH, randomFillSync } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, type OptionChecks, typeOf } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -12,7 +12,7 @@ import { authBytes, type Subscription } from './subscription.ts';
 export const maxBodyBytes = 4096;
 /** salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65) */
 const headerBytes = 86;
-/** What remains after the header (86), the delimiter (1) and the authentication tag (16): 3993. */
+/** What header (86), delimiter (1) and authentication tag (16) leave of the body: 3993 bytes. */
 export const maxPlaintextBytes = maxBodyBytes - headerBytes - 1 - 16;
 const paddingBounds = { name: 'paddingBytes', min: 0, max: maxPlaintextBytes };
 
@@ -21,13 +21,13 @@ type SubscriptionKeys = Pick<Subscription, 'p256dh' | 'auth'>;
 /** Encrypts one push message for one subscription; see `encryptPushMessage`. */
 export type Encrypt = (plaintext: Uint8Array, subscription: SubscriptionKeys) => Uint8Array;
 
-/** Values that are random or zero, except in test vectors. */
+/** Options for test vectors and padding. By default, salt and key are random, and there is no padding. */
 export interface EncryptionOptions {
   /** 16 bytes. Default: random. Never use the same salt twice with the same keys. */
   readonly salt?: Uint8Array;
   /** The key pair's private scalar, 32 bytes. Default: a new key for each message (RFC 8291 §3.1). */
   readonly applicationServerPrivateKey?: Uint8Array;
-  /** How many zeros to add, to hide the plaintext's length: 0 (default) to 3993, minus the plaintext's length. */
+  /** How many zeros to add to hide the plaintext's length. Default: 0. At most 3993 minus the plaintext's length. */
   readonly paddingBytes?: number;
 }
 
@@ -92,7 +92,7 @@ export function createEncrypter(): Encrypt {
 }
 
 /**
- * Checks everything except whether the key is on the curve. Every encryption method calls it first.
+ * Checks the input, except whether the key is on the curve. Every encryption method calls this first.
  *
  * @param paddingBytes an integer
  * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID, ERR_MESSAGE_INVALID (`plaintext` is

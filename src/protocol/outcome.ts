@@ -69,11 +69,11 @@ export type Outcome =
       readonly reason: RetryReason;
       /** From `Retry-After`: the minimum delay, at most four weeks. */
       readonly afterMs?: number;
-      /** The push service wants fewer messages in all, not only for this subscription. */
+      /** True if the push service wants fewer messages overall, not only for this subscription. */
       readonly slowsOrigin: boolean;
       /** The request may have reached the push service, so a repeat may be delivered twice. */
       readonly isInDoubt?: boolean;
-      /** Nothing was written, because of a problem on this side or in the network. The message waits. */
+      /** Nothing was written, because of a problem here or in the network. The message keeps waiting. */
       readonly isUnsent?: boolean;
       /** If the last attempt gets this response too, the subscription has ended. */
       readonly isGoneAtLast?: boolean;
@@ -85,7 +85,7 @@ export type Outcome =
       readonly reason: RejectionReason;
       /** `message`: only this message to this subscription. `origin`: all further messages to this push service too. */
       readonly scope: 'message' | 'origin';
-      /** An operator must be told, once per origin and reason. */
+      /** True if an operator must be told. Operators are told once per origin and reason. */
       readonly isAlarm: boolean;
       readonly detail?: string;
     };
@@ -133,7 +133,7 @@ export function failureReason({ code }: DeskbellError): FailureReason {
   }
 }
 
-/** Error codes of a machine without a network, name server or enough resources. No remote host can cause them. */
+/** Error codes with a cause on this machine, such as no network, no name server or too few resources. */
 const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
   'EACCES',
   'EADDRNOTAVAIL',
@@ -193,7 +193,7 @@ function notAccepted(
     kind: 'rejected',
     reason,
     scope,
-    // Windows drops messages because of the device or its user, so an operator can do nothing about it
+    // WNS drops messages because of the device or its user, and no operator can change that
     isAlarm: reason !== 'dropped',
     ...detail,
   });
@@ -231,7 +231,7 @@ function notAccepted(
       return { kind: 'gone', ...detail };
     case 406: // an older equivalent of 429 (WNS)
     case 429:
-      // With UnifiedPush, the limit concerns only the user of this endpoint.
+      // With UnifiedPush, only the user of this endpoint has reached a limit.
       return retry('throttled', !isUnlisted);
     case 408:
     case 421:
@@ -270,7 +270,7 @@ export function readRetryAfterMs(value: string | undefined, nowMs: number): numb
   if (value === undefined) return undefined;
   const text = value.trim();
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, maxRetryAfterMs);
-  // all three forms of an HTTP date begin with the name of a day; Date.parse alone accepts almost anything
+  // every HTTP date begins with the name of a day; Date.parse alone accepts almost anything
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined;
   // the oldest form has no time zone but means GMT
   const afterMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) - nowMs;

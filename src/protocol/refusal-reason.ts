@@ -35,7 +35,7 @@ export interface Rejection {
 }
 
 const maxDetailCharacters = 200;
-/** How Apple, FCM (old and new) and Mozilla say that a subscription was made with another VAPID key. */
+/** Matches errors of Apple, FCM (old and new) and Mozilla for a subscription that was made with another VAPID key. */
 const keyMismatch =
   /VapidPkHashMismatch|UnauthorizedRegistration|credentials used to create the subscription|does not correspond to the sender ID|VAPID public key mismatch/i;
 
@@ -91,10 +91,10 @@ function readAnyRejection(headers: Headers, body: string): Rejection {
 /** Matches a URL in two parts: its origin, and the rest, which is removed because endpoints are secret. */
 const urls = /(https?:\/\/[^\s/"'<>]+)\/[^\s"'<>]*/gi;
 const paths = /(^|[\s"'(=:])\/(?!\/)[^\s"'<>)]*/g;
-/** Matches tokens, keys and signatures; ordinary words are shorter. */
+/** Matches tokens, keys and signatures, which are longer than ordinary words. */
 const longWords = /[\w%+=~:-]{40,}/g;
 
-/** Makes one line for a log, without control characters, paths and tokens. */
+/** Makes a text safe to log: one line without control characters, paths or tokens. */
 function clean(text: string): string {
   const line = text
     .replaceAll(urls, '$1/…')

@@ -112,8 +112,8 @@ function encodeJson(value: unknown): string {
 // Apple's push service answers 403 BadJwtToken if the contact's domain cannot exist.
 
 /**
- * Checks the contact for push services. Apple refuses a bad subject with BadJwtToken and gives no other reason, so
- * the check is made before the first message.
+ * Checks the contact for push services before the first message. Apple refuses a bad subject with BadJwtToken, which
+ * does not say what is wrong.
  *
  * @throws {DeskbellError} ERR_VAPID_SUBJECT_INVALID
  */
@@ -126,7 +126,7 @@ export function checkVapidSubject(subject: string): void {
   if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) throw badSubject('names this machine itself');
 }
 
-/** Top-level domains that are never delegated: RFC 6761, 6762, 7686, 8375, and ICANN's names for private use. */
+/** Top-level domains that are never delegated: those of RFC 6761, 6762, 7686 and 8375, and ICANN's for private use. */
 const unreachable: ReadonlySet<string> = new Set([
   'arpa',
   'corp',
@@ -151,7 +151,7 @@ const unreachable: ReadonlySet<string> = new Set([
 export function findAppleSubjectFault(subject: string): string | undefined {
   const host = hostOf(subject)?.toLowerCase().replace(/\.$/, '') ?? '';
   const topLevel = host.split('.').at(-1) ?? '';
-  // unlike an IPv4 address, a domain name has a letter in its last label
+  // the last label of a domain name contains a letter; that of an IPv4 address does not
   const isName =
     /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]*\p{L}[\p{L}\p{N}-]*$/u.test(host);
   if (isName && !unreachable.has(topLevel)) return undefined;
@@ -196,7 +196,7 @@ const vapidAuthorizerChecks: OptionChecks<VapidAuthorizerOptions> = {
 };
 
 const lifetimeBounds = { name: 'lifetimeSeconds', min: 60, max: maxTokenLifetimeSeconds };
-/** A token is renewed this long before it expires, in case the push service's clock is fast. */
+/** A token is renewed this long before its expiry, in case the push service's clock is fast. */
 const renewalMarginSeconds = 60 * 60;
 /** RFC 7519 §2: `exp` is a number of seconds since 1970. */
 const clockBounds = { name: 'The time of the clock in seconds', min: 0, max: Number.MAX_SAFE_INTEGER };

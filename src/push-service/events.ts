@@ -15,7 +15,7 @@ export type PushServiceEvent =
       readonly subscription?: string;
     }
   | { readonly type: 'fault'; readonly kind: string; readonly subscription?: string }
-  /** The message was written to the user agent's connection, again after each reconnect until it is acknowledged. */
+  /** Written to the user agent's connection. Repeated at each reconnect until the message is acknowledged. */
   | { readonly type: 'delivered'; readonly subscription: string; readonly version: string }
   /** 100: delivered. 101: could not be decrypted. 102: not delivered. */
   | {

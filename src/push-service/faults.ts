@@ -32,19 +32,19 @@ export type FaultKind =
    */
   | { readonly kind: 'goaway'; readonly afterStreams: number; readonly code?: number };
 
-/** Selects the requests to which a fault applies. A member that is omitted selects all requests. */
+/** Selects the requests to which a fault applies. Omitted members do not limit the selection. */
 export interface FaultScope {
   /** Only the next n matching requests. */
   readonly times?: number;
-  /** A share of the matching requests: 0.25 means the 4th, 8th, 12th … */
+  /** The fault applies to this share of the matching requests: 0.25 means the 4th, 8th, 12th … */
   readonly share?: number;
   /** Only requests to this endpoint. */
   readonly endpoint?: string;
-  /** How long the fault applies, in milliseconds from now. Default: without end. */
+  /** How long the fault applies, in milliseconds from now. Default: for ever. */
   readonly forMs?: number;
   /**
-   * Accept and deliver the message before the fault, so that the sender is left in doubt. By default, the message is
-   * not even read. Only for `status`, `hang`, `reset` and `reset-stream`; `half` always accepts.
+   * Accepts and delivers the message before the fault, which leaves the sender in doubt. By default, the message is not
+   * even read. Only for `status`, `hang`, `reset` and `reset-stream`; `half` always accepts.
    */
   readonly afterAccepting?: boolean;
 }
@@ -87,7 +87,7 @@ interface Rule {
   readonly token: string | undefined;
   readonly endsAtMs: number;
   hits: number;
-  /** Each matching request adds `share`. Each time the fault applies, 1 is subtracted. */
+  /** Grows by `share` with each matching request, and shrinks by 1 each time the fault applies. */
   due: number;
 }
 

@@ -38,7 +38,7 @@ export type Names<Options> = { readonly [Name in keyof Options]-?: unknown };
 
 /**
  * @param kind the kind of name for the error, such as `option`
- * @throws {RangeError} that lists the first unknown name, and the known names
+ * @throws {RangeError} with the first unknown name and all known names
  */
 export function checkNames<Options>(kind: string, given: object, known: Names<Options>): void {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));

@@ -41,7 +41,7 @@ export interface Statistics extends EventCounts, UserAgentStatistics {
 export interface PushService {
   /** The first part of every endpoint, such as `http://127.0.0.1:8090`. */
   readonly origin: string;
-  /** The URL for user agents. In Firefox, the value of `dom.push.serverURL`. */
+  /** The URL for user agents. Firefox needs it as `dom.push.serverURL`. */
   readonly webSocketUrl: string;
   /** The URL of the control resource, for `curl` and other processes on this machine. */
   readonly controlUrl: string;

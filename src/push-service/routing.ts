@@ -163,7 +163,7 @@ function checkAccess({ connection, headers, host }: Exchange, origin: string): A
   if (!/^(::ffff:)?127\.|^::1$/.test(address)) {
     return refusal('controlForbidden', 'the control resource answers to loopback only');
   }
-  // If a page's own name resolves to loopback (DNS rebinding), the request contains that name.
+  // If a web page's own name resolves to loopback (DNS rebinding), the browser sends that name as the host.
   if (host !== undefined && !isLoopbackHost(host) && host !== new URL(origin).host) {
     return refusal(
       'controlForbidden',

@@ -161,7 +161,7 @@ export function isLoopbackName(hostname: string): boolean {
   return /^(?:.*\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }
 
-/** If the host name is an IP address, returns a list that contains it, as a resolver would. */
+/** If the host name is an IP address, returns it in a list, as a resolver would. */
 export function literalAddress(hostname: string): readonly ResolvedAddress[] | undefined {
   const address = hostname.replace(/^\[(.*)\]$/, '$1');
   const family = isIP(address);

@@ -10,7 +10,7 @@ export interface AddressSettings {
    * addresses. They apply to known push services and to listed domains. Cannot be combined with `public`.
    */
   readonly pushServiceAddresses?: readonly string[] | undefined;
-  /** NAT64 prefix of the network (RFC 6052), such as `2001:db8:64::/96`, besides `64:ff9b::/96`. */
+  /** The network's own NAT64 prefix (RFC 6052), such as `2001:db8:64::/96`. `64:ff9b::/96` needs no setting. */
   readonly nat64Prefix?: string | undefined;
 }
 

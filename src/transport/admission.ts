@@ -13,22 +13,22 @@ import { Pacing } from './pacing.ts';
 import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
-  /** If false, requests are sent however often the push service fails. Default: true. */
+  /** If false, failures of the push service never stop requests. Default: true. */
   readonly hasBreaker?: boolean;
 }
 
-/** Queue no more than a worker encrypts at once. */
+/** The maximum headroom: as many messages as a worker encrypts at once. */
 const maxHeadroom = 64;
-/** A caller that has more to send calls `pace` again within this time. */
+/** While a caller has more to send, it calls `pace` at least this often. */
 const askedEveryMs = 140;
 
 /** If all attempts fail for this long, the failures are not a coincidence. */
 const unreachableAfterMs = 15_000;
 
-/** The average latency covers about this many responses. */
+/** The average latency is taken over about this many responses. */
 const averageOver = 100;
 
-/** How many round trips a hold waits for responses to later requests. */
+/** For how many round trips a hold waits for responses to later requests. */
 const holdRoundTrips = 2;
 const minHoldMs = 50;
 
@@ -46,7 +46,7 @@ export class Admission {
   #connectFault: DeskbellError | undefined;
   /** The times of the first and the last failure since the last response. */
   #failures: { readonly firstMs: number; readonly lastMs: number } | undefined;
-  /** Set when the push service asks to wait, until it is clear whether the request concerns only one subscription. */
+  /** Set when the push service asks to wait, until it is clear whether only one subscription must wait. */
   #hold: { reason: string; writtenAtMs: number; untilMs: number } | undefined;
   #wasThrottled = false;
   #lastError: DeskbellError | undefined;
@@ -67,7 +67,7 @@ export class Admission {
   }
 
   /**
-   * Called if there is something to send. A few requests may be queued in addition to those in flight, so that the next
+   * Returns how many more requests to hand over. A few may be queued in addition to those in flight, so that the next
    * request is ready when it may be written.
    */
   pace(inFlight: number, queued: number): Pace {
@@ -78,7 +78,7 @@ export class Admission {
     return { room, perMs };
   }
 
-  /** How long until the next request may be written, if only pacing delays the request; otherwise `undefined`. */
+  /** If only pacing delays the next request: the time until the request may be written. */
   get paceMs(): number | undefined {
     return this.#hold === undefined ? this.#pacing.waitMs : undefined;
   }
@@ -96,7 +96,7 @@ export class Admission {
     return hold !== undefined && this.#breaker.obey(hold.reason, nowMs, hold.untilMs - nowMs);
   }
 
-  /** How many requests may be in flight by the time a new connection is open. */
+  /** How many requests may be in flight once a new connection is open. */
   get maxInFlightAhead(): number {
     return this.#pacing.limitAhead;
   }
@@ -144,18 +144,18 @@ export class Admission {
     return { waitMs, reason: this.#breaker.reason, obstacle: this.#obstacle(nowMs) };
   }
 
-  /** Returns how long the push service has asked to wait, from now. Each wait is returned once, then 0. */
+  /** Returns the remaining wait that the push service asked for. Each wait is returned once; after that, 0. */
   takeWait(): number {
     return this.#breaker.isClosed ? 0 : this.#breaker.takeWait(this.#settings.monotonicNow());
   }
 
-  /** Pauses because the push service asked another sender to wait this long. */
+  /** Pauses for as long as the push service asked another sender to wait. */
   pause(waitMs: number): void {
     const reason = `${this.#origin.host} has asked another sender to wait.`;
     this.#breaker.pause(reason, this.#settings.monotonicNow() + waitMs);
   }
 
-  /** Records that only `maxInFlight` delays requests: the connections have capacity for them. */
+  /** Records that only `maxInFlight` delays requests, although the connections have capacity for them. */
   recordLimitReached(): void {
     this.#pacing.recordLimitReached();
   }
@@ -200,7 +200,7 @@ export class Admission {
   }
 
   /**
-   * Records that the push service refused a request without a response. The request may be sent again.
+   * Records that the push service refused a request without responding. The request may be sent again.
    *
    * @returns true if sending must stop now
    */
@@ -209,7 +209,7 @@ export class Admission {
     error: DeskbellError,
   ): boolean {
     const nowMs = this.#settings.monotonicNow();
-    // repeated refusals of the same request say nothing about the rate
+    // only the first refusal of a request says something about the rate
     if (exchange.timesRefused <= 1) this.#pacing.recordRefused(nowMs - exchange.writtenAtMs, nowMs);
     this.#recordNoAnswer();
     return this.#breaker.recordFailure(exchange, error.message, nowMs, answersRunMs);
@@ -277,7 +277,7 @@ const maxPauseMs = 3_600_000;
 const answersToForget = 10_000;
 const forgetAfterMs = 2 * maxPauseMs;
 
-/** Pauses sending to one push service. Each fault counts once, even if it ended several requests. */
+/** Pauses sending to one push service after HTTP faults. A fault that ended several requests counts once. */
 class ProtocolErrorPauses {
   #count = 0;
   #last: DeskbellError | undefined;
@@ -303,7 +303,7 @@ class ProtocolErrorPauses {
     return this.#count > toleratedFaults && !this.#isForgotten(nowMs);
   }
 
-  /** True if the last fault is too old to count. */
+  /** True if the last fault no longer counts. */
   #isForgotten(nowMs: number): boolean {
     return this.#answersSince >= answersToForget || nowMs - this.#lastMs >= forgetAfterMs;
   }

@@ -18,7 +18,7 @@ const firstOpenMs = 1000;
 const maxOpenMs = 60_000;
 const maxUnconnectedMs = 5000;
 const maxRetryAfterMs = 3_600_000;
-/** A longer wait is reported only if it ends at least this much later than the wait that was reported last. */
+/** A longer wait is reported only if it ends at least this much later than the last reported wait. */
 const laterByMs = 1000;
 
 export class Breaker {
@@ -47,7 +47,7 @@ export class Breaker {
     return this.#state === 'OPEN' && nowMs < this.#openUntilMs;
   }
 
-  /** How long no request will be admitted; 0 if the next request will be admitted. */
+  /** Time until a request may be admitted; 0 if the next request will be admitted. */
   waitMs(nowMs: number): number {
     if (this.#state === 'OPEN' && nowMs >= this.#openUntilMs) {
       this.#state = 'HALF_OPEN';
@@ -57,7 +57,7 @@ export class Breaker {
     return this.#state === 'HALF_OPEN' && this.#probe !== undefined ? firstOpenMs : 0;
   }
 
-  /** Returns how long to wait from now because of a `Retry-After`. Each wait is returned once, then 0. */
+  /** Returns the remaining wait that a `Retry-After` asked for. Each wait is returned once; after that, 0. */
   takeWait(nowMs: number): number {
     if (this.#askedUntilMs < this.#takenUntilMs + laterByMs) return 0;
     this.#takenUntilMs = this.#askedUntilMs;
@@ -91,7 +91,7 @@ export class Breaker {
   }
 
   /**
-   * @param minRunMs how long the run of failures must have lasted
+   * @param minRunMs how long failures must have lasted before the breaker opens
    * @param retryAfterMs how long the push service asks to wait; 0 if it does not ask
    * @returns true if the breaker has just opened
    */
@@ -123,7 +123,7 @@ export class Breaker {
   /**
    * Opens at once, because the origin violates HTTP.
    *
-   * @param minMs minimum time
+   * @param minMs how long to stay open at least
    */
   open(reason: string, nowMs: number, minMs = 0): boolean {
     const wasOpen = this.#state === 'OPEN';

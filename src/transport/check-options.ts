@@ -79,7 +79,7 @@ function isCertificate(...[pem, name]: Parameters<OptionCheck>): void {
 
 /** Header objects that passed the check. Many messages share one object. */
 const legalHeaders = new WeakSet<PushHeaders>();
-/** Fields that HTTP itself writes (RFC 9113 §8.2.2, and `content-length`) or that the transport never sends. */
+/** Fields that callers must not set: HTTP itself writes them (RFC 9113 §8.2.2), or the transport never sends them. */
 const ownFields =
   /^(?:host|content-length|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te|expect|trailer)$/;
 

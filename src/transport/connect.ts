@@ -41,14 +41,14 @@ interface Route {
   /** The port to connect to at these addresses. */
   readonly addressPort: number;
   readonly proxy?: Proxy;
-  /** Throws if the connection's actual address is not allowed; absent if every address is allowed. */
+  /** Throws if the address that the socket connected to is not allowed. Absent if every address is allowed. */
   readonly check?: ((address: string) => void) | undefined;
 }
 
 interface RouteSettings {
   /** Default: the system's resolver, and plain DNS for unlisted push services. */
   readonly resolve: Resolve | undefined;
-  /** True for origins that the operator named, which may have any address. */
+  /** True for origins that the operator named. Such an origin may have any address. */
   readonly isNamedOrigin: (origin: string) => boolean;
   readonly addressPolicy: AddressPolicy;
   /** True for origins that are neither known nor listed, if any public host is allowed. */
@@ -133,7 +133,7 @@ export async function connect(
   settings: ConnectSettings,
   aborted: AbortSignal,
 ): Promise<Connection> {
-  // aborting this signal ends every socket of the attempt; after success, the signal is never aborted
+  // aborting this signal ends every socket of the attempt; it is never aborted after success
   const attempt = new AbortController();
   const timeOut = (): void => {
     attempt.abort(timeoutError(origin.host, 'accept a connection', settings.connectTimeoutMs));
@@ -221,7 +221,7 @@ function tlsOptions(host: string, secureContext: SecureContext, alpnProtocols: s
   };
 }
 
-/** Ignores errors while nothing uses the socket. The next user sees that the socket is destroyed. */
+/** Prevents uncaught errors while nothing uses the socket. The next user finds the socket destroyed. */
 function guardErrors<Kind extends Socket>(socket: Kind): Kind {
   return socket.on('error', () => {});
 }
@@ -239,7 +239,7 @@ async function finishTcp(socket: Socket, { host, proxy, addressPort, check }: Ro
 
 async function finishTls(socket: Socket, host: string, signal: AbortSignal): Promise<void> {
   try {
-    // the error may have occurred before this function was called
+    // the socket may have failed before this function was called
     if (socket.errored) throw socket.errored;
     await once(socket, 'secureConnect', { signal });
   } catch (cause) {

@@ -1,7 +1,7 @@
 // Describes how a connection to a push service failed.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
-/** @param what the message after `host`, such as `closed the connection` */
+/** @param what the end of the message, which follows the host, such as `closed the connection` */
 export function connectionError(host: string, what: string, cause?: Error): DeskbellError {
   return new DeskbellError('ERR_CONNECTION', `${host} ${what}${codeOf(cause)}.`, { cause });
 }
@@ -17,8 +17,8 @@ export function reasonOf(cause: unknown): string {
 }
 
 /**
- * Turns anything that was thrown into a fault on this side. A resolver, a hook or Node itself may throw. Such errors
- * say nothing about the message.
+ * Turns any thrown value into a local error. A resolver, a hook or Node itself may throw, and what they throw says
+ * nothing about the message.
  */
 export function toFault(host: string, thrown: unknown): DeskbellError {
   if (thrown instanceof DeskbellError) return thrown;

@@ -16,7 +16,7 @@ import type { Pace, Transport, TransportOptions } from './transport.ts';
 /** The pace for a push service that has not been used yet. */
 const firstPace: Pace = { room: latencyFloor, perMs: firstPerMs };
 const maxOrigins = 1000;
-/** How many origins to keep when idle origins are forgotten. The margin avoids a search at every new origin. */
+/** When idle origins are forgotten, this many origins are kept. The margin avoids a search at every new origin. */
 const maxOriginsKept = 900;
 
 /** Rules for callers inside the package. Applications cannot change them. */
@@ -132,8 +132,8 @@ export function createTransport(
 }
 
 /**
- * Forgets idle origins, because strangers can name any number of hosts under the known domains. Origins that have asked
- * to wait are kept if possible: those whose wait ends first are forgotten first.
+ * Forgets idle origins, because strangers can name any number of hosts under the known domains. If possible, keeps
+ * origins that have asked to wait, above all those with the longest wait.
  */
 function forgetIdle(origins: Map<string, Origin>): void {
   const idle = [...origins]

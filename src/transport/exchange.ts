@@ -11,7 +11,7 @@ export interface Exchange {
   readonly done: (result: TransportResult) => void;
   /** How many times the push service has refused the request. */
   timesRefused: number;
-  /** When the request was written to a connection, by the monotonic clock; 0 if it was not. */
+  /** The monotonic time at which the request was written to a connection; 0 if it was not written. */
   writtenAtMs: number;
   /** Ends the exchange when the sender's time limit is over. */
   timeout?: Timer | undefined;
@@ -46,7 +46,7 @@ export interface SessionEvents {
    *   once
    */
   handedBack(exchange: Exchange, refusal: string | undefined): void;
-  /** Called when the session may have more capacity, no capacity, or something to flush. */
+  /** Called when the session may have more capacity, has none left, or has something to flush. */
   changed(session: Session): void;
   /** The connection has ended. This is the last call, made once. */
   closed(session: Session, reason: DeskbellError): void;
@@ -80,7 +80,7 @@ export function settle(exchange: Exchange, result: TransportResult): void {
 
 export const maxResponseBodyBytes = 4096;
 
-/** Buffers to reuse: allocating one costs more than reading a short body. */
+/** Buffers for reuse, because allocating one costs more than reading a short body. */
 const spareBuffers: Buffer[] = [];
 const maxSpareBuffers = 16;
 

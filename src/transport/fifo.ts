@@ -27,7 +27,7 @@ export class Fifo<T> {
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;
-    // clear the place: an array in V8's old generation would keep removed items of the young generation alive
+    // clear the slot, because an array in V8's old generation would keep removed young objects alive
     this.#items[this.#head] = undefined;
     this.#head += 1;
     if (this.#head === this.#items.length) {

@@ -23,7 +23,7 @@ import {
   type SessionSettings,
 } from './exchange.ts';
 
-// with an import, Node would also load its WebSocket and undici: 80 ms
+// an import would make Node load its WebSocket and undici too, which takes 80 ms
 const { Agent, request: httpRequest } = process.getBuiltinModule('node:http');
 
 const maxHeaderBytes = 16_384;
@@ -38,7 +38,7 @@ export class Http1Session implements Session {
   readonly #events: SessionEvents;
   readonly #settings: SessionSettings;
   #exchange: Exchange | undefined;
-  /** The request in flight, until node:http has released the connection. */
+  /** The request in flight. It is kept until node:http has released the connection. */
   #request: ClientRequest | undefined;
   #response: IncomingMessage | undefined;
   #body = new ResponseBody();
@@ -132,7 +132,7 @@ export class Http1Session implements Session {
   #read(chunk: Buffer): void {
     // copy the chunk: its buffer is reused, and node:http may keep the chunk until the next turn
     if (this.#exchange !== undefined) this.#stream.push(Buffer.from(chunk));
-    // data without a request would be taken for the response to the next request
+    // without a request, node:http would take the data for the response to the next request
     else this.destroy(connectionError(this.#host, 'sent data without a request'));
   }
 
@@ -144,7 +144,7 @@ export class Http1Session implements Session {
     this.#response = response;
     response.on('data', (chunk: Buffer) => {
       if (this.#body.add(chunk)) return;
-      // End the connection: to reuse it, the rest of the body would have to be read.
+      // End the connection, because reusing it would require reading the rest of the body.
       this.#answer(response);
       this.#stream.destroy();
     });
@@ -280,7 +280,7 @@ class ConnectionStream extends Duplex {
     this.#socket.ref();
   }
 
-  /** Called by node:http to end a connection that cannot be reused. */
+  /** node:http calls this to end a connection that cannot be reused. */
   destroySoon(): void {
     this.destroy();
   }

@@ -37,7 +37,7 @@ const maxHttp2Connections = maxLimit / maxStreams;
 /** Maximum number of connections until SETTINGS arrive on the first, because the push service may allow no streams. */
 const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
-/** A request fails once it was refused this many times. A request handed back for another reason does not count. */
+/** A request fails after this many refusals. A request that was handed back for another reason was not refused. */
 const maxTimesRefused = 10;
 /** The pause after the first refusal of a request. Each further refusal doubles it. */
 const firstRefusalPauseMs = 20;
@@ -60,7 +60,7 @@ export class Origin implements SessionEvents {
   readonly #queue = new Fifo<Exchange>();
   /** Requests that the push service handed back. They are sent before the queue. */
   readonly #handedBack = new Fifo<Exchange>();
-  /** Requests that the push service refused. They join `#handedBack` after a pause. */
+  /** Requests that the push service refused. After a pause, they move to `#handedBack`. */
   readonly #refused = new Fifo<Exchange>();
   readonly #sessions = new Set<Session>();
   readonly #admission: Admission;
@@ -76,8 +76,8 @@ export class Origin implements SessionEvents {
   /** Runs until the next request may be written, if writes are spread. */
   #pace: Timer | undefined;
   /**
-   * Runs during a hold, which begins when a response asks to wait. Responses to later requests then show whether only
-   * one subscription must wait.
+   * Ends a hold. When the push service asks to wait, a hold delays new requests until responses to requests in flight
+   * show whether only one subscription must wait.
    */
   #hold: Timer | undefined;
   #isPumpDue = false;
@@ -98,7 +98,7 @@ export class Origin implements SessionEvents {
     return this.#admission.pace(this.#inFlight, this.#queued);
   }
 
-  /** True if there are no requests and no connections, so that the origin may be forgotten. */
+  /** True if the origin may be forgotten, because it has no requests and no connections. */
   get isIdle(): boolean {
     return this.#queued + this.#inFlight + this.#connecting + this.#sessions.size === 0;
   }
@@ -148,14 +148,14 @@ export class Origin implements SessionEvents {
     };
   }
 
-  /** Ends a request whose time is over. If it was queued, it was not sent; if it was in flight, it may have arrived. */
+  /** Ends a request that has timed out. A queued request was not sent; a request in flight may have arrived. */
   expire(exchange: Exchange, error: DeskbellError): void {
     const wasQueued = [this.#queue, this.#handedBack, this.#refused].some((queue) => queue.remove(exchange));
     if (wasQueued) this.#admission.recordUnsent(exchange);
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
 
-  /** Returns how long the push service has asked to wait, from now. Each wait is returned once, then 0. */
+  /** Returns the remaining wait that the push service asked for. Each wait is returned once; after that, 0. */
   takeWait(): number {
     return this.#admission.takeWait();
   }
@@ -177,7 +177,7 @@ export class Origin implements SessionEvents {
     await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** Ends everything at once. Queued requests fail as not sent, requests in flight as in doubt. */
+  /** Ends everything at once. Queued requests fail as not sent; requests in flight fail as in doubt. */
   destroy(error: DeskbellError): void {
     this.#aborted.abort(error);
     this.#connectPause?.cancel();
@@ -227,13 +227,13 @@ export class Origin implements SessionEvents {
     this.#pumpSoon();
   }
 
-  /** Reuses the last accepted answer, because sessions return the same object for equal responses. */
+  /** Reads a response. Sessions return the same object for equal responses, so the last accepted answer is reused. */
   #readAnswer(response: PushResponse): Answer {
     if (this.#lastAccepted?.response === response) return this.#lastAccepted;
     const context = { nowMs: this.#settings.now(), isUnlisted: this.#isUnlisted };
     const outcome = readResponse(this.#url.origin, response, context);
     const answer: Answer = { kind: 'response', response, outcome };
-    // what any other response means may depend on the current time
+    // keep only accepted responses: the meaning of others may depend on the current time
     if (outcome.kind === 'accepted') this.#lastAccepted = answer;
     return answer;
   }
@@ -258,8 +258,8 @@ export class Origin implements SessionEvents {
   }
 
   /**
-   * Handles a refusal: the push service is overloaded, or allows fewer streams than were sent before its SETTINGS
-   * came. The refused requests are sent again after a pause, unless the breaker opens. Other requests do not wait.
+   * Handles a refused request: the push service is overloaded, or its SETTINGS allow fewer streams than were already
+   * sent. Refused requests are sent again after a pause, unless the breaker opens. Other requests do not wait.
    */
   #pauseAfterRefusal(exchange: Exchange, error: DeskbellError): void {
     if (this.#admission.recordRefusedStream(exchange, error)) this.#deferQueued();
@@ -306,7 +306,7 @@ export class Origin implements SessionEvents {
     this.#openConnections();
   }
 
-  /** Gives a request to a session. If the session unexpectedly throws, it is closed and the process continues. */
+  /** Gives a request to a session. A session that unexpectedly throws is closed, and the process continues. */
   #add(exchange: Exchange, session: Session): void {
     this.#inFlight += 1;
     try {
@@ -318,7 +318,7 @@ export class Origin implements SessionEvents {
     }
   }
 
-  /** Sets a timer if only the pace delays the queue, because no response will restart it. */
+  /** Sets a timer if only pacing delays the queue, because then no response will restart the queue. */
   #pumpInPace(): void {
     const { paceMs } = this.#admission;
     if (paceMs === undefined) return;
@@ -330,8 +330,8 @@ export class Origin implements SessionEvents {
   }
 
   /**
-   * Ends a hold when its time is over, or when no request in flight could still show that only one subscription must
-   * wait. All requests then wait as long as the push service asked.
+   * Ends a hold that has lasted long enough, or that no request in flight can decide any more. All requests then wait
+   * as long as the push service asked.
    */
   #lookAtHold(): void {
     const { holdMs } = this.#admission;
@@ -359,7 +359,7 @@ export class Origin implements SessionEvents {
     const wanted = Math.min(this.#inFlight + this.#queued, this.#admission.maxInFlightAhead);
     const [session] = this.#sessions;
     const capacity = session?.capacity ?? (this.#protocol === 'http/1.1' ? 1 : maxStreams);
-    // do not open more connections if the push service allows no streams
+    // if the push service allows no streams, more connections would not help
     const sessions = capacity === 0 ? 0 : Math.min(Math.ceil(wanted / capacity), this.#maxConnections);
     for (let open = this.#openSessions + this.#connecting; open < sessions; open += 1)
       void this.#openConnection();
@@ -391,7 +391,7 @@ export class Origin implements SessionEvents {
     }
   }
 
-  /** Fails the requests that waited for this connection, unless another connection can serve them. */
+  /** Fails the waiting requests, unless another connection can serve them. */
   #connectionFailed(error: DeskbellError): void {
     if (this.#openSessions > 0) {
       const resume = (): void => {
@@ -401,7 +401,7 @@ export class Origin implements SessionEvents {
       this.#connectPause ??= this.#settings.startTimer(resume, reconnectAfterMs, true);
       return;
     }
-    // the private address of an unlisted host says nothing about whether the host works
+    // the private address of an unlisted host does not mean that the push service is down
     if (error.code !== 'ERR_ADDRESS_BLOCKED' || !this.#isUnlisted)
       this.#admission.recordConnectFailure(error);
     this.#failQueued(error);

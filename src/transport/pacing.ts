@@ -26,7 +26,7 @@
 // them halve the window in one round trip. After a decrease, growth of 3, 5, 7, 11, 16, 24 % … keeps refusals at a
 // few per cent if the capacity has not changed, and finds twice the capacity within ten round trips.
 
-/** The initial window, which one HTTP/2 connection can carry. Latency alone never lowers the window below this. */
+/** The initial window, which one HTTP/2 connection can carry. Latency alone never lowers a window below this. */
 export const latencyFloor = 100;
 /** The largest window: what a thread sends in 100 ms. A push service usually starts to queue at a smaller window. */
 export const maxLimit = 3000;
@@ -36,27 +36,27 @@ export const firstPerMs = latencyFloor / 500;
 /** The smallest window. It is below 1, because some push services accept less than one request per round trip. */
 const minWindow = 1 / 8;
 
-/** Latency includes the time that this process is busy. So only a latency well above the base proves a queue. */
+/** Latency includes the time in which this process is busy, so only a latency well above the base proves a queue. */
 const maxLatencyRatio = 3;
 const latencySlackMs = 10;
 /** If there is a queue, the window is lowered to what this many base round trips carry. */
 const queueRatio = 2;
-/** If a window that is smaller by a third does not shorten the round trip to this share, there is no queue. */
+/** There is no queue if a window that is smaller by a third does not shorten the round trip to this share. */
 const shorterBy = 0.85;
-/** If the window is too small to be lowered, a queue cannot be detected. The base then grows by this factor. */
+/** The base grows by this factor if the window is too small to be lowered, so that a queue could not be detected. */
 const fartherBy = 2;
-/** The share of refusals that is normal without an overload. By chance, the share may be higher. */
+/** Up to this share of refusals, plus chance, the push service does not count as overloaded. */
 const toleratedShare = 0.06;
-/** Standard deviations to allow for chance. Ending the initial doubling by mistake costs more than a small decrease. */
+/** Standard deviations that count as chance. More at first, because ending the doubling by mistake costs much. */
 const chanceAtFirst = 3;
 const chanceLater = 1;
-/** A round needs responses to this share of the window, but at least `roundAnswers` responses. */
+/** A round needs responses to at least this share of the window, and never fewer than `roundAnswers`. */
 const roundShare = 1 / 4;
 const roundAnswers = 16;
 /** If nothing was refused, a round ends after this many round trips. */
 const calmRoundTrips = 3;
 const carefulGrowth = 1 / 32;
-/** In each round, `growth` is multiplied by this. */
+/** The factor by which `growth` increases in each round. */
 const fasterBy = 1.5;
 const outageFactor = 1 / 4;
 /**
@@ -64,13 +64,13 @@ const outageFactor = 1 / 4;
  * noticed late. The circuit breaker stops long outages.
  */
 const outageFloor = 1 / 64;
-/** The first decrease keeps at least this share, because refusals of a burst say little about spread writes. */
+/** The first decrease keeps at least this share of the window, because a burst says little about spread writes. */
 const firstFactor = 1 / 2;
 /** Keeps the window slightly below the accepted rate, so that the next rounds are not refused again. */
 const marginFactor = 0.85;
 /** When writes are spread, requests in flight may exceed the window by this factor, because latency varies. */
 const spreadRatio = 1.5;
-/** Spread writes that fell behind may catch up on this much time at once. */
+/** Spread writes that have fallen behind catch up on at most this much time at once. */
 const burstMs = 10;
 
 export class Pacing {
@@ -78,14 +78,14 @@ export class Pacing {
   #growth = 1;
   #threshold = Number.POSITIVE_INFINITY;
   #baseMs = Number.POSITIVE_INFINITY;
-  /** Mean latency in the last round that had accepted requests. */
+  /** Mean latency in the last round in which requests were accepted. */
   #latencyMs = 0;
   /** While a queue is suspected: the window before the first decrease, and the round trip at the second decrease. */
   #trial: { readonly window: number; readonly latencyMs: number | undefined } | undefined;
   #isSpread = false;
   /** True if all responses of the last round were refusals. */
   #isOutage = false;
-  /** If writes are spread: how many requests may be written now. */
+  /** Number of requests that may be written now, if writes are spread. */
   #permits = 0;
   #permitsAtMs = 0;
   #startedAtMs = Number.NEGATIVE_INFINITY;
@@ -100,7 +100,7 @@ export class Pacing {
     return Math.max(1, Math.floor(this.#window));
   }
 
-  /** The limit that may apply two rounds from now, when a connection that is opened now will be ready. */
+  /** The expected limit two rounds from now, when a connection that is opened now will be ready. */
   get limitAhead(): number {
     const growth = this.#window < this.#threshold ? 1 : this.#growth;
     return Math.min(maxLimit, Math.ceil(this.#window * (1 + growth) ** 2));
@@ -123,17 +123,17 @@ export class Pacing {
     if (this.#isSpread) this.#permits -= count;
   }
 
-  /** How long until the next request may be written, if the only obstacle is that writes are spread. */
+  /** If only the spreading of writes delays the next request: the time until the request may be written. */
   get waitMs(): number | undefined {
     return this.#permits < 1 && this.#isSpread ? Math.max(1, (1 - this.#permits) / this.perMs) : undefined;
   }
 
-  /** Requests per millisecond that the window allows. */
+  /** The rate that the window allows, in requests per millisecond. */
   get perMs(): number {
     return this.#latencyMs === 0 ? firstPerMs : this.#window / Math.max(1, this.#latencyMs);
   }
 
-  /** Records that the size of the window made requests wait. */
+  /** Records that requests had to wait because the window was full. */
   recordLimitReached(): void {
     this.#wasReached = true;
   }
@@ -175,8 +175,8 @@ export class Pacing {
   }
 
   /**
-   * True if the round may end early because nothing was refused. A full round with few requests in flight takes long,
-   * and only refusals need that many responses.
+   * True if the round may end early because nothing was refused. Only refusals need a full round of responses, and a
+   * full round takes long if few requests are in flight.
    */
   #isCalm(nowMs: number): boolean {
     const isNothingRefused = this.#refused === 0 && this.#accepted > 0 && this.#latencyMs > 0;

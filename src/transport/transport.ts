@@ -29,7 +29,7 @@ export interface Answer {
   readonly outcome: Outcome;
 }
 
-/** The result of one request. Faults are values; nothing is thrown. */
+/** The result of one request. Errors are returned as values and never thrown. */
 export type TransportResult =
   | Answer
   /** `inDoubt`: the request may have reached the push service, so a repeat may show the message twice. */
@@ -68,38 +68,38 @@ export interface OriginSnapshot {
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why the breaker is not closed. */
   readonly breakerReason: string | undefined;
-  /** How long all attempts have failed without a response; `undefined` if that is short enough to be a coincidence. */
+  /** How long every attempt has failed without a response; `undefined` if this may still be a coincidence. */
   readonly unreachableMs: number | undefined;
   readonly obstacle: FailureReason | undefined;
 }
 
 export interface Sending {
-  /** When the request was written to a connection, by the monotonic clock; 0 if it was not written. */
+  /** The monotonic time at which the request was written to a connection; 0 if it was not written. */
   readonly writtenAtMs: number;
 }
 
 /** How many requests a push service accepts at present, and how fast. */
 export interface Pace {
-  /** How many more requests can be handed over without a long wait in the transport. */
+  /** How many more requests the transport can take without making them wait long. */
   readonly room: number;
-  /** Requests per millisecond, estimated from the responses. */
+  /** The rate in requests per millisecond, estimated from the responses. */
   readonly perMs: number;
 }
 
 export interface Transport {
   /**
-   * Sends one request. `done` is called exactly once, never before `send` returns. Requests of a tick are batched.
+   * Sends one request. `done` is called exactly once, after `send` has returned. Requests of the same tick are batched.
    *
-   * @param timeoutMs for waiting, connecting and the response together. Default: only the individual steps are limited
+   * @param timeoutMs limits the whole request, from waiting to the response. Default: only each step has a limit
    */
   send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): Sending;
   /** @param origin as `URL.origin` returns it */
   pace(origin: string): Pace;
   /** @returns why nothing may be sent to the push service now; `undefined` if a request may be sent */
   deferral(origin: string): Deferral | undefined;
-  /** Returns the push services that have asked to wait (`Retry-After`) since the last call, and how long from now. */
+  /** Returns the push services that have asked to wait (`Retry-After`) since the last call, with the remaining time. */
   takeWaits(): ReadonlyMap<string, number>;
-  /** Sends nothing to a push service for this long, because the push service has asked another sender to wait. */
+  /** Sends nothing to a push service for this long, because it has asked another sender to wait. */
   pause(origin: string, waitMs: number): void;
   /** True if this machine apparently has no network and no push service is connected. */
   isCutOff(): boolean;
@@ -124,9 +124,9 @@ export interface TransportOptions extends AddressSettings {
    * alone or in the list, allows any public host over https.
    */
   readonly pushServices?: PushServices;
-  /** PEM certificates of authorities to trust besides Node's own. */
+  /** Certificate authorities to trust besides Node's own, as PEM. */
   readonly ca?: readonly string[];
-  /** Proxy URL for https and http origins; `undefined` for none. The transport does not read the environment. */
+  /** Proxy URL for https and http origins. `undefined`: no proxy. The transport does not read the environment. */
   readonly proxy?: string | undefined;
   /** Hosts to reach without the proxy. A domain includes its hosts; `*` means all. Loopback never uses the proxy. */
   readonly noProxy?: readonly string[] | undefined;

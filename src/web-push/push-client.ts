@@ -166,9 +166,9 @@ function encryptAlone(prepared: PreparedRequest): Uint8Array | Error {
 const maxSharedHeaders = 256;
 
 /**
- * Converts header fields for the transport. If two differ only in case, the last one counts, as in Node.
+ * Converts header fields for the transport. If two names differ only in case, the last field counts, as in Node.
  *
- * @returns `undefined` if the transport cannot send one of them; Node's client then sends it or reports the error
+ * @returns `undefined` if the transport cannot send a field; Node's client must then send the request
  */
 function readFields(headers: Readonly<Record<string, unknown>>): PushHeaders | undefined {
   const fields: Record<string, string> = {};

@@ -199,13 +199,13 @@ export interface Plaintext {
   readonly keys: PushSubscription['keys'];
 }
 
-/** `RequestDetails` with the actual type of the header fields. */
+/** `RequestDetails` with header values that may be numbers. */
 export interface BuiltRequest extends Omit<RequestDetails, 'headers'> {
   headers: Record<string, string | number>;
 }
 
 export interface PreparedRequest {
-  /** Without a body and its length if there is a `plaintext`. */
+  /** If there is a `plaintext`, the body and its length are still missing. */
   readonly details: BuiltRequest;
   readonly plaintext: Plaintext | undefined;
   readonly transport: TransportName;

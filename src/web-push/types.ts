@@ -95,7 +95,7 @@ export interface EncryptionResult {
   cipherText: Buffer;
 }
 
-/** The error of `web-push`, with the same texts, because applications compare them. */
+/** The same error as in `web-push`, with the same texts, because applications compare them. */
 export class WebPushError extends Error {
   override readonly name: string = 'WebPushError';
   /** An own property, so that JSON.stringify includes it. */

@@ -1,4 +1,4 @@
-// VAPID as in `web-push`, with its error texts and its checks, which are less strict than elsewhere in Deskbell.
+// VAPID with the error texts of `web-push` and its checks, which are less strict than elsewhere in Deskbell.
 import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto';
 import { curve, pointBytes, scalarBytes } from '../protocol/p256.ts';
 import {
@@ -157,7 +157,7 @@ const cacheMs = 11 * 60 * 60 * 1000;
 const maxCached = 1024;
 
 /**
- * Makes a `getVapidHeaders` that signs again after eleven hours.
+ * Makes a `getVapidHeaders` that reuses its results for eleven hours.
  *
  * @param now milliseconds since 1970
  */
@@ -169,7 +169,7 @@ export function createTokenCache(
     const key = JSON.stringify([audience, subject, publicKey, privateKey, contentEncoding]);
     const nowMs = now();
     const found = cached.get(key);
-    // if the clock was ahead when the token was signed, do not keep the token
+    // do not reuse a token that was signed while the clock was ahead
     if (found && nowMs >= found.signedAtMs && nowMs < found.signedAtMs + cacheMs) return found.headers;
     const headers = getVapidHeaders(audience, subject, publicKey, privateKey, contentEncoding);
     if (cached.size >= maxCached) cached.clear();

@@ -44,7 +44,7 @@ const itself = (member: string): string => member;
 
 function localize(own: Message, text: MessageTexts, language: string, tag: string): LocalizedMessage {
   const given = withoutUndefined(text);
-  // if a button omits a member, use the member of the message's own button at the same position
+  // members that a button omits come from the button at the same position in the message's own text
   const actions = text.actions?.map((action, index) => ({
     ...own.actions?.[index],
     ...withoutUndefined(action),
@@ -108,7 +108,7 @@ function checkActionNames({ message: { actions = [] }, nameOf }: LocalizedMessag
   }
 }
 
-/** Returns the name of an action. By default, the name is the action's position. */
+/** Returns an action's name. The default is the action's index. */
 export function actionName({ action }: MessageAction, index: number): string {
   return action ?? String(index);
 }

@@ -18,13 +18,13 @@ import { receiptMemberBytes } from './receipt-token.ts';
 
 const payloadChecks: OptionChecks<PayloadOptions> = { isWithReceipts: isFlag, channel: isText };
 
-/** The payloads of a message, as they are stored. Placeholders are not yet filled in. */
+/** The payloads of a message as they are stored, before placeholders are filled in. */
 export interface EncodedMessage {
   /** The payload of the message's own text. */
   readonly payload: Uint8Array;
-  /** Payloads by canonical BCP 47 tag, for `chooseLanguage`, in the order of the tags. */
+  /** Payloads in other languages by canonical BCP 47 tag, sorted by tag. `chooseLanguage` takes this map. */
   readonly texts: ReadonlyMap<string, Uint8Array>;
-  /** The placeholders in all texts, for `createTemplate` to fill in. Without any, payloads are sent unchanged. */
+  /** The placeholders in all texts, for `createTemplate` to fill in. If there are none, payloads are sent unchanged. */
   readonly placeholders: readonly Placeholder[];
 }
 
@@ -76,7 +76,7 @@ function encodeTexts(
   return measured;
 }
 
-/** What a message may depend on: its reader's language and data. */
+/** The facts about a reader that choose the language and fill in placeholders. */
 export interface MessageReader {
   /** A canonical BCP 47 tag. */
   readonly language?: string | undefined;
@@ -126,8 +126,8 @@ const placeholdersIn = (texts: readonly MeasuredText[]): readonly Placeholder[] 
   uniquePlaceholders(texts.flatMap(({ template }) => template?.placeholders ?? []));
 
 /**
- * Hashes the content of a message, including texts in other languages and `placeholders`, which the message's own
- * payload does not contain. Equal messages have equal hashes, even if tag and ID are generated.
+ * Hashes a message's content, including its member `placeholders` and its texts in other languages. Equal messages have
+ * equal hashes, even if their tags and IDs are generated.
  *
  * @param options the same as for the payloads
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE

@@ -19,11 +19,11 @@ export interface PayloadOptions {
 /** The action that turns off the message's channel instead of opening a page. */
 const turnOffChannelAction = 'turn-off-channel';
 
-/** A message in one of its languages. It may be too large to send. */
+/** A message in one of its languages, with its size. The message may be too large to send. */
 export interface MeasuredText {
   readonly localized: LocalizedMessage;
   readonly payload: Uint8Array;
-  /** The size of the payload if placeholders have their default values. */
+  /** The payload's size with the placeholders' default values. */
   readonly bytes: number;
   readonly maxBytes: number;
   /** Set only if the message has placeholders. */
@@ -31,7 +31,7 @@ export interface MeasuredText {
 }
 
 /**
- * Measures a message in all of its languages, the language of its own text first.
+ * Measures a message in each of its languages. The result for its own text comes first.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
@@ -96,7 +96,7 @@ const declarativePush = 8030;
 /**
  * Converts a message to the Push API's declarative form.
  *
- * @param message checked, with any generated tag, ID and action names
+ * @param message must have passed the check, and contain any generated tag, ID and action names
  * @param mutable whether the service worker may change the notification
  * @see https://w3c.github.io/push-api/#declarative-push-message
  */

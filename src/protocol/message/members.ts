@@ -10,7 +10,7 @@ export interface MemberDescription {
   readonly description: string;
   /** The behaviour if the member is absent. */
   readonly byDefault: string;
-  /** What an error tells the caller to give, if the schema alone does not say it. */
+  /** What callers should give, for error messages, if the schema alone does not say it. */
   readonly expected?: string;
   /** Command-line flag. Default: the name in kebab case. */
   readonly flag?: string;
@@ -95,7 +95,7 @@ const textMembers = {
   },
 } as const satisfies Readonly<Record<string, MemberDescription>>;
 
-/** `textMembers` under a common type, so that all members can be treated alike. */
+/** `textMembers` with a general type, for code that treats all members alike. */
 export const textDescriptions: Readonly<Record<string, MemberDescription>> = textMembers;
 
 const textsSchema: ValueSchema = {
@@ -254,7 +254,7 @@ const messageMembers = {
   },
 } as const satisfies Readonly<Record<string, MemberDescription>>;
 
-/** `messageMembers` under a common type, so that all members can be treated alike. */
+/** `messageMembers` with a general type, for code that treats all members alike. */
 export const memberDescriptions: Readonly<Record<string, MemberDescription>> = messageMembers;
 
 export const messageSchema: ValueSchema = {

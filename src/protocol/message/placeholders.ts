@@ -6,15 +6,15 @@ import { maxPlaintextBytes } from '../message-encryption.ts';
 import { memberError, messageError } from './value-schema.ts';
 import { toReceiptMember } from './receipt-token.ts';
 
-/** A placeholder in a message. A value from a person's data replaces it. */
+/** A placeholder in a message, which a value from a person's data replaces. */
 export interface Placeholder {
   readonly name: string;
-  /** For example `title` or `texts.de.actions[0].url`. */
+  /** The member that contains the placeholder, such as `title` or `texts.de.actions[0].url`. */
   readonly member: string;
   readonly hasDefault: boolean;
 }
 
-/** Removes duplicates: the declarative form repeats texts, and languages share texts that they do not override. */
+/** Removes duplicates, which arise because the declarative form repeats texts and languages share texts. */
 export const uniquePlaceholders = (placeholders: readonly Placeholder[]): readonly Placeholder[] => [
   ...new Map(
     placeholders.map(({ name, member, hasDefault }) => [
@@ -42,7 +42,7 @@ const settledOrigin = /^(?:(?:https?:)?\/\/[^\s/?#\\]+|[^\s:/?#\\]*)[/?#](?![\s/
  * Parses a text with placeholders.
  *
  * @param member the text's name in errors
- * @returns slots (the placeholders), and the JSON text between them, without its quotes
+ * @returns the placeholders as slots, and the JSON text between them without quotes
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, with the position of the fault and what to write instead
  */
 function parseText(text: string, member: string, isLink: boolean): readonly (string | Slot)[] {
@@ -101,9 +101,9 @@ function checkLink(before: string, fallback: string | undefined, name: string, m
 // A payload with placeholders. It is parsed once, and filled in for each reader.
 
 export interface Template {
-  /** In the order in which they occur in the payload. */
+  /** The placeholders, ordered by their positions in the payload. */
   readonly placeholders: readonly Placeholder[];
-  /** The payload's size with all defaults filled in. A placeholder without a default is empty. */
+  /** The payload's size with all defaults filled in. Placeholders without a default are left empty. */
   readonly minBytes: number;
   /**
    * Returns the payload for one reader. If the reader's values do not fit, the defaults are used.
@@ -136,7 +136,7 @@ const declarativeNames: Readonly<Record<string, string>> = { body: 'message', na
  */
 export function createTemplate(payload: Uint8Array, nameOf: NameOf = (member) => member): Template {
   const whole = JSON.parse(Buffer.from(payload).toString()) as object;
-  // drop the last brace: the receipt's token is inserted before it
+  // leave out the closing brace, so that the receipt's token can be inserted before it
   const parts = join(partsOf(whole, '', nameOf).slice(0, -1));
   const write = (valueOf: (slot: Slot) => string, receipt?: string): Buffer => {
     let json = '';
@@ -161,7 +161,7 @@ export function createTemplate(payload: Uint8Array, nameOf: NameOf = (member) =>
   };
 }
 
-/** Produces the same text as `JSON.stringify`. */
+/** Returns the text of `JSON.stringify`, split at the placeholders. */
 function partsOf(owner: object, path: string, nameOf: NameOf): Parts {
   const isList = Array.isArray(owner);
   const members = Object.entries(owner).flatMap(([name, value]: readonly [string, unknown], index): Parts => {
@@ -208,7 +208,7 @@ function refuseMissing({ name, member }: Slot): never {
 /** A person's data by name. Values are texts and numbers. */
 export type ReaderData = Readonly<Record<string, unknown>>;
 
-/** Fast path: most values need no escaping, not even in JSON. */
+/** Fast path for most values, which need no escaping, not even in JSON. */
 const plainText = /^[!#-[\]-~][ !#-[\]-~]*$/;
 const plainLink = /^[A-Za-z0-9_~-]+$/;
 /**

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, parseJsonObject } from '../json-object.t
 import { memberDescriptions, textDescriptions } from './members.ts';
 import type { Message, MessageAction } from './message.ts';
 
-/** The payloads in other languages, and whether the message has placeholders. */
+/** What belongs to a message besides its payload: texts in other languages, and whether it has placeholders. */
 export interface StoredTexts {
   /** By canonical BCP 47 tag. */
   readonly texts?: ReadonlyMap<string, Uint8Array> | undefined;
@@ -81,7 +81,7 @@ function isMadeUp(tag: unknown, id: unknown): boolean {
   return tag === id || (/^[\w-]{16}$/.test(tag) && [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(tag)));
 }
 
-/** Removes an action's default name, which is the index of the action. */
+/** Removes an action's name if it is the default, which is the action's index. */
 function withoutOwnName({ action, ...rest }: MessageAction, index: number): MessageAction {
   return action === String(index) ? rest : { ...rest, action };
 }

@@ -14,7 +14,7 @@ export interface ValueSchema extends Omit<DescribedSchema, 'anyOf' | 'minItems' 
   readonly items?: ValueSchema;
   /** Other members are not allowed. */
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** For maps: the schema of the values, and the pattern of the names. */
+  /** For objects with any names: `additionalProperties` describes the values, `propertyNames` the names. */
   readonly additionalProperties?: ValueSchema;
   readonly propertyNames?: ValueSchema;
 }
@@ -143,7 +143,7 @@ function hasScheme(value: string, schemes: readonly string[]): boolean {
 
 /**
  * @param member such as `texts.de.actions[0].url`
- * @param expected what to give; the error puts it after the word "give"
+ * @param expected what the caller should give; follows the word "give" in the error
  */
 export const messageError = (
   member: string,
@@ -159,7 +159,7 @@ export const messageError = (
   );
 
 /**
- * @param member as in `messageError`; becomes a JSON Pointer below `/message` in the error's `fields`
+ * @param member such as `texts.de.title`; becomes a JSON Pointer below `/message` in the error's `fields`
  * @param detail a sentence that says what is wrong
  */
 export function memberError(code: ErrorCode, member: string, detail: string, cause?: unknown): DeskbellError {

@@ -9,7 +9,7 @@ export type Frame = Readonly<Record<string, unknown>>;
 
 export interface AutopushClientOptions {
   readonly webSocketUrl: string;
-  /** PEM certificates of authorities to trust besides Node's own. */
+  /** Certificate authorities to trust besides Node's own, as PEM. */
   readonly ca: readonly string[];
   readonly onNotification: (frame: Frame) => void;
   /** Called when the push service no longer knows this user agent. Its subscriptions are then lost. */
@@ -146,8 +146,8 @@ export class AutopushClient {
 }
 
 /**
- * Offers the autopush subprotocol, but, like Firefox, continues if the push service does not select it; Mozilla's
- * autopush-rs selects none. If `ws` offered the subprotocol, the connection would then fail.
+ * Offers the autopush subprotocol. Like Firefox, continues if the push service does not select a subprotocol, as
+ * Mozilla's autopush-rs does. If `ws` made the offer itself, it would then end the connection.
  */
 function offerSubprotocol(request: ClientRequest): void {
   request.setHeader('sec-websocket-protocol', subprotocol);

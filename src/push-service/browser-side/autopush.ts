@@ -29,7 +29,7 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
   const connection: AgentConnection = {
     deliver(channelId, message) {
       if (socket.readyState !== socket.OPEN) return false;
-      // only stored messages count against the mailbox's limits, so other messages must not pile up here
+      // messages with TTL 0 do not count against the mailbox's limits, so they must not pile up here
       if (message.ttlSeconds === 0 && socket.bufferedAmount > maxBufferedBytes) return false;
       send(toNotification(channelId, message));
       return true;
@@ -95,7 +95,7 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
       case 'ack':
         return acknowledge(agent, frame);
       case 'nack':
-        // a failure report, sent after an `ack`; without an `ack`, the message stays stored
+        // this failure report follows an `ack`; a message without an `ack` stays stored
         return log.record({
           type: 'reported',
           version: String(frame['version']),
@@ -122,7 +122,7 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
 
 function toNotification(channelID: string, { version, body, contentHeaders }: PushMessage): Frame {
   const notification = { messageType: 'notification', channelID, version };
-  // Firefox passes null as data to the service worker if `headers` is missing
+  // without `headers`, Firefox passes null as data to the service worker
   if (contentHeaders === undefined) return notification;
   return { ...notification, data: Buffer.from(body).toString('base64url'), headers: contentHeaders };
 }

@@ -10,7 +10,7 @@ import { AutopushClient, type Frame } from './autopush-client.ts';
 /** Options of `createUserAgent`. */
 export interface UserAgentOptions {
   readonly webSocketUrl: string;
-  /** PEM certificates of authorities to trust for `wss:` besides Node's own: `PushService.ca`. */
+  /** Certificate authorities to trust for `wss:` besides Node's own, as PEM. Use `PushService.ca`. */
   readonly ca?: readonly string[] | undefined;
   /** If false, messages are not acknowledged, so each reconnect delivers them again. */
   readonly acknowledges?: boolean;

@@ -63,7 +63,7 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
     return 'accepted';
   }
 
-  /** Forgets a user agent that is disconnected and has no subscriptions; no messages can be waiting for it. */
+  /** Forgets a user agent that is disconnected and has no subscriptions. No messages can be waiting for it. */
   function forgetIfUnused({ uaid, connection, subscriptions: own }: UserAgentRecord): void {
     if (connection === undefined && own.size === 0) agents.delete(uaid);
   }

@@ -27,7 +27,7 @@ export function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.of(tag), encodeLength(contents.length), contents]);
 }
 
-/** X.690 §8.1.3, §10.1: a length up to 127 takes one byte; a greater one begins with the number of its bytes. */
+/** X.690 §8.1.3, §10.1: a length up to 127 takes one byte. Otherwise, the first byte says how many bytes follow. */
 function encodeLength(length: number): Buffer {
   if (length < 0x80) return Buffer.of(length);
   const bytes: number[] = [];

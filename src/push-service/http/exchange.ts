@@ -71,7 +71,7 @@ export function emptyAnswer(status: number, headers: Readonly<Record<string, str
   return { status, headers, body: '' };
 }
 
-// Error responses have the status and errno of Mozilla's autopush, so that code that handles them can be tested.
+// Error responses use the status and errno of Mozilla's autopush, so that applications can test their error handling.
 
 /** [HTTP status, errno], with `null` if autopush has no number. */
 const refusals = {
@@ -179,11 +179,11 @@ export class Exchange {
 
   async sendLines(status: number, contentType: string, lines: Iterable<string>): Promise<void> {
     this.#writeHead(status, { 'content-type': contentType });
-    // the pipeline fails if the reader leaves
+    // the pipeline fails if the client closes the connection
     await pipeline(Readable.from(pagesOf(lines)), this.#response).catch(() => undefined);
   }
 
-  /** Announces a whole body, sends half of it, and breaks off. */
+  /** Announces the length of the whole body, sends half of the body, and breaks off. */
   sendHalf({ status, headers, body }: Answer): void {
     const whole = body === '' ? 'this body is cut in two' : body;
     this.#writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(whole)) });

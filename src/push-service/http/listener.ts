@@ -172,7 +172,7 @@ export class Connection {
   }
 
   reset(): void {
-    // if a socket is reset while it is ending, Node never closes it, and then spins at process exit
+    // Node never closes a socket that is reset while it is ending, and then spins at process exit
     if (this.socket.writableEnded) this.socket.destroy();
     else this.socket.resetAndDestroy();
   }

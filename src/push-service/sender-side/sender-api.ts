@@ -16,12 +16,12 @@ export interface PushSubscriptionJson {
   readonly auth: string;
 }
 
-/** What the sinks of a batch have counted. */
+/** The counts of one batch of sinks. */
 export interface SinkTally {
   readonly batch: string;
   readonly sinks: number;
   readonly messages: number;
-  /** Numbers of sinks by how many messages they accepted: `{"0": 3, "1": 997}` means that 3 sinks got none. */
+  /** Number of sinks for each number of accepted messages: `{"0": 3, "1": 997}` means that 3 sinks got none. */
   readonly sinksByMessages: Readonly<Record<number, number>>;
 }
 

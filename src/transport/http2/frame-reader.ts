@@ -42,7 +42,7 @@ export class FrameReader {
     if (offset < chunk.length) this.#append(chunk, offset, chunk.length);
   }
 
-  /** @returns how many bytes of the chunk belong to the frame that began in an earlier chunk */
+  /** @returns how many bytes of the chunk belong to the frame of an earlier chunk */
   #completeBuffered(chunk: Buffer): number {
     const buffer = this.#buffer as Buffer;
     let offset = 0;
@@ -190,7 +190,7 @@ const maxIdleFrames = 1000;
 export interface FrameEvents {
   /** False for a stream that we never opened. */
   isOurs(streamId: number): boolean;
-  /** @param flowBytes bytes that count against the window: `bytes` and padding */
+  /** @param flowBytes bytes that count against the window, including padding */
   data(
     streamId: number,
     endsStream: boolean,
@@ -227,7 +227,7 @@ export class FrameValidator {
     this.#reader.read(chunk);
   }
 
-  /** Records that a request has ended, so the frames before it were not an attack. */
+  /** Records that a request has ended, which shows that the frames before were not an attack. */
   progressed(): void {
     this.#idleFrames = 0;
   }
@@ -276,7 +276,7 @@ export class FrameValidator {
         this.#events.windowUpdate(streamId, readUint31(bytes, start));
         break;
       default:
-      // ignore PRIORITY and unknown types (RFC 9113 §5.5)
+      // PRIORITY and unknown frame types are ignored (RFC 9113 §5.5)
     }
   }
 

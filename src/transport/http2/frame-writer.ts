@@ -18,10 +18,10 @@ export class FrameWriter {
   #slab: Buffer = Buffer.allocUnsafeSlow(slabBytes);
   #start = 0;
   #end = 0;
-  /** Number of slices that `take` has passed on but that are not written yet. */
+  /** Number of slices that `take` has passed on and that are still being written. */
   #unwritten = 0;
 
-  /** Number of bytes that wait for `take`. */
+  /** Number of bytes that `take` has not yet passed on. */
   get length(): number {
     return this.#end - this.#start;
   }
@@ -111,7 +111,7 @@ export class ClientFrames {
     this.#encoder = new HpackEncoder(host);
   }
 
-  /** Writes preface and SETTINGS (RFC 9113 §3.4). */
+  /** Writes the connection preface and SETTINGS (RFC 9113 §3.4). */
   greet(): void {
     this.#writer.reserve(connectionPreface.length);
     this.#writer.bytes(connectionPreface);

@@ -14,7 +14,7 @@ export interface HeaderBlock {
   readonly headers: Readonly<Record<string, string>>;
   /** Set if the block is readable but violates RFC 9113 §8. This is a stream error. */
   readonly fault?: string;
-  /** The response with this header block and without a body. It is made when first needed. */
+  /** The response for this header block without a body, made when it is first needed. */
   response?: PushResponse;
 }
 
@@ -81,7 +81,7 @@ export class HpackDecoder {
         isSame = false;
       }
       listBytes += field.name.length + field.value.length + entryOverheadBytes;
-      // a short block can refer to much longer fields in the table
+      // the table may contain fields that are much longer than the block that refers to them
       if (listBytes > maxHeaderListBytes) {
         const message = `a header list of more than ${maxHeaderListBytes} bytes`;
         throw new Http2Fault(ErrorCode.enhanceYourCalm, message);
@@ -153,7 +153,7 @@ export class HpackDecoder {
       const byte = this.#readByte();
       value += (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
-      // we accept nothing that needs more than 28 bits
+      // integers of more than 28 bits are refused
       if (shift === 21) throw compressionFault('an integer that is too large');
     }
   }
@@ -227,13 +227,13 @@ const symbols = Uint16Array.from({ length: codeLengths.length }, (_, symbol) => 
   (a, b) => bitsOf(a) - bitsOf(b) || a - b,
 );
 /**
- * For each code length: the index in `symbols` of its first symbol, its first code, and the first code of greater
- * length (both codes left-aligned to 30 bits).
+ * For each code length: the index of its first symbol in `symbols`, its first code, and the first longer code. Both
+ * codes are left-aligned to 30 bits.
  */
 const firstIndex: number[] = [];
 const firstCode: number[] = [];
 const nextCode: number[] = [];
-/** The code that begins these 8 bits, as `length << 9 | symbol`. 0 if the code is longer than 8 bits. */
+/** For each 8 bits: the code with which they begin, as `length << 9 | symbol`; 0 if the code is longer. */
 const shortCodes = new Uint16Array(1 << shortCodeBits);
 
 buildTables();
@@ -254,7 +254,7 @@ export function decodeHuffman(bytes: Uint8Array, start: number, end: number): st
     const symbol = entry & 0x1ff;
     const nextBit = bit + (entry >> 9);
     if (nextBit > endBit) {
-      // RFC 7541 §5.2: the last byte is padded with the first bits of EOS, all ones; `readBits` continues with ones
+      // RFC 7541 §5.2: the last byte is padded with ones, the start of EOS; `readBits` adds more ones
       if (endBit - bit >= 8 || window !== 2 ** maxCodeBits - 1) return undefined;
       break;
     }
@@ -266,7 +266,7 @@ export function decodeHuffman(bytes: Uint8Array, start: number, end: number): st
   return scratch.toString('latin1', 0, length);
 }
 
-/** Reads 30 bits, starting at `bit`. Bits after the end are ones. */
+/** Reads 30 bits from position `bit`. All bits after the end of the bytes are ones. */
 function readBits(bytes: Uint8Array, bit: number, end: number): number {
   const at = bit >> 3;
   const shift = bit & 7;
@@ -321,7 +321,7 @@ interface Entry {
   readonly value: string;
 }
 
-/** @typeParam Kept an entry whose `name` and `value` have one character per byte */
+/** @typeParam Kept the type of the entries; `name` and `value` have one character per byte */
 class DynamicTable<Kept extends Entry> {
   readonly #capacity: number;
   /** A ring buffer. The newest entry is at `#next - 1`. */

@@ -3,7 +3,7 @@
 import type { PushHeaders } from '../transport.ts';
 import { defaultHeaderTableBytes } from './protocol.ts';
 
-/** Names and values. On the wire, an entry's index is one higher than here. */
+/** HPACK's static table: names and values. An index on the wire is one higher than the index in this array. */
 export const staticTable: readonly (readonly [name: string, value: string])[] = [
   [':authority', ''],
   [':method', 'GET'],
@@ -97,7 +97,7 @@ export class HpackEncoder {
   #usedBytes = 0;
   /** Number of insertions so far. On the wire, an entry's index is its distance from this number. */
   #insertions = 0;
-  /** Encoded fields that insert nothing into the table. They are valid until the next insertion. */
+  /** Cached encodings that insert nothing into the table. Each is valid until the next insertion. */
   readonly #known = new WeakMap<PushHeaders, EncodedFields & { readonly insertions: number }>();
 
   constructor(authority: string) {
@@ -115,7 +115,7 @@ export class HpackEncoder {
     this.#insertions += 1;
   }
 
-  /** Encodes the fields of the next block. Write `pseudo` and `fields` in this order before the next call. */
+  /** Encodes the fields of the next block. The caller must write `pseudo` and then `fields` before the next call. */
   encode(headers: PushHeaders): EncodedFields {
     const known = this.#known.get(headers);
     if (known !== undefined && known.insertions === this.#insertions && !this.#isResized) return known;

@@ -36,7 +36,7 @@ export const ErrorCode = {
 
 export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
-/** The maximum size of a header list, with 32 extra bytes per field (RFC 9113 §6.5.2). Announced and enforced. */
+/** Announced and enforced: the maximum size of a header list, with 32 extra bytes per field (RFC 9113 §6.5.2). */
 export const maxHeaderListBytes = 32_768;
 /** RFC 9113 §6.5.2: the initial size of a header table. */
 export const defaultHeaderTableBytes = 4096;

@@ -27,7 +27,7 @@ import { HpackDecoder, type HeaderBlock } from './hpack-decoder.ts';
 import { type FrameEvents, FrameValidator } from './frame-reader.ts';
 import { ErrorCode, Http2Fault, maxStreamId, maxStreams, PeerSettings } from './protocol.ts';
 
-/** If more unsent data than this piles up, the push service reads too slowly, and requests wait. */
+/** If more unwritten data than this piles up, the push service is reading too slowly, and requests wait. */
 const maxUnwrittenBytes = 262_144;
 
 export class Http2Session implements Session {
@@ -177,7 +177,7 @@ export class Http2Session implements Session {
     } else if (endsStream) this.#answer(stream, stream.answer);
   }
 
-  /** RFC 9113 §8.1: any number of interim headers, one final header, and possibly a trailer. */
+  /** RFC 9113 §8.1: a response has any number of interim headers, one final header, and possibly a trailer. */
   #takeHeader(stream: Stream, header: HeaderBlock, endsStream: boolean): void {
     const { status } = header;
     if (header.fault !== undefined) {
@@ -328,13 +328,13 @@ export class Http2Session implements Session {
     }
     this.flush();
     this.#closeWhenDone();
-    // overdue work is done, so wait for the next time limit. Until then, a closed socket can write its last frames
+    // overdue work is done. A closed socket can still write its last frames until the next check
     const delayMs = dueMs > nowMs ? Math.min(dueMs - nowMs + 1, this.#checkEveryMs) : this.#checkEveryMs;
     if (!this.#socket.destroyed) this.#timer = this.#startTimer(delayMs);
   }
 
   #timeOut(stream: Stream): void {
-    // retire a silent connection: nothing arrived since the request was sent, or its body could not even be written
+    // retire the connection if it is silent: nothing arrived after the request, or the body could not be written
     if (this.#readAtMs < stream.sentAtMs || !stream.isWhollySent) this.#retire();
     this.#sent.reset(stream.id, ErrorCode.cancel);
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);

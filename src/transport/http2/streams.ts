@@ -116,7 +116,7 @@ export class FlowController {
   readonly #writer: FrameWriter;
   readonly #peer: PeerSettings;
   #connectionWindow = defaultWindowBytes;
-  /** How many bytes the push service may still send. */
+  /** How many bytes the push service may still send on this connection. */
   #receiveWindow = defaultWindowBytes;
   /** Streams whose body is not yet completely written, oldest first. */
   readonly #blocked = new Set<Stream>();
@@ -178,7 +178,7 @@ export class FlowController {
     return true;
   }
 
-  /** Continues after WINDOW_UPDATE or new SETTINGS have enlarged windows. */
+  /** Continues writing bodies after WINDOW_UPDATE or new SETTINGS have enlarged a window. */
   continue(): void {
     for (const stream of this.#blocked) {
       if (this.#connectionWindow <= 0) return;
@@ -201,7 +201,7 @@ export class FlowController {
     return true;
   }
 
-  /** Negative if new SETTINGS allow fewer bytes than were already sent (RFC 9113 §6.9.2). */
+  /** The stream's window in bytes. Negative if new SETTINGS allow less than was already sent (RFC 9113 §6.9.2). */
   #window(stream: Stream): number {
     return this.#peer.initialWindowBytes + stream.grantedBytes - stream.sentBytes;
   }
