@@ -31,7 +31,7 @@ const maxUrlBytes = 1000;
 /** Bytes reserved for the text, even if title, link and buttons are long. */
 const minTextBytes = 1500;
 
-/** How many bytes are left for the text. */
+/** The number of bytes that the text may still grow. */
 const room = (message: Message): number => maxPlaintextBytes - measureMessage(message)[0]!.bytes;
 
 /** Creates a bell's message, shortened so that it fits into one push message. */
@@ -115,7 +115,7 @@ function textAt(whole: object | undefined, pointer: string | undefined): string 
   return typeof value === 'object' && value ? toJson(value) : textOf(value);
 }
 
-/** Header fields that identify a delivery. If a value is repeated, the same request was sent again. */
+/** Header fields that identify a delivery. The same value in two requests means that the sender tried again. */
 const deliveryHeaders = ['x-github-delivery', 'x-gitea-delivery', 'x-forgejo-delivery', 'idempotency-key'];
 
 export interface Bells {
@@ -127,7 +127,7 @@ export interface Bells {
 
 export function createBells({ store, sender, perMinute }: BellParts): Bells {
   const { bells, broadcasts } = store;
-  /** Broadcasts that are being created to count requests. */
+  /** Broadcasts that count requests over the limit and are still being created. */
   const opening = new Map<string, Promise<number>>();
 
   const create = async (bell: Bell, message: Message, options: BroadcastOptions) =>
@@ -210,7 +210,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
         return { ...made, answer, bellId: bell.id, nowMs };
       }
       const made = await send(bell, posted, shown).catch(async (error: unknown) => {
-        // for instance, the bell's channel was removed
+        // the broadcast may be refused because, for example, the bell's channel was removed
         if (error instanceof DeskbellError) await note({ outcome: 'refused', leftOut: error.message });
         throw error;
       });

@@ -26,9 +26,9 @@ export interface Tool {
   readonly text: string;
   readonly link?: string;
   readonly urgency?: string;
-  /** Default: nothing. */
+  /** Which earlier notification is replaced, in words. Default: nothing. */
   readonly replaces?: string;
-  /** Default: JSON. */
+  /** The format of the response. Default: JSON. */
   readonly answer?: keyof typeof answers;
   /** @returns undefined if the request is from another tool, or an error if the request must be refused */
   read(posted: Posted, nowMs: number): Recognised | Promise<Recognised>;
@@ -56,7 +56,7 @@ export const tools: readonly Tool[] = [
     name: 'Forgejo, Gitea',
     recognisedBy: 'the header `X-Forgejo-Event` or `X-Gitea-Event`; `X-Gitea-Signature` must match',
     ...ofGit,
-    // these hosts also send headers with GitHub’s names
+    // Forgejo and Gitea also send headers with GitHub’s names, so this comes first
     read: (posted) => {
       const { headers, secret, json } = posted;
       const event = textOf(headers['x-forgejo-event'] ?? headers['x-gitea-event']);

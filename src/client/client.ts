@@ -169,7 +169,7 @@ interface Delivered {
 
 class DeskbellClient extends EventTarget {
   readonly synced: Promise<SyncResult>;
-  // `#service` and `#worker` are set only in a browser
+  // on a server, `#service` and `#worker` are not set
   readonly #service!: ServiceApi;
   readonly #worker!: WorkerRegistration;
   readonly #historyLimit: number | undefined;
@@ -310,7 +310,7 @@ class DeskbellClient extends EventTarget {
     return lacksSupport() ? undefined : (await this.#worker.find())?.scope;
   }
 
-  /** Announces that the state may have changed, even if the work fails. */
+  /** Runs the work and then announces that the state may have changed, even if the work failed. */
   async #change<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -367,7 +367,7 @@ function lacksSupport(): boolean {
   return missingSupport() !== undefined;
 }
 
-/** The page's URL without query and fragment, which may be secret or belong to this visit only. */
+/** The page's URL without query and fragment, because these may be secret or concern only this visit. */
 function ownPageUrl(): string {
   const base = new URL(document.baseURI);
   const { origin, pathname } = base.origin === location.origin ? base : location;

@@ -93,7 +93,7 @@ export interface HistoryEntry extends PushMessage {
   readonly isRead: boolean;
 }
 
-/** Newest first. */
+/** Returns the last notifications, newest first. */
 export async function readHistory(scope: string): Promise<readonly HistoryEntry[]> {
   return (await inStore('readonly', readHistoryIn(scope))) ?? [];
 }

@@ -128,7 +128,7 @@ function createStore(client: Client): PushStore {
       if (listeners.size === 0) {
         client.addEventListener('change', lookAgain);
         client.addEventListener('message', receive);
-        // catch up with what happened before there were listeners
+        // catch up with changes that happened before the listeners were added
         client.synced.then(lookAgain, lookAgain);
       }
       listeners.add(listener);

@@ -46,7 +46,7 @@ export async function reconcile(
   return subscription;
 }
 
-/** Sends choices that were made while the service could not be reached. @throws {ClientError} */
+/** Sends channel choices that were made while the service could not be reached. @throws {ClientError} */
 export async function sendChoices(scope: string, body: string, service: ServiceApi): Promise<void> {
   const { choices: sent } = await readState(scope);
   if (!sent) return;

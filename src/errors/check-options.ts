@@ -77,7 +77,7 @@ export const isSecret = (bytes: number): OptionCheck =>
     (value) => value instanceof Uint8Array && value.length === bytes,
   );
 
-/** @param items name of the items in the error */
+/** @param items the word for the items in the error message, such as `strings` */
 export const isArrayOf =
   (items: string, check: OptionCheck): OptionCheck =>
   (value, name) => {

@@ -54,7 +54,7 @@ export function readForwarded(app: FastifyInstance): void {
 const token = String.raw`[\w!#$%&'*+.^|~\x60-]+`;
 const pair = new RegExp(String.raw`[ \t]*(?:(${token})=(${token}|"(?:[^"\\]|\\.)*")[ \t]*)?([;,]|$)`, 'y');
 
-/** The client of each hop. If the text is malformed, the hops are unknown, because a client may have forged them. */
+/** The client of each hop. Malformed text names no client, because a client may have forged the text. */
 function hopsOf(forwarded: string): readonly string[] {
   const hops: string[] = [];
   pair.lastIndex = 0;

@@ -30,7 +30,7 @@ const isRejected = Symbol('rejected');
 const lineStart = Symbol('start of the rejected line');
 type RejectedSocket = Duplex & { [isRejected]?: true; [lineStart]?: number };
 
-/** For Fastify's `clientErrorHandler`. Node calls it again for further bytes, so only the first error counts. */
+/** Fastify's `clientErrorHandler`. Node calls it again for further bytes, but only the first error counts. */
 export function handleClientError(
   app: FastifyInstance,
   error: ClientError,
@@ -160,7 +160,7 @@ export function handleConnectAndExpect(app: FastifyInstance, rules: ResponseRule
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
-/** RFC 3986 §3.2.2, §3.2.3: empty, or a registered name, an IPv4 address or an IP literal, with or without port. */
+/** Host and optional port (RFC 3986 §3.2.2, §3.2.3). The host is a name, an IPv4 address, an IP literal or empty. */
 const hostAndPort =
   /^(?:\[[\da-f:.]+\]|\[v[\da-f]+\.[\w.~!$&'()*+,;=:-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 

@@ -11,7 +11,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 
 /**
  * Number of counters that a process has for each limit. A hash of the client's name and a secret selects the counter,
- * so several clients can share a counter. This bounds the memory, and other names do not reset a client's count.
+ * so several clients can share one. This bounds the memory, and no client can reset its count by using other names.
  */
 const places = 16_384;
 const answerWithinMs = 1000;

@@ -124,7 +124,7 @@ export function limitConnectionsOfClients(server: Server, max: number, isTrusted
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
     const { remoteAddress: ip } = socket;
-    // a connection that has already ended has no address
+    // the address is undefined if the connection has already ended
     if (ip === undefined || isTrusted(ip, 0)) return;
     const client = clientOf({ ip });
     if (isLoopback(client) || client === loopbackNetwork) return;

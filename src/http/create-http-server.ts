@@ -77,7 +77,7 @@ export function createHttpServer(
     maxHeaderSize: options.maxHeaderBytes ?? 16_384,
     // Our own check of the Host header responds in our format.
     requireHostHeader: false,
-    // requests without a body get no stream (Node 25.1 or newer)
+    // Node 25.1 and newer create no body stream for requests without a body
     optimizeEmptyRequests: true,
   };
   const isTrusted = createTrust(options.trustProxy);

@@ -114,7 +114,7 @@ export type AnsweredErrors = Readonly<Partial<Record<ErrorCode, ServiceErrorEntr
 
 export interface ResponseRules {
   readonly errors: AnsweredErrors;
-  /** Header fields of every response, in lower case. */
+  /** Header fields that every response gets; their names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly filters: readonly Filter[];
   /** Additional header fields of a preflight's 204; `undefined` for any other request. */

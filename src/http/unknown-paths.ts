@@ -53,7 +53,7 @@ export function rejectUnmatched(app: FastifyInstance, method: string, url: strin
   };
 }
 
-/** A proxy in front of both listeners may pass requests for bells to the wrong listener. */
+/** A hint for requests for bells, which a proxy in front of both listeners may pass to the wrong listener. */
 const hintAt = (url: string): string =>
   url.split(/[/?#]/, 2)[1] === bellsPath.slice(1)
     ? ': bells are on the operator’s listener, serve --operator'
@@ -98,7 +98,7 @@ export function readWildcardParams(app: FastifyInstance): void {
 /** @param value the wildcard's match, decoded. A `/` in the match may have been encoded */
 function isOneSegment(url: string, value: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
-  // Routers may end the path at ";", and ignore slashes at its end.
+  // Some routers end the path at ";", and some ignore slashes at the end of a path.
   return [path, ...path.split(';', 1)]
     .flatMap((end) => [end, end.replace(/\/+$/, '')])
     .some((end) => decodeURIComponent(end.slice(end.lastIndexOf('/') + 1)) === value);

@@ -16,7 +16,7 @@ import { countOf } from '../errors/format-count.ts';
 import { cut, maxFields } from './problem.ts';
 import type { Schema } from './schema.ts';
 
-/** If a value has at most this many members and items, errors name all that are wrong. */
+/** If a value has at most this many members and items, errors name all wrong fields. */
 const maxThoroughValues = 100;
 
 const parts: Readonly<Record<string, RequestPart>> = {
@@ -67,7 +67,7 @@ export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler
   };
 }
 
-/** The returned function is called only with strings. */
+/** Ajv calls the returned function only with strings. */
 const toAjvFormat =
   ({ fits }: Format) =>
   (value: string): boolean => {

@@ -29,7 +29,7 @@ const nameSchema = Type.String({ minLength: 1, format: 'bell-name' });
 
 interface Setting {
   readonly label: string;
-  /** The placeholder for the flag's value. */
+  /** What the usage text shows in place of the flag's value. */
   readonly value: string;
   readonly description: string;
   readonly keywords: Readonly<Record<string, unknown>>;
@@ -114,11 +114,11 @@ const bellView: View<Bell> = {
   }),
 };
 
-/** A request to a bell, with the text that was shown if its broadcast is still stored. */
+/** A request to a bell. If its broadcast is still stored, with the text that was shown. */
 export interface ShownRequest extends BellRequest {
   readonly title?: string | undefined;
   readonly message?: string | undefined;
-  /** Says why the broadcast reached nobody. Otherwise absent. */
+  /** Why the broadcast reached nobody; absent if it reached somebody. */
   readonly reachedNobody?: string | undefined;
 }
 
@@ -206,7 +206,7 @@ function findWhyUnreached({ state, recipients, counts }: Broadcast): string | un
   return state === 'done' && counts.accepted === 0 ? 'no push service took the message' : undefined;
 }
 
-/** Whether a subscription matches the audience of a bell now. */
+/** True if at least one stored subscription matches the bell's audience. */
 export const hasAudience = async (
   { subscriptions }: Pick<Store, 'subscriptions'>,
   { audience }: Bell,

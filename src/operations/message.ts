@@ -116,7 +116,7 @@ export const sentMessageSchema = Type.Named('SentMessage', {
   retryAfterSeconds: Optional.Integer(),
 });
 
-/** @param id absent if the subscription was part of the request */
+/** @param id the stored subscription's id; absent if the request contained the subscription itself */
 export function sentMessageToJson(
   id: number | undefined,
   endpoint: string,

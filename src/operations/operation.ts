@@ -9,9 +9,9 @@ import type { Store } from '../store/store.ts';
 
 /** The JSON form of one kind of object. */
 export interface View<Thing> {
-  /** The schema of the result of `toJson`. */
+  /** Describes what `toJson` returns. */
   readonly schema: Schema;
-  /** Times are ISO 8601; endpoints and keys are left out. */
+  /** Formats times as ISO 8601, and leaves out endpoints and keys. */
   toJson(thing: Thing): object;
 }
 
@@ -30,7 +30,7 @@ export interface Described extends Pick<
   DescribedRoute,
   'operationId' | 'summary' | 'description' | 'headers' | 'errors'
 > {
-  /** The permitted roles. Default: the roles that may read, or for an unsafe method those that may make changes. */
+  /** The permitted roles. Default: roles that may read or, for an unsafe method, roles that may make changes. */
   readonly roles?: readonly OperatorRole[];
 }
 
@@ -40,7 +40,7 @@ type Tagged = Described & Pick<DescribedRoute, 'tag'>;
 export interface Change<Input, Result> {
   /** The name of the action, such as `broadcast.pause`. */
   readonly action: string;
-  /** What changes, such as `broadcast 7`. */
+  /** Names the object that is changed, such as `broadcast 7`. */
   target(input: Input, context: Pick<OperationContext, 'hashPerson'>): string;
   /** @param operator the operator who makes the change */
   run(context: OperationContext, input: Input, operator: string): Promise<Result>;
@@ -61,7 +61,7 @@ export const idParams = { id: Type.Integer(idKeywords) };
 
 type None = Readonly<Record<never, Schema>>;
 
-/** Infers the input type from the schemas of path, query and body. */
+/** Types an operation: its input type follows from the schemas of path, query and body. */
 export const operation = <
   Result,
   Params extends Properties = None,
@@ -75,7 +75,7 @@ export const operation = <
   },
 ): Operation<ObjectValue<Params> & ObjectValue<Query> & Body, Result> => described;
 
-/** A list short enough to be read as a whole. */
+/** A list that is so short that it is always read as a whole. */
 export interface NamedList<Item> extends Tagged {
   readonly path: `/${string}`;
   readonly view: View<Item>;
@@ -88,7 +88,7 @@ export interface NamedList<Item> extends Tagged {
 const changers: readonly OperatorRole[] = ['full'];
 export const readers: readonly OperatorRole[] = [...changers, 'read'];
 export const senders: readonly OperatorRole[] = [...changers, 'send'];
-/** Roles that may see what was sent. The role `send` sees only what it sent itself. */
+/** Roles that may see broadcasts. An operator with the role `send` sees only broadcasts of its own. */
 export const watchers: readonly OperatorRole[] = [...readers, 'send'];
 
 export const defaultRoles = (isSafe: boolean): readonly OperatorRole[] => (isSafe ? readers : changers);

@@ -251,7 +251,7 @@ const tries = (last: AttemptRecord | undefined): string =>
 
 const answer = (last: AttemptRecord | undefined): readonly WordPart[] => [tries(last), ...said(last)];
 
-/** The push service's words, and the meaning of the reason. */
+/** Quotes the push service's explanation, and says what the reason means. */
 function said({ reason, detail }: Partial<AttemptRecord> = {}): readonly WordPart[] {
   const meaning = reason === undefined ? '' : meaningOf(reason).meaning || reason;
   return [

@@ -135,7 +135,7 @@ export const tellsSubscriptions = (operator: Asking, audience: object | string |
   ownerIdOf(operator) === undefined || typeof audience !== 'object' || !('user' in audience);
 
 /**
- * Checks that the operator may see rows of a broadcast, since rows name subscriptions.
+ * Checks that the operator may see the rows of a broadcast, which name subscriptions.
  *
  * @param user the user whose rows are requested
  * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_TOKEN_ROLE

@@ -112,7 +112,7 @@ interface Feed<State> {
   readonly stopped: PromiseWithResolvers<void>;
 }
 
-/** @param onFault called if something cannot be read; its feed then ends */
+/** @param onFault called with the error if a state cannot be read; the feed then ends */
 export function createSharedFeeds<Key, State>(onFault: (error: unknown) => void): SharedFeeds<Key, State> {
   const feeds = new Map<Key, Feed<State>>();
   let isClosed = false;
@@ -198,7 +198,7 @@ export function createSharedFeeds<Key, State>(onFault: (error: unknown) => void)
 }
 
 // The events `progress`, `alarm` and `done` depend only on the state of the broadcast. An event's id says what the
-// client has received, so that the client misses nothing if it reconnects, even to another process.
+// client has received so far, so a client that reconnects misses nothing, even if another process responds.
 
 /** The events that a client has received. */
 export interface SeenEvents {

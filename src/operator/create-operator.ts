@@ -55,7 +55,7 @@ export interface HostCheckSettings {
   readonly host: string;
   /** Other allowed hosts, such as `ops.example.org`, with a port if it differs from the listener's. */
   readonly hosts: readonly string[];
-  /** Browsers use https. */
+  /** True if browsers reach the listener over https. */
   readonly isSecure: boolean;
 }
 
@@ -93,7 +93,7 @@ function faultOf(
   const { origin } = headers;
   const isOwnOrigin = origin === undefined || origin.toLowerCase() === `http${isSecure ? 's' : ''}://${host}`;
   const site = headers['sec-fetch-site'];
-  // Links from other sites may open a page. The request has no cookie then, because the cookie is SameSite=Strict.
+  // Links from other sites may open a page. Such a request has no cookie, because the cookie is SameSite=Strict.
   const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
   const isOwnSite = site === undefined || site === 'same-origin' || site === 'none' || isLink;
   if (isOwnOrigin && isOwnSite) return undefined;
@@ -129,7 +129,7 @@ export interface ListenerOptions
   readonly hosts?: readonly string[] | undefined;
 }
 
-/** Enough for an origin (a host name has at most 253 characters) and a percent-encoded user of 128 bytes. */
+/** Long enough for an origin (host names have up to 253 characters) or a percent-encoded user of 128 bytes. */
 const maxParamLength = 400;
 
 const rules: ResponseRules = {
@@ -189,7 +189,7 @@ export function createMetricsListener(
 }
 
 /**
- * Creates a listener with only bells. They are mounted at the root too, because some clients accept no path.
+ * Creates a listener with only bells. Bells are mounted at the root too, because some clients accept no path.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION if it would be reachable beyond this machine without TLS
  */
@@ -218,7 +218,7 @@ function createListener(options: ListenerOptions): {
   app.removeAllContentTypeParsers();
   sendProblems(app, { rules, log });
 
-  // A request passes the following in this order.
+  // A request passes the following hooks and routes in this order.
   readForwarded(app);
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(responseHeaders);

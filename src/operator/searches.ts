@@ -134,7 +134,7 @@ type PagesByHost = Pick<Store, 'subscriptions' | 'endpoints'>;
 
 /** Maximum rows per call: a few milliseconds of work. */
 const searchedRowsAtOnce = 10_000;
-/** Usually the first batch is enough. */
+/** The first batch is small, because it usually has enough matches. */
 const firstBatchSize = 100;
 const rowsPerRead = 1000;
 
@@ -164,7 +164,7 @@ export async function findSubscriptions(
   return joinPages(pages, limit);
 }
 
-/** Merges pages of different rows in the order of ids, up to the last id that every page covers. */
+/** Merges pages in the order of ids. Stops at the last id that every page covers. */
 function joinPages(pages: readonly Found[], limit: number): Found {
   const throughId = Math.min(...pages.map(({ next = Infinity }) => next));
   const found = pages
@@ -210,7 +210,7 @@ async function searchBoth(
   }
 }
 
-/** The last id that a batch covers; infinite if no rows follow. */
+/** The last id that a batch covers, or Infinity if no more rows follow. */
 const reachOf = ({ rows, throughId }: SearchedSubscriptions, batchSize: number): number =>
   rows < batchSize ? Number.POSITIVE_INFINITY : throughId;
 
@@ -218,11 +218,11 @@ const reachOf = ({ rows, throughId }: SearchedSubscriptions, batchSize: number):
 export const maxShownDevices = 20;
 
 export interface PersonDevices {
-  /** Oldest first. */
+  /** Devices with a stored subscription, oldest first. */
   readonly stored: readonly StoredSubscription[];
-  /** Latest first. */
+  /** Devices whose subscription has ended, latest first. */
   readonly ended: readonly EndedSubscription[];
-  /** There are more than `maxShownDevices`. */
+  /** True if the person has more devices than `maxShownDevices`. */
   readonly hasMore: boolean;
 }
 
@@ -247,7 +247,7 @@ export async function findPersonDevices(
 export const idsOf = ({ stored, ended }: PersonDevices): readonly number[] =>
   [...stored, ...ended].map(({ id }) => id).toSorted((one, other) => one - other);
 
-/** Maximum devices for a message to a person; more would be a broadcast. */
+/** The maximum number of devices for a message to a person. For more devices, use a broadcast. */
 const maxAddressed = 100;
 
 /** @returns all devices. @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND; ERR_FIELD_VALUE for an invalid user or too many devices */

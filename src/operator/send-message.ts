@@ -41,7 +41,7 @@ export function assertNoRetry(sent: SentMessages): void {
   if (outcomes.has('retry') && !outcomes.has('accepted')) throw new UndeliveredError(sent);
 }
 
-/** @param show leaves out the parts of an outcome that the operator may not see */
+/** @param show removes what the operator may not see from an outcome */
 export function sendOutcomes(
   reply: FastifyReply,
   attempts: Pick<AttemptStore, 'outcomesAfter'>,

@@ -15,7 +15,7 @@ export const corsHeaders = {
 } as const;
 
 export function addCorsHeaders(app: FastifyInstance): void {
-  // makes the @fastify/cors of an application around the service skip these routes
+  // if the application around the service uses @fastify/cors, this makes it skip these routes
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, cors: false } as NonNullable<typeof route.config>;
   });

@@ -196,7 +196,7 @@ export function createMiddleware<Request extends IncomingMessage = IncomingMessa
       return next();
     }
     removeCors(response);
-    // some applications set the status 404 before they look for a handler
+    // some applications set the status 404 before they call a handler
     response.statusCode = 200;
     const location = locationOfFolder(request);
     if (location === undefined) return app.routing(request, response);

@@ -43,7 +43,7 @@ interface Draft {
 
 type Asker = (refused?: Draft['faults']) => Promise<void>;
 
-/** @returns a function that asks the server. Only the response to the latest question is shown */
+/** Returns a function that asks the server about the form. Only the response to the latest question is shown. */
 function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): Asker {
   let asking = new AbortController();
   let announced = '';
@@ -120,7 +120,7 @@ async function sendToMe(form: HTMLFormElement, button: HTMLButtonElement): Promi
     const body = bodyOf(form);
     body.set('subscription', JSON.stringify(subscription));
     const response = await fetch('/console/send/test', { method: 'POST', body });
-    // a faulty message is answered with JSON, anything else with a page
+    // the response to a faulty message is JSON; any other error is a page
     if (!response.ok && response.status !== 400) throw new Error(`${refusalOf(response)}.`);
     answer.textContent = ((await response.json()) as { readonly said: string }).said;
   } catch (error) {

@@ -13,7 +13,7 @@ const reasons: Readonly<Record<Exclude<State, 'live'>, string>> = {
 
 /** The server sends events about once a second; the rest of this time is for reconnecting. */
 const lostAfterMs = 3000;
-/** A connection that is silent for this long is given up, even if it looks open. */
+/** A connection is closed after this time without data, even if it looks open. */
 const silentMs = 10_000;
 const retryMs = 2000;
 

@@ -119,7 +119,7 @@ async function showState(): Promise<void> {
     history.replaceState(null, '', location.pathname + location.search);
     readInvitation();
   }
-  // the service would refuse the request again, and the element would only say that something went wrong
+  // hide the button: the service would refuse again, and the element would only say that something went wrong
   button.hidden = isRefused() && !isStored;
   showFailure(failure, isLeaving && !subscription);
   setText('headline', headline(state));

@@ -50,7 +50,7 @@ const keyPrefix = (): string[] => [worker.registration.scope, 'receipt'];
 
 const retryDelaysMs = [2_000, 8_000, 20_000];
 
-/** @param former null if the browser does not know it, for example because notifications were blocked for a time */
+/** @param former the old subscription; null if the browser forgot it, for example while notifications were blocked */
 export async function renewWithRetries(former: PushSubscription | null): Promise<void> {
   const { serviceUrl, storedBody } = await readOwnState();
   // The state is empty if the site subscribed without the page library.
@@ -64,7 +64,7 @@ export async function renewWithRetries(former: PushSubscription | null): Promise
       // renew() has reported the error
     }
   }
-  // without Background Sync, the page library tries again at page load
+  // in browsers without Background Sync, the page library tries again when a page is loaded
   await tryLater(ownName);
 }
 

@@ -63,7 +63,7 @@ function addDocsPage(app: ServiceApp, document: () => OpenApiDocument): void {
   serveFiles(app, files, { tag: filesTag, summary: 'A file of the page /docs', contentSecurityPolicy });
 }
 
-/** Operations with this tag serve files; the page lists only their paths. */
+/** Operations with this tag serve files. The page shows nothing but their paths. */
 const filesTag = 'Files';
 
 type Tag = OpenApiDocument['tags'][number];

@@ -115,7 +115,7 @@ export function describeRoutes(
   return {
     openapi: '3.1.0',
     info,
-    // the URL is relative to the document, so that it works with any prefix
+    // the URL is relative to the document, so it is right under any prefix
     servers: [{ url: '.' }],
     tags: Object.entries(tags)
       .filter(([name]) => usedTags.has(name))

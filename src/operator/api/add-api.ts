@@ -83,7 +83,7 @@ const openApiOperation: Operation = {
   security: [{ token: [] }],
 };
 
-/** A message has at most 4 kB. */
+/** Far larger than any message, which has at most 4 kB. */
 const bodyLimitBytes = 64 * 1024;
 
 export function addApi(app: ServiceApp, parts: OperatorContext): void {

@@ -114,7 +114,7 @@ export const idempotencyKeyOf = (description: string) => ({
   'Idempotency-Key': { description, schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters } },
 });
 
-/** Refuses a missing body, which the schema of a body that may be text does not detect. */
+/** Refuses a request without a body. The schema does not do this if the body may be text. */
 const requireBody: preValidationHookHandler = (request, _reply, done) =>
   done(
     request.body === undefined

@@ -77,7 +77,7 @@ function showErrors(app: FastifyInstance, sessions: ConsoleSessions, { log }: Op
     const fault = toFault(error, request);
     const { status, title, detail: words } = toProblem(fault, operatorErrors);
     const isOurs = status >= 500;
-    // somebody who is signed in may see the cause
+    // an operator who is signed in may see the cause
     const isTold = isOurs && fault.code !== 'ERR_INTERNAL' && request.operator !== null;
     const detail = isTold ? `${fault.message} ${words}` : words;
     if (isOurs) log.error({ event: 'fault', method: request.method, url: request.url.split('?')[0], error });

@@ -26,17 +26,17 @@ interface Scale {
 export interface Drawing {
   readonly label: string;
   readonly heading?: Html | undefined;
-  /** The name of the chart's row group in the table of figures. */
+  /** Names the rows of the table of figures that belong to this chart. */
   readonly rows: string;
-  /** A summary that is shown while the pointer is not on a bar. */
+  /** The summary shown while no bar is selected. */
   readonly sum: string;
   readonly heightPixels: number;
   readonly scale: Scale;
-  /** The positions in the bars come from `yOf`. */
+  /** SVG elements, positioned with `yOf`. */
   readonly bars: Html;
 }
 
-/** The compact form loses no digits here, because marks are round numbers. */
+/** Compact numbers are exact on the axis, because its labels are round numbers. */
 const compact = new Intl.NumberFormat('en', { notation: 'compact' });
 
 const chartWidth = 600;
@@ -161,7 +161,7 @@ function figuresTable(
   </details>`;
 }
 
-// Rows are short, because a page may have hundreds and sends them again each second.
+// Rows are short, because a page may have hundreds of rows and receives them again each second.
 const renderRow = ({ index, name, values }: FigureRow): Html =>
   html`<tr data-bar="${String(index)}">
     <th scope="row">${name}</th>
@@ -170,7 +170,7 @@ const renderRow = ({ index, name, values }: FigureRow): Html =>
 
 const timeOfBar = ({ sinceMs, stepMs }: TimeAxis, index: number): number => sinceMs + index * stepMs;
 
-/** Leaves out 0, since most bars in a table are empty. */
+/** Renders nothing for 0, since most bars in a table are empty. */
 const barFigure = (name: string, value: number, of: string): string =>
   value > 0 ? figure(name, value, of) : '';
 

@@ -236,7 +236,7 @@ const renderReaders = (form: FormState): Html =>
     </div>`,
   );
 
-/** The reader of the preview. */
+/** Inputs for the reader as whom the preview is shown. */
 function renderReader(form: Composer): Html | false {
   const languages = languagesOf(form.fields);
   return html`<div class="pair">

@@ -22,7 +22,7 @@ import { describeLocalTime, toLocalTime, toStart } from './local-time-input.ts';
 import { findSingleFaults, toAudience, toMessage } from './message-form.ts';
 import { showMessage } from './preview.ts';
 
-/** `notes` has the notes on fields, and also `size`, `recipients` and `shown`. */
+/** `notes` has a note for some fields, and the additional notes `size`, `recipients` and `shown`. */
 export interface Draft extends Pick<FormState, 'notes' | 'faults'> {
   /** Values that the preview shows instead of the form's fields. */
   readonly shown?: Fields | undefined;
@@ -115,7 +115,7 @@ const pictures = Object.entries(memberDescriptions)
   .filter(([, { schema }]) => schema.format === 'picture')
   .map(([name]) => name);
 
-/** Explains the cost of pictures: a data URL takes space in the message, any other URL is requested by each browser. */
+/** Explains what pictures cost: a data URL takes space in the message, and browsers request any other URL. */
 function describePictures(fields: Fields): Part {
   const notes = pictures.flatMap((name) => {
     const url = lookUp(fields, name) ?? '';

@@ -17,7 +17,7 @@ export interface ShownFigure {
 
 const shown = channel('deskbell.figure');
 
-/** @param write Default: `11,328` */
+/** @param write formats the value. Default: a count with separators, such as `11,328` */
 export function figure<Value extends number | string, Text extends string | Html = string>(
   name: string,
   value: Value,
@@ -30,7 +30,7 @@ export function figure<Value extends number | string, Text extends string | Html
   return text;
 }
 
-/** Returns a function that shows any figure of one object. */
+/** Returns a function that shows figures that describe the same object. */
 export const figuresOf =
   (thing: string, of: number | string) =>
   <Value extends number | string, Text extends string | Html = string>(

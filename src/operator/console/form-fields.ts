@@ -15,7 +15,7 @@ export interface FormState {
 interface InputOptions {
   readonly label: string | Html;
   readonly hint?: string | undefined;
-  /** Attributes of the input other than name and value. */
+  /** Further attributes of the input, besides name and value. */
   readonly attributes?: Html;
 }
 

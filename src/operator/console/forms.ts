@@ -26,7 +26,7 @@ export function readForms(app: FastifyInstance): void {
   );
 }
 
-/** Parses a form in time proportional to its length, and reads no more fields than our largest form has. */
+/** Parses a form in linear time. Reads no more fields than our largest form has. */
 function parse(text: string): FormBody {
   const fields = parseQuery(text, '&', '=', { maxKeys: maxFields });
   return Object.fromEntries(

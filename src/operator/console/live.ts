@@ -14,7 +14,7 @@ import { type ConsoleSession, type ConsoleSessions, sessionNameOf, sessionOf } f
 /** Parts by the name of the `live` element whose content they replace. */
 export type LiveParts = Readonly<Record<string, Html>>;
 
-/** The parts that all viewers of a page see, and those that depend on the viewer. */
+/** The live parts of a page: parts that all viewers share, and parts that depend on the viewer. */
 export interface LivePage {
   readonly shared: LiveParts;
   /** Buttons, forms and links to forms, all of which depend on the viewer. */
@@ -23,19 +23,19 @@ export interface LivePage {
   readonly status?: readonly string[] | undefined;
 }
 
-/** The page that is viewed. */
+/** Identifies the page that is viewed. */
 export interface LiveAddress {
   readonly params: unknown;
   readonly query: unknown;
 }
 
-/** Adds a route; `read` is called about once a second for all viewers together. */
+/** Adds a route. About once a second, it calls `read` for all viewers together. */
 export type AddLive = (path: string, read: (address: LiveAddress) => Promise<LivePage>) => void;
 
 /** The parts of a page as text, by element id. */
 type PartTexts = readonly (readonly [id: string, text: string])[];
 
-/** Shared parts as text; undefined if they could not be read. */
+/** The shared parts of a page as text. `page` is undefined if reading failed. */
 interface LiveState {
   readonly page: (Omit<LivePage, 'shared'> & { readonly shared: PartTexts }) | undefined;
   /** When reading began. */
@@ -54,7 +54,7 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
 
   /** Adds a reader. The client may leave at any moment, even before the handler begins. */
   const addReader = (response: ServerResponse): void => {
-    // "close" has been emitted already, and will not be emitted again
+    // the response has emitted "close" already, and will not emit it again
     if (response.destroyed) return;
     readers.add(response);
     response.once('close', () => readers.delete(response));

@@ -167,7 +167,7 @@ export function toTestOptions(fields: Fields): BroadcastOptions {
   return { ...options, startAt: undefined };
 }
 
-/** An audience of the form. */
+/** An audience that the form can express. */
 export type ComposedAudience = Exclude<Audience, { readonly subscriptions: unknown }>;
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE if nobody is named */

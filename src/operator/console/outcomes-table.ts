@@ -1,5 +1,5 @@
 // Tables of outcomes: responses by push service and reason, attempts, outcomes of subscriptions, and the newest
-// broadcasts to a subscription or person. A broadcast is named by its title, or else its text, or else its number.
+// broadcasts to a subscription or person. A broadcast's name is its title or, without a title, its text or number.
 import { countMeanings, meaningOf } from '../../delivery/broadcast/meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { formatChange, readChanges } from '../../operations/audit.ts';
@@ -215,7 +215,7 @@ const describeOne = (attempt: AttemptRecord): Html =>
     renderParts(describeAttempt(attempt)),
   );
 
-/** Lists all attempts but the last, which the sentence above describes. */
+/** Lists the earlier attempts. The sentence above the list describes the last attempt. */
 const renderAttempts = (outcome: RowOutcome): Html | false =>
   outcome.attempts.length > 1 &&
   html`<details>

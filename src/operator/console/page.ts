@@ -36,7 +36,7 @@ const files = [
   ['/console.css', 'console/console.css'],
   ['/console.js', 'console/console.js'],
   ['/icon.svg', 'demo/icon.svg'],
-  // this script shows the notification of a test message
+  // this script shows test messages as notifications
   ['/service-worker.js', 'service-worker.js'],
 ] as const;
 
@@ -120,7 +120,7 @@ export interface Page {
   /** Shown below the title. */
   readonly lead?: string | Html | undefined;
   readonly content: Html;
-  /** The page is only for changes. Viewers who may only read get a message instead. */
+  /** True if the page is only for changes. Viewers who may only read then get a message instead of the page. */
   readonly isForChange?: boolean;
   /** The source of the page's live parts. */
   readonly liveUrl?: string | undefined;

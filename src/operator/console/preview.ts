@@ -63,7 +63,7 @@ function fill(
     ...new Set(placeholders.filter(({ name }) => lookUp(data, name) === undefined).map(({ name }) => name)),
   ];
   const required = placeholders.filter(({ hasDefault }) => !hasDefault).map(({ name }) => name);
-  // a placeholder without value or default is shown as written
+  // a placeholder that has neither a value nor a default is shown as it was written
   const values = { ...Object.fromEntries(required.map((name) => [name, `{${name}}`])), ...data };
   const filled = template?.fill(values) ?? payload;
   const shown = JSON.parse(Buffer.from(filled).toString()) as Message;
@@ -90,7 +90,7 @@ export const renderTexts = ({ title, message }: Pick<Message, 'title' | 'message
     <p>${prose(message)}</p>
   </div>`;
 
-/** Omits options that are not set. */
+/** Lists the options that are set, each with its label and value. */
 export const optionFacts = (
   kind: 'broadcast' | 'schedule',
   { id, ...options }: DeliveryOptions & { readonly id: number },
@@ -115,12 +115,12 @@ export const outcomesOf = (broadcast: Broadcast): Html =>
 
 const pictures = ['icon', 'image', 'badge'] as const;
 
-/** The maximum number of characters in a preview, which is more than any browser shows. */
+/** The maximum number of characters in a preview. No browser shows so many. */
 const maxPreviewCharacters = 500;
 
 interface Surface {
   readonly name: string;
-  /** The CSS class, which limits the lines of title and text. */
+  /** A CSS class that limits how many lines of title and text are shown. */
   readonly style: string;
   /** The pictures that this browser shows; image and badge are only named. */
   readonly pictures: readonly (typeof pictures)[number][];

@@ -15,7 +15,7 @@ import { describeLanguage } from './languages.ts';
 import { changes, postForm } from './page.ts';
 import type { ConsoleSession } from './sessions.ts';
 
-/** Shown in the review. */
+/** Shows, before sending, how many readers get which text. */
 export function renderReaderCounts(counts: ReaderCounts): Html {
   const { byText, lookedAt, isEstimate, fromMs, throughMs } = counts;
   const rows = [...byText].toSorted(([, one], [, other]) => other - one);

@@ -63,7 +63,7 @@ export function createSessions({ operators, now }: Pick<Store, 'operators' | 'no
   const findSealed = async (name: string): Promise<ConsoleSession | undefined> => {
     const [, text = '', id, endsAtMs, seal = ''] = /^(sealed\.(\d+)\.(\d+))\.([\w-]+)$/.exec(name) ?? [];
     if (!isSameSecret(seal, sealOf(text)) || now() >= Number(endsAtMs)) return undefined;
-    // removing the operator, and so the token, ends the session
+    // the session ends when the operator, and with it the token, is removed
     const operator = await operators.findById(Number(id));
     return operator && toSession(name, { ...operator, role: 'read' }, true);
   };

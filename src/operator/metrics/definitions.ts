@@ -25,7 +25,7 @@ export interface MachineFigures {
   readonly lastBackupAtMs?: number | undefined;
 }
 
-// Totals from the database are the same in every process.
+// Totals come from the database, so every process reports the same totals.
 
 type Totals = Awaited<ReturnType<typeof readTotals>>;
 
@@ -54,7 +54,7 @@ export async function readTotals(store: Store, readWarnings: ReadWarnings) {
   };
 }
 
-// Limits the label values: if a whole domain or any public host is admitted, clients can use any number of host names.
+// Limits the label values. If a whole domain or any public host is admitted, clients can use any number of hosts.
 
 const maxNames = 50;
 const shared = 'other';
@@ -91,7 +91,7 @@ const registrationResults = ['stored', 'refused', 'limited', 'failed'] as const;
 export type RegistrationResult = (typeof registrationResults)[number];
 
 export class ProcessMetrics {
-  /** By push service. */
+  /** Durations of responses, by push service. */
   readonly answers = new Map<string, DurationTally>();
   readonly commits = new DurationTally();
   leasesLost = 0;
@@ -220,7 +220,7 @@ export function defineMetrics(
   );
   const commits = histogram('commit_duration_seconds', 'Commits of pages of rows.');
   for (const metric of [answers, commits]) {
-    // The client library's histogram accepts only single observations, but these are already counted.
+    // The client library's histogram accepts only single observations, but our observations are already counted.
     registry.registerMetric(metric as unknown as Parameters<typeof registry.registerMetric>[0]);
   }
 

@@ -53,7 +53,7 @@ export class ActionRequest {
   }
 }
 
-// Logging by a call in each action's body. Such a call sees everything, including the result.
+// The mechanism `action`: a call in each action's body logs. It sees everything, including the result.
 
 /** Handles a request. Returns the value to send as JSON. */
 export type Action = (request: ActionRequest) => unknown;
@@ -91,7 +91,7 @@ export function createLoggingFilter(log: RecordLog): Filter {
 
 // The action creator wraps every action of a scope but cannot look into the action's result.
 
-/** An action's result, whose body is opaque. */
+/** The result of an action, as a mechanism sees it: the body is opaque. */
 export interface ActionResult {
   /** True if the action threw; `entity` is then the thrown value. */
   readonly isFailure: boolean;

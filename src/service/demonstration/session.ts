@@ -92,7 +92,7 @@ export interface SessionCookieOptions {
   readonly lifetimeSeconds?: number;
 }
 
-/** A session of the demonstration actions, as header values. */
+/** Header values that carry a session of the demonstration actions. */
 export interface SessionCookie {
   /** Value of the `Cookie` request header. */
   readonly cookie: string;

@@ -110,7 +110,7 @@ async function findReader(
   const row = await subscriptions.findByEndpoint(endpoint);
   const authBytes = decodeBase64(auth);
   const own = row && authBytes && isSameSecret(row.auth, authBytes) ? row : undefined;
-  // if the person has chosen nothing, the choices that this browser made without a user apply
+  // if the person has not chosen anything, choices made in this browser before sign-in apply
   return user === undefined ? own : { ...own, user };
 }
 

@@ -38,7 +38,7 @@ export async function addPushRoutes(app: ServiceApp, settings: Settings): Promis
   addClientFiles(app);
 }
 
-/** URL path, file in the client's folder, operation and summary. A service worker's path is its scope. */
+/** Each entry: URL path, file in the client's folder, operation, summary. The service worker's path sets its scope. */
 const clientFiles = [
   ['/client/index.js', 'index.js', 'getPageLibrary', 'The page library'],
   ['/client/subscribe.js', 'subscribe.js', 'getSubscribeElement', 'The element `<deskbell-subscribe>`'],

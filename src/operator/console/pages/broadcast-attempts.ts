@@ -25,7 +25,7 @@ import { urlOf } from '../page.ts';
 
 const attemptRows = 50;
 
-/** The choices on the page, which its live parts need too. */
+/** The filters in the page's address, which the live parts of the page need too. */
 export const chosenAttempts = (query: unknown): Fields =>
   textFields(query, ['outcome', 'subscription', 'user', 'before']);
 

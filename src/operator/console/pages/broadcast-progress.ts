@@ -200,7 +200,7 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
 
 const endOf = ({ startMs, widthMs }: OutcomeInterval): number => startMs + widthMs;
 
-/** @returns the interval with 99 % of the outcomes, because a few late outcomes would flatten the chart */
+/** Finds the interval in which 99 % of the outcomes are reached. A few later outcomes would flatten the chart. */
 function findMost(intervals: readonly OutcomeInterval[]): OutcomeInterval {
   let rest = intervals.reduce((sum, interval) => sum + sumOf(interval), 0) * 0.99;
   return intervals.find((interval) => (rest -= sumOf(interval)) <= 0)!;

@@ -32,7 +32,7 @@ export const lossesUrl = '/console/subscriptions/lost';
 const pageRows = 50;
 /** The maximum number of hosts to show; the browsers of one vendor may use any number of hosts. */
 const shownServices = 20;
-/** Older days are folded. */
+/** How many days are shown at first; older days are collapsed. */
 const shownDays = 7;
 
 export function addLossesPage(app: FastifyInstance, { store }: OperatorContext): void {

@@ -200,7 +200,7 @@ const breakerBadges = {
   open: badge('gets nothing for a while', 'bad'),
 } as const;
 
-/** @param alarm given if nearly all responses of the push service are the same */
+/** @param alarm raised if nearly all responses of the push service are the same */
 function renderState(service: PushServiceView, alarm: FoundAlarm | undefined): Html {
   const { origin, breaker, breakerReason, refusedKeys, throttled, unreachableMs } = service;
   const shown = figuresOf('service', origin);

@@ -56,7 +56,7 @@ async function find(text: string, id: number | undefined, store: Store): Promise
   ]);
   const hits = found.flat();
   const mayBeEnd = text.length >= minEndCharacters && !/\s/.test(text);
-  // this reads all subscriptions
+  // tried last, because this reads all subscriptions
   return hits.length === 0 && mayBeEnd ? findByEnd(text, store) : hits;
 }
 

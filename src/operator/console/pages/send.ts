@@ -40,7 +40,7 @@ const bodyLimit = 256 * 1024;
 /** If a form is longer, the response with its errors does not repeat the form; the browser still has it. */
 const maxRepeatedCharacters = 32 * 1024;
 const maxSuggestions = 200;
-/** Audiences of at most this size are counted, in a fraction of a second. Larger ones are estimated by default. */
+/** Audiences up to this size are counted in a fraction of a second. Larger audiences are estimated by default. */
 const reviewCandidates = 100_000;
 /** For larger audiences, the numbers by language and time zone are estimated from a sample of about this size. */
 const reviewRows = 10_000;
