@@ -56,7 +56,7 @@ function listCommand({ environment, output }: Context): Command {
     });
 }
 
-/** True if the count always has a column, even when it is 0 for every broadcast. */
+/** True if the count has a column even when all broadcasts have a count of 0. */
 const isAlwaysShown = (name: CountName): boolean => ['accepted', 'rejected', 'pending'].includes(name);
 
 const numberColumn = (name: string, countOf: (broadcast: Broadcast) => number): Column<Broadcast> => [

@@ -110,7 +110,7 @@ async function findPair(directory: string, wanted: string): Promise<VapidKeys | 
 /**
  * Retires a pair that is not current: services accept no new subscriptions with it, and its private key is removed.
  *
- * @param options `force`: retires a pair even if subscriptions were made with it; nothing can be sent to them any more
+ * @param options `force`: retires a pair even if it has subscriptions. Nothing can be sent to them any more
  * @returns how many subscriptions were made with the pair
  * @throws {DeskbellError} ERR_KEY_IN_USE if the pair is current, or if subscriptions were made with it
  */

@@ -114,7 +114,7 @@ async function runIn(
     open.push(pushService);
     await tell('push service', `listens on ${pushService.origin}`);
 
-    // The page shows the command, so the file must exist first.
+    // The demo's page shows a command that uses this file, so the file must exist first.
     const config = join(folder, 'deskbell.json');
     await writeFile(config, JSON.stringify({ data: '.', subject, pushServices: [pushService.origin] }));
     const sendCommand = `${context.invocation} send --config ${quote(config)}`;

@@ -1,5 +1,4 @@
-// Finds the members of a subscription in other programs' data, whatever names and forms these programs use, and
-// wherever in a row the members are.
+// Finds the members of a subscription in the data of other programs: under any name, in any form, anywhere in a row.
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../protocol/bytes.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';

@@ -57,11 +57,11 @@ export function findProvider(row: Row): string | undefined {
 /** A row, or the name of a value that is left out because it is not a row of subscriptions. */
 export type Found = { readonly row: Row } | { readonly leftOut: string };
 
-/** Recognises values in exports that are not rows. The returned name comes from the file. */
+/** Recognises exported values that are not rows. The returned name comes from the file. */
 const namesOfOthers: readonly ((object: Row) => string | undefined)[] = [
-  // Django's dumpdata: rows of other models
+  // Django's dumpdata exports rows of other models too
   ({ model, fields }) => (isJsonObject(fields) && typeof model === 'string' ? model : undefined),
-  // entries of a phpMyAdmin export: the header, databases, other tables
+  // a phpMyAdmin export also contains a header, databases and other tables
   ({ type, name, version }) =>
     ['header', 'database', 'table'].includes(String(type))
       ? `${String(type)} ${String(name ?? version)}`
@@ -130,7 +130,7 @@ const maxRowCharacters = 1_048_576;
 
 /** A value that was found in a file. It may be a row. */
 export interface GivenValue {
-  /** Counts from 1: lines, elements of arrays, or rows of a table including its header. */
+  /** The number of the line, array element or table row, counted from 1. The header of a table counts as a row. */
   readonly number: number;
   /** JSON; undefined if the text is too long. */
   readonly text: string | undefined;
@@ -213,7 +213,7 @@ function toRow(names: readonly string[], cells: readonly string[]): JsonObject {
   return row;
 }
 
-/** Refuses users that a spreadsheet may have rounded: spreadsheets keep only fifteen digits of a number. */
+/** Refuses a number as the user if a spreadsheet may have rounded it: spreadsheets keep only fifteen digits. */
 function withWholeNumbers(row: JsonObject, memberOf: MemberOf): JsonObject {
   for (const [name, cell] of Object.entries(row)) {
     if (memberOf(name) !== 'user' || !/^\d{15}00+$/.test(String(cell))) continue;

@@ -144,7 +144,7 @@ export class JsonSplitter {
     return isEnd ? yield* this.#endDamaged(this.#text.length) : false;
   }
 
-  /** False after a value and where a name must follow, because no object or array can begin there. */
+  /** False where no object or array can begin: after a value, and where a name must follow. */
   #mayOpen(): boolean {
     const within = this.#open.at(-1);
     return within === undefined || (within === '{' ? this.#last === ':' : '[,'.includes(this.#last));

@@ -41,7 +41,7 @@ export async function* splitLines(
 }
 
 export interface TableRow {
-  /** Counts from 1, including the header. */
+  /** The number of the row, counted from 1. The header counts as a row. */
   readonly number: number;
   readonly text: string | undefined;
   /** `undefined` if the row does not fit the table. */
@@ -138,7 +138,7 @@ function hasRowsInCells(lines: readonly string[], cells: readonly string[], form
   return lines.slice(0, -1).some((line, index) => {
     const parts = line.split(separator);
     if (parts.length !== columns || !/^"?(?:https?:\/\/|\{)/.test(parts[mainColumn]!)) return false;
-    // cells before the open cell, in its first line, belong to the row itself
+    // in the row's first line, the cells before the open cell belong to the row itself
     return index > 0 || (splitCells(line, separator)?.cells.length ?? 0) < mainColumn;
   });
 }

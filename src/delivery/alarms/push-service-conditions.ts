@@ -85,7 +85,7 @@ function remedyFor(obstacle: string | undefined, machines: readonly string[]): s
   return `Check name resolution, firewall and proxy of ${machines.join(', ')}.`;
 }
 
-/** @param facts `raised`: alarms of broadcasts */
+/** @param facts `raised`: the alarms that broadcasts have raised */
 export const heldAlarms = ({
   held,
   raised,

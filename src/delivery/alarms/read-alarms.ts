@@ -208,7 +208,7 @@ function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: Rai
     pushService,
     what: pushService === '' ? what : `${pushService}: ${what}`,
     remedy,
-    // an alarm without a push service needs no detail, which would only repeat its other texts
+    // without a push service, the detail would only repeat the alarm's other texts
     detail: origin === '' ? '' : detail,
     sinceMs,
     count: rows,

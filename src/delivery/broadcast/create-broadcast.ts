@@ -109,7 +109,7 @@ export interface Occurrence {
 /**
  * Checks message and options, then writes the audience and the broadcast.
  *
- * @param occurrence a schedule's occurrence; as the idempotency key, it ensures that its broadcast is created only once
+ * @param occurrence a schedule's occurrence. It is the idempotency key, so that its broadcast is created only once
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE,
  *   ERR_FIELD_TYPE, ERR_IDEMPOTENCY_KEY
  */

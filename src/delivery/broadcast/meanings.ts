@@ -14,7 +14,7 @@ export interface ReasonMeaning {
   readonly remedy: string;
 }
 
-/** Reasons for which a message was not accepted, or a broadcast raised an alarm. */
+/** Why a message was not accepted, or why a broadcast raised an alarm. */
 export type KnownReason =
   | RetryReason
   | RejectionReason

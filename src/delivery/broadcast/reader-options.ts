@@ -44,7 +44,7 @@ export function checkReaderOptions(
     throw fieldError(code, '/localTime', '"localTime" is over in all time zones; give a time to come.');
 }
 
-/** @returns the options with date and time zone added, if any of them depends on the reader's local time */
+/** @returns the options, with date and time zone added if an option depends on the reader's local time */
 export function resolveTimes<Options extends DeliveryOptions>(options: Options, fromMs: number): Options {
   if (!hasReaderTimes(options)) return options;
   const { localTime, timeZone = 'UTC' } = options;
@@ -105,8 +105,8 @@ export function startOfList({
 }
 
 /**
- * Checks that each placeholder can be filled. Without a default, it is only allowed in a message to one person who
- * has the value.
+ * Checks that each placeholder can be filled. A placeholder without a default is allowed only in a message to one
+ * person who has the value.
  *
  * @throws {DeskbellError} ERR_PLACEHOLDER_VALUE, ERR_PAYLOAD_TOO_LARGE
  */
@@ -119,7 +119,7 @@ export async function checkPlaceholders(
   if (placeholders.length === 0) return;
   const { data } = await readers.person(user);
   createTemplate(payload).fill(data);
-  // the payload of a language already contains the members that it takes from the message's own text
+  // each language's payload already contains the members that its text does not replace
   for (const [language, text] of texts)
     createTemplate(text, (member) => `texts.${language}.${member}`).fill(data);
 }

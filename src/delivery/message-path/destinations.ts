@@ -159,7 +159,7 @@ export function createDestinations(
     find,
 
     takeAnswers() {
-      // the wait applies to the whole origin, so it is reported with only one of the origin's keys
+      // a wait applies to a whole origin, so only the first of the origin's keys reports the wait
       const waits = new Map(transport.takeWaits());
       return all()
         .flatMap(({ origin, vapidPublicKey, gate }) => {

@@ -40,7 +40,7 @@ function nextFixed(wallTimes: Cron, timezone: string, timeMs: number): number | 
   let wallMs = nextRun(wallTimes, toWallTime(timeMs, timezone));
   while (wallMs !== undefined) {
     const atMs = toInstant(wallMs, timezone);
-    // skip times that have already occurred: those of the second pass when clocks go back, and repeated times in a gap
+    // skip times that have already occurred: clocks that go back repeat an hour, and all times in a gap become its end
     if (atMs > timeMs) return atMs;
     wallMs = nextRun(wallTimes, wallMs);
   }
@@ -58,7 +58,7 @@ function readCron(cron: string, timezone: string): Cron {
   }
   const [, , day = '', , weekday = ''] = cron.trim().split(/\s+/);
   try {
-    // as in cron: if one of the two fields begins with "*", a day must match both fields, otherwise one is enough
+    // as in cron: if one of the day fields begins with "*", a day must match both; otherwise one match is enough
     const domAndDow = day.startsWith('*') || weekday.startsWith('*');
     return new Cron(cron, { timezone, mode: '5-part', paused: true, domAndDow });
   } catch (cause) {

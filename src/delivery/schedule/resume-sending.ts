@@ -15,7 +15,7 @@ export interface Resumption {
   readonly missed: readonly Schedule[];
   /** Number of stored events that a process with a webhook will post immediately. */
   readonly webhookEvents: number;
-  /** Broadcasts that were paused together with the store and are still paused. */
+  /** Broadcasts that were paused when sending was paused, and that are still paused. */
   readonly broadcastIds: readonly number[];
   /** Start times of the broadcasts that were still scheduled when they were paused. */
   readonly startsMs: ReadonlyMap<number, number>;

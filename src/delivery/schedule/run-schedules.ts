@@ -108,7 +108,7 @@ async function start(
   return broadcast.id;
 }
 
-/** Cancels the broadcast, because the schedule was removed while it was being created. */
+/** Cancels a broadcast whose schedule was removed while the broadcast was being created. */
 async function cancel(broadcastId: number, { broadcasts }: Store): Promise<void> {
   const broadcast = await broadcasts.find(broadcastId);
   if (broadcast !== undefined && !isOver(broadcast)) await broadcasts.cancel(broadcastId);

@@ -16,7 +16,7 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   readonly store?: Store | undefined;
   /**
    * Called at least once for each subscription that any process deleted because the push service reported it as gone.
-   * If the function throws, there is a warning, and it is called again after a second. Needs a store.
+   * If the function throws, a warning is reported, and the function is called again after a second. Needs a store.
    */
   readonly onGone?: GoneHook | undefined;
   /** Number of worker threads for large broadcasts; 0 delivers in this thread. Default: one per core. */

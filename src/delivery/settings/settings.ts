@@ -46,7 +46,7 @@ export const defaultWorkerSettings = {
   stopGraceMs: 5000,
   /** A smaller audience takes at most a second of CPU time, so a missing accelerator needs no warning. */
   warnFromAudience: 10_000,
-  /** Maximum number of rows that wait in memory. It may be exceeded while no row waits for a push service in use. */
+  /** Maximum number of rows that wait in memory. More may wait while some push service in use has none. */
   waitingRows: 256,
   /** Rows wait in memory for this long plus some round trips, and are then put aside. */
   patienceMs: 1000,
