@@ -34,7 +34,7 @@ export interface Addon {
   /** True if this build and this processor can run eight key agreements at a time. */
   hasMultiBuffer(): boolean;
   /**
-   * Makes one key pair and one shared secret per message, and nothing else. Benchmarks use it as the upper bound.
+   * Makes one key pair and one shared secret per message, and nothing else. Benchmarks use this as the upper bound.
    *
    * @param messages 1 to 1,000,000
    * @throws {TypeError | RangeError} for anything else

@@ -33,7 +33,7 @@ export interface AcceleratorOptions {
   readonly cacheFolder?: string | undefined;
 }
 
-/** Loads the accelerator. Each thread loads its own; the first check on a machine takes half a second. */
+/** Loads the accelerator, once per thread. The first check on a machine takes half a second. */
 export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
   const { fastest = 'multi-buffer', file = addonFile(), cacheFolder } = options;
   if (fastest === 'builtin') return builtin();

@@ -35,7 +35,7 @@ const maxTagBytes = 64;
 const maxSpelledCharacters = 4 * maxTagBytes;
 /** Larger than `maxTags`, since a tag may be given more than once. */
 const maxGivenTags = 4 * maxTags;
-/** A tag contains no comma, so lists can be separated by commas. It never looks like a flag. */
+/** Tags contain no commas, which separate tags in lists, and do not begin with a hyphen, as flags do. */
 const tagPattern = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._:-]*$/u;
 const partNames = ['all', 'any', 'none'] as const satisfies readonly (keyof TagExpression)[];
 

@@ -7,11 +7,11 @@ const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** The maximum number of cached formats. Each takes tens of kilobytes, and tens of microseconds to create. */
+/** The maximum number of cached formats. Each format takes tens of kilobytes, and tens of microseconds to create. */
 const maxFormats = 100;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** @throws {RangeError} if it is not a time zone */
+/** @throws {RangeError} if there is no such time zone */
 export function formatOf(timeZone: string): Intl.DateTimeFormat {
   const kept = formats.get(timeZone);
   if (kept !== undefined) return kept;
@@ -38,7 +38,7 @@ export const toWallTime = (atMs: number, timeZone: string): number =>
 
 /** The instants at which clocks show a time, earliest first: none if clocks skip the time, two if it occurs twice. */
 export function instantsOf(wallMs: number, timeZone: string): readonly number[] {
-  // before and after a clock change
+  // the offsets a day before and a day after, which differ if clocks change in between
   const found = [wallMs - dayMs, wallMs + dayMs].map(
     (nearMs) => wallMs - (toWallTime(nearMs, timeZone) - nearMs),
   );

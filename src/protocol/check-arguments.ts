@@ -3,7 +3,7 @@ import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { typeOf } from '../errors/check-options.ts';
 
-/** The name of a number in error messages, and its bounds. */
+/** The bounds of an integer, and its name in error messages. */
 export interface IntegerBounds {
   readonly name: string;
   readonly min: number;

@@ -1,6 +1,6 @@
-// Decides which endpoints are allowed: endpoints of the browsers' own push services and of services that the operator
-// added, or of any public host. The host comes from the parsed URL and is never searched for in the text. The
-// address that a host resolves to is checked later, when the connection is made.
+// Decides which endpoints are allowed: those of browsers' own push services and of services that the operator added, or
+// those at any public host. The host comes from the parsed URL and is never searched for in the text. The address that
+// a host resolves to is checked later, when the connection is made.
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { cutText } from '../errors/untrusted-text.ts';
 import { type ParsedEndpoint, parseEndpoint, splitEndpoint } from './endpoint.ts';
@@ -194,9 +194,9 @@ function readDomain(domain: string, entry: string): string {
 
 const shorten = (text: string): string => cutText(text, 80);
 
-// Unlisted push services: if any public host is allowed, these are hosts that are neither known nor named by the
-// operator, such as ntfy, NextPush and self-hosted autopush (UnifiedPush). Strangers choose them, so each has low
-// limits, and nobody can use us to flood a third party.
+// Unlisted push services are hosts that are neither known nor named by the operator, such as ntfy, NextPush and
+// self-hosted autopush (UnifiedPush). They are allowed only if any public host is. Strangers choose them, so each has
+// low limits, and nobody can use us to flood a third party.
 
 /** Limits for each unlisted push service. */
 export const unlistedLimits = {

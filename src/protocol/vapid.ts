@@ -181,7 +181,7 @@ export interface VapidAuthorizerOptions {
   readonly subject: string;
   /** How long a token is valid: 60 to 86,400. Default: 43,200 (12 hours). */
   readonly lifetimeSeconds?: number | undefined;
-  /** Returns milliseconds since 1970. Default: the system's clock. It may jump forward and back. */
+  /** Returns milliseconds since 1970. Default: the system's clock. The clock may jump forward and back. */
   readonly now?: (() => number) | undefined;
 }
 

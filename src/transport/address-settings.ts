@@ -53,7 +53,7 @@ function readPrefix(text: string): AddressRange {
   );
 }
 
-/** This host, loopback, link-local, multicast, broadcast, and IPv6 addresses that embed IPv4. */
+/** Never allowed: this host, loopback, link-local, multicast, broadcast, and IPv6 addresses that embed IPv4. */
 const neverAllowed = [
   '0.0.0.0/8',
   '127.0.0.0/8',

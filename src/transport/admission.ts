@@ -243,7 +243,7 @@ export class Admission {
     this.#connectFault = undefined;
   }
 
-  /** Returns a problem for operators. Failures to connect are often brief, so they are a problem only if they last. */
+  /** Returns a problem that operators should know. Failures to connect are often brief, so only lasting ones count. */
   #obstacle(nowMs: number): FailureReason | undefined {
     if (this.#httpFaults.areTooMany(nowMs)) return 'protocol-error';
     const reason = this.#connectFault && failureReason(this.#connectFault);

@@ -12,7 +12,7 @@
 // also opens if another sender was asked to wait.
 
 const maxFailuresInRow = 10;
-/** A run of failures must last this long. A busy push service may refuse many requests at once and accept the next. */
+/** Failures must go on for this long. A busy push service may refuse many requests at once and accept the next. */
 export const answersRunMs = 500;
 const firstOpenMs = 1000;
 const maxOpenMs = 60_000;

@@ -25,7 +25,7 @@ export const defaultTimeouts = {
 /** How long `close` waits for requests in flight by default. */
 export const defaultCloseGraceMs = 10_000;
 
-/** The maximum delay of `setTimeout`; beyond it, the timer fires at once. */
+/** The maximum delay of `setTimeout`. With a longer delay, the timer fires at once. */
 export const maxTimeoutMs = 2 ** 31 - 1;
 
 /** @param verb what the host did not do, such as `answer` */

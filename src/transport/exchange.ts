@@ -42,8 +42,7 @@ export interface SessionEvents {
   /**
    * The push service has definitely not processed the request, so it may be sent again.
    *
-   * @param refusal how the push service refused the request, so that it must wait; `undefined` if it can be sent at
-   *   once
+   * @param refusal how the push service refused the request; `undefined` if the request can be sent again at once
    */
   handedBack(exchange: Exchange, refusal: string | undefined): void;
   /** Called when the session may have more capacity, has none left, or has something to flush. */

@@ -266,7 +266,7 @@ class ConnectionStream extends Duplex {
     this.#socket.write(chunk, done);
   }
 
-  /** Writes head and body of a request in one piece. */
+  /** Writes the head and the body of a request in one piece. */
   override _writev(written: Written[], done: (error?: Error | null) => void): void {
     this.#socket.write(Buffer.concat(written.map(({ chunk }) => chunk)), done);
   }

@@ -117,7 +117,7 @@ export class Origin implements SessionEvents {
     return this.#admission.deferral();
   }
 
-  /** Number of sessions that accept requests, or will soon. */
+  /** Number of sessions that accept requests now or will soon. */
   get #openSessions(): number {
     let open = 0;
     for (const session of this.#sessions) open += session.isOpen ? 1 : 0;
@@ -330,8 +330,8 @@ export class Origin implements SessionEvents {
   }
 
   /**
-   * Ends a hold that has lasted long enough, or that no request in flight can decide any more. All requests then wait
-   * as long as the push service asked.
+   * Ends a hold that has lasted long enough, or that no response to a request in flight can resolve. All requests then
+   * wait as long as the push service asked.
    */
   #lookAtHold(): void {
     const { holdMs } = this.#admission;

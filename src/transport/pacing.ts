@@ -56,7 +56,7 @@ const roundAnswers = 16;
 /** If nothing was refused, a round ends after this many round trips. */
 const calmRoundTrips = 3;
 const carefulGrowth = 1 / 32;
-/** The factor by which `growth` increases in each round. */
+/** The factor by which `growth` increases in each round that widens the window. */
 const fasterBy = 1.5;
 const outageFactor = 1 / 4;
 /**

@@ -42,11 +42,11 @@ export type TransportResult =
       readonly kind: 'deferred';
       readonly retryAfterMs: number;
       readonly reason: string;
-      /** Set if waiting alone may not help: the reason why nothing at all can be sent to this origin. */
+      /** Set if waiting alone may not help: the reason why the transport cannot send anything to this origin. */
       readonly obstacle: FailureReason | undefined;
     };
 
-/** Why nothing may be sent to a push service, and for how long. */
+/** Why nothing may be sent to a push service now, and for how long. */
 export interface Deferral {
   readonly waitMs: number;
   readonly reason: string;
@@ -101,7 +101,7 @@ export interface Transport {
   takeWaits(): ReadonlyMap<string, number>;
   /** Sends nothing to a push service for this long, because it has asked another sender to wait. */
   pause(origin: string, waitMs: number): void;
-  /** True if this machine apparently has no network and no push service is connected. */
+  /** True if this machine apparently has no network, and no push service is connected. */
   isCutOff(): boolean;
   /** Returns the state of each push service in use. */
   snapshot(): readonly OriginSnapshot[];

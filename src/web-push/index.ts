@@ -64,8 +64,8 @@ export function setVapidDetails(...details: [null] | [string, string, string]): 
 }
 
 /**
- * Refuses endpoints whose host has an address that is not public. Off by default, because `web-push` has no such
- * guard. Turn it on if endpoints come from strangers, who could otherwise direct requests into your own network.
+ * Refuses endpoints whose host has an address that is not public. Off by default, because `web-push` has no such guard.
+ * Turn the guard on if endpoints come from strangers, who could otherwise direct requests into your network.
  */
 export function setAddressGuard(isOn: boolean): void {
   isGuarded = isOn;
@@ -132,7 +132,7 @@ const webPush = {
   supportedUrgency,
 };
 
-// The namespace has to declare each type again, because it cannot export names of another module.
+// The namespace must declare each type again, because it cannot export names of another module.
 /* oxlint-disable no-shadow */
 declare namespace webPush {
   export type ContentEncoding = types.ContentEncoding;

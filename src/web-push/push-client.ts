@@ -109,7 +109,7 @@ export function createPushClient() {
 
 const isTimeout = (ms: number | undefined): boolean => ms === undefined || (ms > 0 && ms <= maxTimeoutMs);
 
-/** Keeps a transport for each combination of time-out and address guard, because a transport cannot change these. */
+/** Keeps one transport for each combination of time-out and address guard, because a transport cannot change these. */
 function createTransports() {
   const transports = new Map<string, Transport>();
   return (timeoutMs: number | undefined, isGuarded: boolean): Transport => {
@@ -130,7 +130,7 @@ function createTransports() {
   };
 }
 
-/** Encrypts in one batch. If the batch refuses a message, encrypts it as `web-push` does, or returns its error. */
+/** Encrypts in one batch. A message that the batch refuses is encrypted as in `web-push`, or its error is returned. */
 function encryptAll(
   messages: readonly Waiting[],
   encryptBatch: EncryptBatch,
@@ -193,8 +193,8 @@ function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
   };
 }
 
-// Sends a request over HTTP/1.1 with Node's own client, as `web-push` does. Used if the application asks for it or
-// gives an agent or a proxy, or if the transport cannot send the request.
+// Sends a request over HTTP/1.1 with Node's own client, as `web-push` does. This is used if the application gives an
+// agent or a proxy or asks for Node's client, or if the transport cannot send the request.
 
 /**
  * @param isGuarded connect only to public addresses, except through a proxy, which resolves names itself

@@ -22,7 +22,7 @@ import {
 } from './types.ts';
 import { createTokenCache, isBase64url, supportedContentEncodings } from './vapid.ts';
 
-/** The package `http_ece` has no types. */
+/** `http_ece` comes without types. */
 interface HttpEce {
   encrypt(plaintext: Buffer, parameters: Readonly<Record<string, unknown>>): Buffer;
 }
@@ -276,14 +276,14 @@ function checkSubscription(subscription: PushSubscription, hasPayload: boolean):
   );
 }
 
-/** `aesgcm` sends its parameters in header fields. */
+/** `aesgcm` sends its parameters in header fields, not in the body. */
 function encryptAesgcm(details: BuiltRequest, plaintext: Plaintext): void {
   const { salt, localPublicKey } = encryptBody(details, plaintext, supportedContentEncodings.AES_GCM);
   details.headers['Encryption'] = `salt=${salt}`;
   details.headers['Crypto-Key'] = `dh=${localPublicKey.toString('base64url')}`;
 }
 
-/** Google's endpoints from before VAPID need an API key instead. */
+/** Google's endpoints from before VAPID need an API key instead of a token. */
 function addAuthorization(
   { headers, endpoint }: BuiltRequest,
   { gcmAPIKey, vapidDetails, contentEncoding }: ReadOptions,

@@ -61,7 +61,7 @@ export interface RequestOptions {
   /** Node's own client then sends the request over HTTP/1.1. */
   agent?: Agent | undefined;
   /**
-   * `node` sends with Node's `https.request`, which tests can replace. Default: the environment variable
+   * `node` sends with Node's `https.request`, which tests can replace. Default: the value of the environment variable
    * DESKBELL_WEB_PUSH_TRANSPORT, otherwise `deskbell`.
    */
   transport?: TransportName | undefined;
@@ -70,7 +70,7 @@ export interface RequestOptions {
 /** The request for one message, as `generateRequestDetails` returns it. */
 export interface RequestDetails {
   method: 'POST';
-  /** As in `web-push`, `TTL` and `Content-Length` are numbers, whatever the type says. */
+  /** As in `web-push`, `TTL` and `Content-Length` are numbers, although the type says otherwise. */
   headers: Headers;
   body: Buffer | null;
   endpoint: string;

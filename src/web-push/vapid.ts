@@ -82,7 +82,7 @@ export function getVapidHeaders(
 const beforeKey = Buffer.from('30310201010420', 'hex');
 const afterKey = Buffer.from('a00a06082a8648ce3d030107', 'hex');
 
-/** Like `web-push`, accepts private keys that do not match the public key or are not valid keys, such as zeros. */
+/** Like `web-push`, accepts a private key that does not match the public key or is not valid at all, such as zeros. */
 function importPrivateKey(privateKey: string): KeyObject {
   const bytes = Buffer.from(privateKey, 'base64url');
   const ecdh = createECDH(curve);
@@ -148,7 +148,7 @@ export const supportedContentEncodings = { AES_GCM: 'aesgcm', AES_128_GCM: 'aes1
 /** Values for `urgency`. */
 export const supportedUrgency = { VERY_LOW: 'very-low', LOW: 'low', NORMAL: 'normal', HIGH: 'high' } as const;
 
-// Caches VAPID header fields, because a token is valid for hours, and signing takes as long as encrypting a message.
+// Caches VAPID header fields: a token is valid for hours, and signing one takes as long as encrypting a message.
 
 export type VapidHeaders = ReturnType<typeof getVapidHeaders>;
 

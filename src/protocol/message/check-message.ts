@@ -7,7 +7,7 @@ import { memberDescriptions, messageSchema } from './members.ts';
 import type { Message, MessageAction, MessageTexts } from './message.ts';
 import { findFault, memberError, messageError, messageFormats } from './value-schema.ts';
 
-/** A message in one of its languages. */
+/** A message with the texts of one of its languages. */
 export interface LocalizedMessage {
   /** A canonical BCP 47 tag; undefined for the message's own text. */
   readonly language: string | undefined;

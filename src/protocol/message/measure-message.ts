@@ -10,7 +10,7 @@ import { createTemplate, type Template } from './placeholders.ts';
 import { receiptMemberBytes } from './receipt-token.ts';
 
 export interface PayloadOptions {
-  /** Leave room for the token of receipts (`receipt-token.ts`). */
+  /** True to leave room for the receipt's token (`receipt-token.ts`). */
   readonly isWithReceipts?: boolean;
   /** The broadcast's channel. The payload contains it if an action turns the channel off. */
   readonly channel?: string | undefined;

@@ -21,7 +21,7 @@ export interface ValueSchema extends Omit<DescribedSchema, 'anyOf' | 'minItems' 
 
 export type ValueType = 'string' | 'boolean' | 'integer' | 'array' | 'object' | 'null';
 
-/** RFC 3986 §4.2: the first segment has no colon. */
+/** RFC 3986 §4.2: the first segment of a relative path has no colon. */
 const relativePattern = '[^:/?#]*(?:[/?#].*)?';
 const relativeTo = 'absolute or relative to the page that subscribed';
 

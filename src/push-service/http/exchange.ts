@@ -179,7 +179,7 @@ export class Exchange {
 
   async sendLines(status: number, contentType: string, lines: Iterable<string>): Promise<void> {
     this.#writeHead(status, { 'content-type': contentType });
-    // the pipeline fails if the client closes the connection
+    // sending fails if the client closes the connection
     await pipeline(Readable.from(pagesOf(lines)), this.#response).catch(() => undefined);
   }
 
@@ -200,7 +200,7 @@ export class Exchange {
   }
 
   #writeHead(status: number, headers: Record<string, string>): void {
-    // TypeScript cannot unify the signatures of the two classes
+    // TypeScript cannot unify the signatures of the two response classes
     (this.#response as { writeHead(status: number, headers: Record<string, string>): unknown }).writeHead(
       status,
       headers,

@@ -231,7 +231,7 @@ function readUrgency(value: string | string[] | undefined): Urgency | undefined 
   return ['very-low', 'low', 'normal', 'high'].includes(urgency) ? (urgency as Urgency) : undefined;
 }
 
-/** Returns what the user agent needs for decryption, or what is wrong. Leaves out the VAPID key (RFC 8292 §4.2). */
+/** Returns what the user agent needs for decryption, without the VAPID key (RFC 8292 §4.2), or what is wrong. */
 function readContentHeaders(
   headers: IncomingHttpHeaders,
   body: Uint8Array,

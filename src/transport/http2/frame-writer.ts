@@ -83,7 +83,7 @@ export class FrameWriter {
     this.#end += this.#slab.write(part, this.#end, 'latin1');
   }
 
-  /** Makes room. A full slab is replaced and not reused, because the socket may still be reading it. */
+  /** Makes room for more bytes. A full slab is replaced and not reused, because the socket may still be reading it. */
   reserve(length: number): void {
     if (this.#end + length <= this.#slab.length) return;
     const waiting = this.#slab.subarray(this.#start, this.#end);

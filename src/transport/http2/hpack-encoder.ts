@@ -95,7 +95,7 @@ export class HpackEncoder {
   /** Maps each field in the table to its insertion number, oldest first. */
   #table = new Map<string, { readonly insertion: number; readonly bytes: number }>();
   #usedBytes = 0;
-  /** Number of insertions so far. On the wire, an entry's index is its distance from this number. */
+  /** Number of insertions so far. On the wire, the index of an entry counts back from this number. */
   #insertions = 0;
   /** Cached encodings that insert nothing into the table. Each is valid until the next insertion. */
   readonly #known = new WeakMap<PushHeaders, EncodedFields & { readonly insertions: number }>();

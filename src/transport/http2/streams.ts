@@ -153,7 +153,7 @@ export class FlowController {
     }
   }
 
-  /** Grants the received bytes again once there are enough for a frame. */
+  /** Grants the received bytes to the push service again, once they are worth a frame. */
   grantReceived(): void {
     if (!this.hasToGrant) return;
     this.#writer.numberFrame(FrameType.windowUpdate, 0, defaultWindowBytes - this.#receiveWindow);
