@@ -159,7 +159,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
     const attempts: AttemptRecord[] = [];
     for (const { id } of broadcasts) {
       const history = await historyOf(id, subscriptionId);
-      // if the set was dropped, nothing says which broadcast it belonged to, so only ids can be compared
+      // once the set is dropped, nothing says which broadcast it belonged to, so only ids can be compared
       const isLater = from !== undefined && id !== from.broadcast_id;
       const isBefore = (attempt: AttemptRecord) => isLater || attempt.id < beforeId;
       attempts.push(...history.filter((attempt) => isWanted(attempt) && isBefore(attempt)));

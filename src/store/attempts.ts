@@ -147,8 +147,8 @@ export interface AttemptStore {
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<RowOutcomes>;
   /**
-   * Returns stored subscriptions that have an outcome in a broadcast, from the next ids of its audience after
-   * `afterId`.
+   * Searches the next ids of the earlier broadcast's audience after `afterId`, and returns the stored subscriptions
+   * that belong to the group.
    *
    * @param range as in `outcomesAfter`
    * @returns ascending ids; `next`: the next `afterId`

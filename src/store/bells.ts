@@ -1,4 +1,4 @@
-// Bells: addresses with a secret (stored as a hash), each for one audience, and the last requests to each.
+// Bells: addresses that notify one audience. Each has a secret (stored as a hash) and a record of its last requests.
 import { hash, randomBytes } from 'node:crypto';
 import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { bellSecretForm } from '../errors/untrusted-text.ts';
@@ -76,8 +76,8 @@ export interface Fold {
 }
 
 /**
- * How to handle a request. `rings`: it is within the limit. A number: it was counted in the waiting broadcast with
- * this id. Otherwise: create a broadcast that counts requests, with `foldInto`.
+ * How to handle a request. `rings`: the request is within the limit. A number: the waiting broadcast with this id has
+ * counted the request. Otherwise: create a broadcast that counts requests, and pass it to `foldInto`.
  */
 export type Admission = 'rings' | number | (Fold & { readonly startAtMs: number });
 
@@ -158,7 +158,7 @@ export function createBells(database: PortableDatabase): BellStore {
 
   return {
     add: async ({ name, audience, secretHash, ...settings }) => {
-      // the same secret again means that the call is repeated because its response was lost
+      // if the secret is stored already, the call was repeated because its response was lost
       const [row] = await database.writeOnce<{ readonly id: number }>(
         `insert into deskbell.bells as b (name, secret_hash, audience, user_name, settings, created_at_ms)
          values (:name, :secretHash, :audience, :user, :settings, :nowMs)

@@ -23,7 +23,7 @@ export interface FrozenSubscriptions {
   readonly removalsAfter: number;
 }
 
-/** The slices of an audience; empty if it is stored as sets. */
+/** The slices of an audience. There are none if the audience is stored as sets. */
 export interface SlicedRows {
   /** The value for the column `rows_in` of broadcasts: `all` if the rows are in sets. */
   readonly rowsIn: 'list' | 'partition' | 'all';
@@ -128,7 +128,7 @@ export function createBroadcasts(
       await change(id, 'cancelled', ['running', 'paused']);
       await database.write('delete from deskbell.preparations where broadcast_id = :id', { id });
       await database.background(() => judgeBroadcast(database, id));
-      // workers settle the rows that they currently hold
+      // leave the rows that workers currently hold: the workers settle them
       for (const [table, key] of [
         ['retries', 'position'],
         ['slices', 'number'],
@@ -151,7 +151,7 @@ interface SlicedAudience extends SlicedRows, Omit<FrozenSubscriptions, 'lastId'>
   readonly preparedRows?: number;
 }
 
-/** Slices a list. The broadcast stores the latest removal, so that older removals can be deleted. */
+/** Cuts a list into slices. The broadcast stores the latest removal, so that older removals can be deleted. */
 async function sliceList(
   database: PortableDatabase,
   audienceId: number | undefined,
@@ -243,7 +243,7 @@ function* insertBroadcast(
     );
     return id;
   }
-  // ordered by number, so that slices that are leased one after another share database pages
+  // insert in the order of numbers, so that slices that are leased one after another share database pages
   yield* run(
     `insert into deskbell.slices (broadcast_id, number, cursor, through_position)
      select cast(:id as bigint), cast(value ->> 0 as int), cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)

@@ -220,7 +220,7 @@ export interface NewestFirst {
   readonly limit: number;
 }
 
-/** Absent: all broadcasts. Otherwise, only those of one operator. */
+/** If `operatorId` is absent, all broadcasts are meant; otherwise, only those of this operator. */
 export interface OfOperator {
   readonly operatorId?: number | undefined;
 }
@@ -241,7 +241,7 @@ export interface BroadcastStore {
    *   another process prepares it
    */
   prepare(id: number, holder: string): Promise<boolean>;
-  /** Finds an unprepared broadcast that no process is preparing: the one that was tried the longest time ago. */
+  /** Of the unprepared broadcasts that no process is preparing, finds the one that was tried the longest ago. */
   findUnprepared(): Promise<number | undefined>;
   /**
    * Stores the broadcast and its slices in one transaction, which does not take longer for a larger audience. A
@@ -326,8 +326,8 @@ export type LookedUpAudience = AudienceExpression | OutcomeAudience;
 export type AskedAudience = 'all' | LookedUpAudience | { readonly list: ListKind };
 
 /**
- * Who created a broadcast: an operator with the API or the console, the command line on a machine, a schedule, a
- * bell, or an application, by its chosen name or by its machine.
+ * Who created a broadcast: an operator with the API or the console, the command line on a machine, a schedule, a bell,
+ * or an application, identified by a name that it chose or by its machine.
  */
 export type BroadcastCreator =
   | { readonly operator: string }

@@ -41,7 +41,7 @@ export interface AnswerCounts {
 export interface JudgedAnswers extends AnswerCounts {
   /** Responses to messages that were sent before the first message to a gone subscription. */
   readonly before: AnswerCounts;
-  /** When the first message was sent whose acceptance counts. */
+  /** When the first message whose acceptance counts was sent. */
   readonly fromMs: number;
   /** When the last message to a gone subscription was sent. */
   readonly marksMs: number;
@@ -193,7 +193,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
       );
     }
   }
-  // keep the last windows to compare with later ones; after a broadcast keep none, as the next may be days later
+  // keep the last windows to compare them with later ones, but none after a broadcast: the next may be days later
   const past = windows.flatMap((window, index) => {
     const isJudged = deletedFew !== undefined || !hasMarks(window) || due.includes(index);
     return isJudged && (after === 'over' || index < windows.length - 3) ? [ids[index]!] : [];

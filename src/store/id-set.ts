@@ -1,7 +1,7 @@
-// Encodes sets of ids as bytes. Ids are in ascending order, each as its distance from the previous one (the first
-// from 0), a varint of 7 bits per byte, lowest first. A distance of 0, which no id has, begins a run: the next varint
-// is the number of consecutive ids that follow. An id takes one or two bytes, and almost nothing in a run. Databases
-// store sets but do not read them.
+// Encodes sets of ids as bytes. Each id, in ascending order, is stored as its distance from the previous id (the first
+// from 0). A distance is a varint with 7 bits per byte, lowest bits first. A distance of 0, which no id has, begins a
+// run: the next varint is the number of consecutive ids that follow. An id takes one or two bytes, and almost nothing
+// in a run. Databases store sets but do not read them.
 
 /** Shorter runs would not save bytes. */
 const minRun = 3;

@@ -22,7 +22,7 @@ export function createInvitations(database: PortableDatabase): Invitations {
   return {
     add: async ({ tokenHash, user }) => {
       const expiresAtMs = database.now() + invitationLifetimeMs;
-      // the same token again means that the call is repeated because its response was lost
+      // if the token is stored already, the call was repeated because its response was lost
       await database.write(
         `insert into deskbell.invitations (token_hash, user_name, expires_at_ms)
          values (:tokenHash, :user, :expiresAtMs) on conflict do nothing`,
@@ -67,8 +67,8 @@ export const consumeInvitation = (
 });
 
 /**
- * Passes the consumed invitation on to the subscription that replaces the former one. Otherwise the invitation would
- * admit the former subscription again, and then one more in its place.
+ * Passes the consumed invitation on to the subscription that replaces the former one. Otherwise, the former one could
+ * use the invitation again and then be replaced by yet another.
  */
 export const passInvitationOn = (formerEndpoint: string, endpoint: string): PortableStatement => ({
   sql: 'update deskbell.invitations set consumed_by = :endpointHash where consumed_by = :formerHash',

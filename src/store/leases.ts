@@ -5,7 +5,7 @@ import { decodeIds } from './id-set.ts';
 import type { IfRefused } from './push-services.ts';
 import type { MemberSet } from './slices.ts';
 
-/** One in this many leases of a worker does not prefer broadcasts with high priority. */
+/** In one of this many leases, a worker ignores high priority. */
 export const leasesPerTurn = 4;
 
 /** PostgreSQL records every lease of a broadcast's first slices, up to this number. */
@@ -144,8 +144,8 @@ export type WorkState = 'ready' | 'idle' | 'over';
 /** All times are by the database's clock, which all workers share. */
 export interface Leases {
   /**
-   * Leases the next free slice of a running broadcast that has started. High priority comes first three times out of
-   * four, then come broadcasts with the fewest leased slices, so that a small one need not wait for a large one.
+   * Leases the next free slice of a running broadcast that has started. Three times out of four, high priority comes
+   * first. Next come broadcasts with the fewest leased slices, so that small ones need not wait for large ones.
    */
   leaseSlice(request: WorkRequest): Promise<SliceLease | undefined>;
   /**

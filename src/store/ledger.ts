@@ -199,7 +199,7 @@ export interface AnswerCommit {
 
 export interface Ledger {
   /**
-   * Returns rows of the slice with `afterPosition < position`, in order, at most `limit`; an empty array at the end of
+   * Returns at most `limit` rows of the slice with `afterPosition < position`, in order; an empty array at the end of
    * the slice. If the broadcast has a cap per person, it reserves a contact for each row, or returns the row as capped
    * (`audience/frequency-cap.ts`).
    */

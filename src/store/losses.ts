@@ -81,7 +81,7 @@ export function createLosses(database: PortableDatabase): Losses {
     untilMs: 'l.at_ms < :untilMs',
     beforeId: 'l.id < :beforeId',
   } as const;
-  /** Counts of past days. Each day is counted once, because its losses do not change before they are too old. */
+  /** Counts of past days. Each day is counted only once, because its losses do not change until they are too old. */
   const past = new Map<number, readonly LossCount[]>();
 
   const countDay = async (startMs: number): Promise<readonly LossCount[]> => {
@@ -105,7 +105,7 @@ export function createLosses(database: PortableDatabase): Losses {
       const days: LossCount[] = [];
       for (let startMs = newestMs; startMs >= oldestMs; startMs -= dayMs) {
         const counted = past.get(startMs) ?? (await countDay(startMs));
-        // a transaction of the day before may still be open
+        // a transaction of the previous day may still be open
         if (startMs < newestMs - dayMs) past.set(startMs, counted);
         days.push(...counted);
         await setImmediate();

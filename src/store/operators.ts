@@ -15,7 +15,7 @@ export interface AuditRecord {
   /** Increases over time. */
   readonly id: number;
   readonly atMs: number;
-  /** Name of the operator. It stays even if the operator is removed. */
+  /** Name of the operator. The record keeps it even if the operator is removed. */
   readonly operator: string;
   /** For example `broadcast.pause`. */
   readonly action: string;
@@ -181,7 +181,7 @@ export function createOperators(database: PortableDatabase): OperatorStore {
 
   return {
     add: async ({ name, role, tokenHash }) => {
-      // the same token again means that the call is repeated because its response was lost
+      // if the token is stored already, the call was repeated because its response was lost
       const [row] = await database.writeOnce<Operator>(
         `insert into deskbell.operators as o (name, role, token_hash, created_at_ms)
          values (:name, :role, :tokenHash, :nowMs)

@@ -8,7 +8,7 @@ import { type RemovedPerson, removePerson } from './remove-person.ts';
 import { createSampler, type SubscriptionSample } from './subscription-sample.ts';
 import type { FormerSubscription } from './subscriptions.ts';
 
-// Statements for transactions: user and tags of a subscription, and what a new one takes over from the former one.
+// Statements for transactions: they set a subscription's user and tags, and move data from a former subscription.
 export interface OwnedRow {
   readonly id: number;
   readonly auth: Uint8Array;

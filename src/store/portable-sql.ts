@@ -13,7 +13,7 @@ export interface PortableStatement {
   readonly values: PortableValues;
 }
 
-/** The statements of a transaction, in order. For each statement that it yields, the generator receives the rows. */
+/** Yields the statements of a transaction, in order. For each statement, the generator receives its rows. */
 export type Work<Result> = Generator<PortableStatement, Result, readonly unknown[]>;
 
 /** Number of rows that `writeInBatches` changes per transaction. A transaction takes less than 0.1 s. */
@@ -21,7 +21,7 @@ export const batchRows = 5000;
 
 /** Finds given subscriptions through an index, however large the tables are. */
 export interface GivenSubscriptions {
-  /** Rows `s` of the subscriptions in `:keys`, and `p` of their people, if any. */
+  /** Selects the subscriptions in `:keys` as `s`, and their people, if any, as `p`. */
   readonly sql: string;
   keysOf(subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[]): string;
 }
@@ -57,9 +57,9 @@ export interface PortableDatabase {
   readonly byBytes: string;
   /** The SQL function that finds a text in another text. It returns the position from 1, or 0 if there is none. */
   readonly position: string;
-  /** Appended to a query whose rows will be changed, so that other transactions skip them. */
+  /** Appended to a query to lock its rows for a change, and to skip rows that other transactions have locked. */
   readonly skipLocked: string;
-  /** Appended to a query, which then waits for other locks on its rows and locks them until the transaction ends. */
+  /** Appended to a query to lock its rows until the transaction ends, after waiting for other locks on them. */
   readonly forUpdate: string;
   /** The columns that link a row of "subscriptions" to its row of "gone_marks", as named in each of the two tables. */
   readonly markedRow: { readonly subscription: string; readonly mark: string };

@@ -35,7 +35,7 @@ interface FoundSets {
 
 /** Functions that each database implements itself. */
 export interface MemberFinder extends ReaderFinder {
-  /** When an audience is split, look for the members of this many slices at once, so that sets are not too small. */
+  /** For how many slices members are searched at once when an audience is split, so that sets are not too small. */
   readonly slicesToSplit: number;
   /** Finds subscriptions that match an expression at this moment, among some of the ids after `afterId`. */
   findMatching(expression: AudienceExpression, range: SearchedRange): Promise<FoundSets>;

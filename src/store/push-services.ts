@@ -116,7 +116,7 @@ export function decideRefusal({
 // Rate limits of push services, for all workers of all processes together. Workers take shares for a fraction of a
 // second, and report how many rows wait.
 
-/** Unused permits are saved up for this many seconds of the rate, or at least for one message. */
+/** Unused permits are saved for up to this many seconds of the rate, but for at least one message. */
 export const burstSeconds = 0.25;
 
 /** A queue without messages for this long is ignored, because its broadcast was paused or cancelled. */
@@ -136,7 +136,7 @@ export interface RateRequest {
 export interface RateShare {
   /** Number of messages that may be sent now, at most `wanted`. */
   readonly permits: number;
-  /** How long the rate is used up by the waiting rows of all workers; 0 if no rows wait. */
+  /** How long it takes to send the waiting rows of all workers at this rate; 0 if no rows wait. */
   readonly queueMs: number;
 }
 

@@ -46,17 +46,17 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
   const wallMs = localTime === undefined ? undefined : parseWallTime(localTime);
   const quiet = quietHours === undefined ? undefined : parseQuietHours(quietHours);
   const lifetimeMs = lifetimeOf(ttlSeconds);
-  // if the start has seconds, its whole minute counts as the start
+  // round the start down to the minute
   const startMinuteMs = Math.floor(startAtMs / minuteMs) * minuteMs;
 
-  /** Returns when a message that is due at this time is sent. */
+  /** Returns when a message that is due at `dueMs` is sent: at that time, or after quiet hours. */
   const afterQuietHours = (dueMs: number, zone: string): Pick<ReaderTime, 'fromMs' | 'isQuiet'> => {
     const quietEndMs = quiet && endOfQuietHours(quiet, zone, dueMs);
     const isHeld = quietEndMs !== undefined && quietEndMs < dueMs + lifetimeMs;
     return { fromMs: isHeld ? quietEndMs : dueMs, isQuiet: quietEndMs !== undefined && !isHeld };
   };
 
-  /** Returns the next time in the future, after any quiet hours that delay it. */
+  /** Returns the next future time or, if that is within quiet hours, the end of the quiet hours. */
   const nextDue = (dayWallMs: number, zone: string): number => {
     const dueMs = toInstant(dayWallMs, zone);
     return afterQuietHours(dueMs, zone).fromMs < startMinuteMs ? nextDue(dayWallMs + dayMs, zone) : dueMs;

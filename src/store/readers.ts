@@ -107,8 +107,8 @@ export interface ReaderStore {
    */
   setPerson(user: string, change: PersonChange): Promise<Person>;
   /**
-   * Returns the facts about the readers of these subscriptions by id, in one query. Omits subscriptions that are not
-   * stored.
+   * Returns facts about the readers of these subscriptions, by subscription id, in one query. Omits subscriptions that
+   * are not stored.
    *
    * @param skipInactive also determine who was inactive over this many broadcasts
    */

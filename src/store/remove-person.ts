@@ -152,7 +152,7 @@ interface PersonRow {
   readonly endpoint: string;
 }
 
-/** @param by who removes the person, for `losses` */
+/** @param by who removes the person; stored in `losses` */
 export async function removePerson(
   database: PortableDatabase,
   user: string,
@@ -226,7 +226,7 @@ function* removeRows(
       { ...id, by },
     );
   }
-  // subscriptions that were marked gone became ended ones when they were deleted
+  // subscriptions that were marked gone have become ended ones, because they were just deleted
   yield* drop('ended_subscriptions where user_name = :user', { user });
   yield* drop('people where user_name = :user', { user });
   yield* drop('webhook_events where user_name = :user', { user });

@@ -23,9 +23,9 @@ export interface RetentionLimits {
 
 export interface Retention {
   /**
-   * Deletes a part of the older data. Also deletes who reported receipts for broadcasts that started 30 days ago,
-   * expired invitations, subscriptions that ended 30 days ago, webhook events after three days, and requests for single
-   * messages after a day.
+   * Deletes some of the older data. Whatever the limits, this includes data about who reported receipts for broadcasts
+   * that started 30 days ago, expired invitations, subscriptions that ended 30 days ago, webhook events after three
+   * days, and requests for single messages after a day.
    *
    * @returns whether there may be more to delete
    */

@@ -420,7 +420,7 @@ function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState 
       if (head.rows_in === 'list') return 'notTracked';
       if (head.audience_id !== null) return 'notInAudience';
       if (isLater(head, row)) return 'notInAudience';
-      // if the row had existed then, it would have left data: it was added later, with a backdated registration
+      // a row that existed then would have left data, so it was added later, with a backdated registration
       if (stored !== undefined && head.state === 'done') return 'notInAudience';
     }
   }
@@ -440,7 +440,7 @@ const receiptsOf = (head: RowsHead, { receipts, stored }: RowFacts): RowOutcome[
     ? receiptEvents.filter((event) => receipts.includes(event))
     : 'noLongerKept';
 
-/** Rows are deferred according to their worker's clock, which may differ by this much. */
+/** Workers defer rows by their own clocks, which may differ by this much. */
 const toleranceMs = 60_000;
 
 const isLater = ({ created_at_ms: madeAtMs }: RowsHead, { stored }: RowFacts): boolean =>

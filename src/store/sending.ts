@@ -15,7 +15,7 @@ export interface SendingPause {
 export interface Sending {
   /** @returns `undefined` if sending is not paused */
   findPause(): Promise<SendingPause | undefined>;
-  /** Pauses sending and every broadcast that is not over. If already paused, adds the broadcasts started since then. */
+  /** Pauses sending, and every broadcast that is not over. If called again, adds broadcasts started since then. */
   pause(reason: PauseReason): Promise<SendingPause>;
   /**
    * Resumes schedules and webhook events.

@@ -1,6 +1,6 @@
 // Cuts an audience into slices without reading its rows.
 
-/** A slice takes a thread a sixth of a second, so leases are few and the last slices end at about the same time. */
+/** A thread needs a sixth of a second per slice, so leases are few and the last slices end at about the same time. */
 export const defaultSliceRows = 2000;
 /** Maximum number of slices per broadcast. */
 export const maxSlices = 10_000;
@@ -26,8 +26,8 @@ export interface MemberSet {
 }
 
 /**
- * Returns SQL for the ids of a slice of broadcast `b`, whose set is `a`; null if the rows are not in sets. No ids if
- * the set is missing, because null would mean all rows.
+ * Returns SQL for the ids in `a`, the set of a slice of broadcast `b`. The SQL gives null if the rows are not in sets,
+ * and no ids if the set is missing, because null would mean all rows.
  */
 export const membersOf = (noBytes: string): string =>
   `case when b.audience_id is not null and b.rows_in <> 'list' then coalesce(a.ids, ${noBytes}) end`;

@@ -77,7 +77,7 @@ export interface Backlog {
   readonly pendingRows: number;
   /** Pending rows that can be sent now. */
   readonly sendableRows: number;
-  /** Pending rows that were tried and are stored to be retried. */
+  /** Pending rows that were tried and will be retried. */
   readonly retryRows: number;
   /** Pending rows that were deferred and not tried yet. */
   readonly deferredRows: number;

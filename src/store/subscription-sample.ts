@@ -28,7 +28,7 @@ export interface FoundRow {
   readonly tags: readonly string[];
 }
 
-/** What a database finds around an id. */
+/** The ids and rows that a database finds around an id. */
 interface FoundWindow {
   /** The last ids up to and including that id, ascending. */
   readonly before: readonly number[];
@@ -119,7 +119,7 @@ function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): read
   });
 }
 
-/** The number of rows up to some ids. Between them, it is estimated by straight lines. Both values ascend. */
+/** The number of rows (`rank`) up to some ids, in ascending order. Between these ids, ranks are interpolated. */
 type Ranks = readonly { readonly id: number; readonly rank: number }[];
 
 /** @param runs runs of consecutive ids */
@@ -177,7 +177,7 @@ function rankOf(ranks: Ranks, id: number): number {
   return one.rank + ((id - one.id) / (other.id - one.id)) * (other.rank - one.rank);
 }
 
-/** Returns the last point that is not behind, and the point after it. If no point is behind, returns the last two. */
+/** Returns the last point that is not behind, and the first that is. If there is no such pair, the nearest points. */
 function around(
   ranks: Ranks,
   isBehind: (point: Ranks[number]) => boolean,

@@ -59,8 +59,8 @@ export interface NewSubscription {
  */
 export interface Registration extends NewSubscription {
   /**
-   * The browser's former row. If `auth` is right, its language, time zone and choices move to the new row, unless the
-   * new row has its own. User and tags move unless the new row has any, or with `assign`.
+   * The browser's former row. If `auth` is right, the former language, time zone and choices move to the new row,
+   * unless it has its own. User and tags move too, unless the new row has any or `assign` is given.
    */
   readonly former?: FormerSubscription | undefined;
   /**
@@ -81,7 +81,7 @@ export interface FormerSubscription {
   readonly auth: Uint8Array;
 }
 
-/** Maximum number of rows with the same public key to read, because a stranger can add such rows. */
+/** At most this many rows with the same public key are read, because a stranger can add such rows. */
 export const maxRowsOfKey = 16;
 
 export interface SubscriptionSearch {
@@ -124,9 +124,9 @@ export interface SubscriptionStore {
    */
   putAll(rows: readonly NewSubscription[]): Promise<number>;
   /**
-   * Like `put`, for a browser's request. Its right to the row is checked in the same transaction. A new endpoint with
-   * the keys of a stored subscription belongs to the same browser. If exactly one row at the push service has both
-   * keys, and it is anonymous or has the same user, that row is replaced, and its data moves as from `former`.
+   * Like `put`, for a request from a browser, whose right to the row is checked in the same transaction. A new endpoint
+   * with the keys of a stored subscription belongs to the same browser. If exactly one row at the push service has both
+   * keys, and is anonymous or has the same user, that row is replaced, and its data moves as from `former`.
    *
    * @throws {DeskbellError} ERR_ENDPOINT_IN_USE without the right, ERR_NOT_INVITED if the invitation cannot be used;
    *   nothing is changed then. ERR_SUBSCRIPTION_LIMIT
@@ -185,7 +185,7 @@ export interface SubscriptionRow {
   readonly auth: Uint8Array;
   readonly public_key: string;
   readonly created_at_ms: number;
-  /** When the browser was last here. Before `created_at_ms` if the browser has not been here since an import. */
+  /** When the browser last visited. This is before `created_at_ms` if the browser has not visited since an import. */
   readonly updated_at_ms: number;
   readonly user_name: string | null;
   readonly language: string | null;

@@ -10,7 +10,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 
-/** A place for which no subscription is stored is given away after this time. By then, its registration has ended. */
+/** A push service without stored subscriptions loses its place after this time. By then, its registration has ended. */
 const emptyAfterMs = 60_000;
 
 export interface UnlistedPushServices {
@@ -29,7 +29,7 @@ export interface UnlistedPushServices {
    * @returns `added`; `known` if it has a place; `full` if there are already `max`
    */
   add(origin: string, max: number, mayReplace?: boolean): Promise<'added' | 'known' | 'full'>;
-  /** Takes the places from the given origins that have not accepted a message. */
+  /** Makes those of the given origins dormant that have not accepted a message: they lose their places. */
   setDormant(origins: readonly string[]): Promise<void>;
   remove(origin: string): Promise<void>;
   /** Makes messages to these subscriptions due if they wait outside their broadcasts. */
@@ -99,7 +99,7 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
       for (const { id } of open) {
         // if a crash undoes this, the messages become due a day later
         await database.background(function* () {
-          // takes the same lock as storing retries does
+          // take the lock that is also taken to store retries
           yield* run(`select 1 from deskbell.broadcasts where id = :id ${database.forUpdate}`, { id });
           const woken = yield* changeRows(
             `update deskbell.retries set due_at_ms = :dueAtMs where broadcast_id = :id

@@ -59,7 +59,7 @@ export interface WebhookOutbox {
   backlog(): Promise<WebhookBacklog>;
 }
 
-/** How long events are stored after somebody has asked for deliveries. The triggers contain the same number. */
+/** How long events are stored after the last request for deliveries. The triggers contain the same number. */
 const watchedForMs = 7 * 24 * 60 * 60 * 1000;
 /** Events that could not be delivered for this long are dropped. */
 const webhookEventRetentionMs = 3 * 24 * 60 * 60 * 1000;

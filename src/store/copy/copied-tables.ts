@@ -62,7 +62,7 @@ function readTables(): {
     )
     .all();
   const columnsOf = database.prepare('select name, type, pk from pragma_table_info(?)');
-  // a column that is set to null when its parent is deleted is no reason to skip a row
+  // a column that becomes null when its parent is deleted is no reason to skip a row
   const parentsOf = database.prepare(
     `select "from" as "column", "table" from pragma_foreign_key_list(?) where on_delete <> 'SET NULL' order by 1`,
   );
@@ -105,8 +105,8 @@ export const tablesToBeEmpty: readonly CopiedTable[] = copiedTables.filter(
 );
 
 /**
- * What must be selected differently in one of the databases. In the SQL, `t` is the table. With `from`, rows are
- * selected even if their parents are missing.
+ * How one of the databases selects a table differently. In the SQL, `t` is the table. With `from`, rows are selected
+ * even if their parents are missing.
  */
 export interface OwnForm {
   /** Default: the table. */

@@ -1,4 +1,4 @@
-// What a copy needs from each database, and the parts that both share: marking the target as an unfinished copy, and
+// What a copy needs from each database, and what both databases share: marking the target as an unfinished copy, and
 // writing rows together with the progress.
 import { hash } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -84,7 +84,7 @@ export const writeRows = (
   { known, progress }: { readonly known: Progress; readonly progress: Progress },
 ): Promise<void> =>
   database.transaction(async ({ run, insert }) => {
-    // if the response to a commit was lost, this does not commit again
+    // if the response to a commit was lost, the repeated call finds that this row has already changed
     const [isNew] = await run(
       `update deskbell.${unfinishedCopy} set progress = :progress where progress = :known returning source`,
       { progress: JSON.stringify(progress), known: JSON.stringify(known) },

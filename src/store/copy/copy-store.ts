@@ -65,7 +65,7 @@ interface TableCopy extends Pick<CopyOptions, 'from' | 'to'> {
   /** The transaction that reads the table. */
   readonly reading: CopyTransaction;
   readonly progress: Progress;
-  /** True if the whole table had been written before. */
+  /** True if an earlier run wrote the whole table. */
   readonly isComplete: boolean;
   readonly report: (state: CopyState) => void;
 }

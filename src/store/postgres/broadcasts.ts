@@ -52,7 +52,7 @@ const selectExtents = Array.from(
   .join(' union all ')
   .concat(' order by number');
 
-/** If no frozen rows are left, the extent is empty, at the end of the frozen range. */
+/** Without frozen rows, the extent is empty and lies at the end of the frozen range. */
 const toExtent = ({ first, last }: ExtentRow, lastId: number, rows: number): Extent => ({
   rows,
   firstPosition: first ?? lastId,

@@ -53,7 +53,7 @@ export function createPostgresClientRequests(database: PostgresDatabase): Client
     }
   };
 
-  /** Deletes ended windows later even if no requests come, so that no data about clients is kept too long. */
+  /** Schedules the deletion of ended windows, so that clients' data is not kept too long if no more requests come. */
   const forgetLater = (): void => {
     forgetting ??= setTimeout(() => void forgetEnded(), forgetEveryMs).unref();
   };

@@ -68,9 +68,9 @@ function clientClass(driver: typeof Client, url: string): typeof Client {
 }
 
 /**
- * If a connection breaks while no statement runs, the next statement fails. Without a listener, the process would
- * end. A connection that could not be made is closed. `pg` would leave it open after a login that failed on its own
- * side, and the process would wait for the server to close it.
+ * If a connection breaks while no statement runs, the next statement fails. Without a listener, the process would end.
+ * A connection that could not be made is closed, because `pg` leaves it open if the login failed on its own side. Then
+ * the process would wait for the server to close it.
  */
 const endingQuietly = (driver: typeof Client, mustBind: boolean): typeof Client =>
   class extends driver {

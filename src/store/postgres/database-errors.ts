@@ -121,7 +121,7 @@ function describe(error: Error): string {
   return `a value is not valid (${codeOf(error)})`;
 }
 
-/** Removes values: the error's details quote whole rows, and its parameters are keys and endpoints. */
+/** Removes values from an error: its details quote whole rows, and its parameters are keys and endpoints. */
 function withoutValues(error: Error, code: string | undefined): Error {
   const isOfValues = code?.startsWith('22') || code?.startsWith('23');
   const message = isOfValues ? describe(error) : error.message;

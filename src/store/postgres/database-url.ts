@@ -5,7 +5,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
 const channelBindings = ['disable', 'prefer', 'require'];
-/** libpq's other values would choose a standby. */
+/** With libpq's other values, a standby could be chosen. */
 const sessionAttributes = ['read-write', 'primary'];
 
 /** The parameters that `pg` or this file reads. Others are refused, because they would be silently ignored. */

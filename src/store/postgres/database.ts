@@ -10,8 +10,8 @@ import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 import { describeDatabase } from './database-url.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 
-// The server's time, without asking the server each time. Its difference from a monotonic clock is measured at the
-// middle of a round trip, and again from time to time. So this machine's clock may be wrong or be set.
+// The server's time, without asking the server each time. From time to time, a round trip measures how far it is from a
+// monotonic clock. So this machine's clock may be wrong or be changed.
 interface ServerClock {
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -94,7 +94,7 @@ export class PostgresDatabase {
   readonly now: () => number | null;
   /** The database's time, as this process knows it. */
   readonly clock: ServerClock;
-  /** The name of the schema that has the database's functions. */
+  /** Name of the schema that contains the database's functions. */
   readonly functions = describeFunctions().schema;
 
   private constructor(pool: Pool, options: PostgresDatabaseOptions) {
@@ -130,7 +130,7 @@ export class PostgresDatabase {
   /**
    * Calls a function of the database.
    *
-   * @param values in the order of its parameters; or by their names, if there are so many that a swap would go unnoticed
+   * @param values in the order of the parameters, or by name if there are so many that a swap could go unnoticed
    * @returns its rows; if it returns a single value, one row with the value as `result`
    */
   call<Row extends object>(
@@ -276,7 +276,7 @@ export class PostgresDatabase {
     }
   }
 
-  /** Connects without the settings that PgBouncer refuses. Then only this side gives up on slow statements. */
+  /** Connects without the settings that PgBouncer refuses. Then only the client gives up on slow statements. */
   async #adaptTo(error: unknown): Promise<boolean> {
     const isRefused =
       codeOf(error) === '08P01' && /unsupported startup parameter/.test((error as Error).message);

@@ -30,7 +30,7 @@ import { createPageReader, type PageRow } from './read-page.ts';
 interface StoredAnswer extends CommitAnswer {
   /**
    * Set if nothing was stored because some retries are no longer leased under the token. Contains the positions of the
-   * retries that still are.
+   * retries that are still leased.
    */
   readonly leased?: readonly number[] | null;
   /** Push services whose marks must be judged now. */

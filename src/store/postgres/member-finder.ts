@@ -35,7 +35,7 @@ const minRowsOfPartition = 128;
 const isForPartitions = (rows: number, sliceRows: number): boolean =>
   rows >= partitions * Math.min(sliceRows / 2, minRowsOfPartition);
 
-/** Ranges double while few members are found, up to this many times the first. The longest takes a second. */
+/** The range doubles while few members are found, up to this many times its first length. That takes a second. */
 const maxGrowth = 32;
 /** Number of ids to look up in one statement, which may read the whole table for them. */
 const lookUpAtOnce = 500_000;

@@ -89,7 +89,7 @@ const migrateOnce = (
           return true;
         }
         if (typeof next === 'string') await query(next);
-        // run no query here meanwhile: the index would wait for this transaction to end
+        // run no query of this transaction meanwhile: the index would wait for the transaction to end
         else await buildIndex(database, next, tell);
         await query('update deskbell.schema_version set version = $1', [versionAfter(version)]);
         return false;
@@ -111,14 +111,14 @@ async function orGiveWay<Result>(
 /** True if a lock was not available, or there was a deadlock. */
 const isLocked = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
 
-/** True if another session has created the same schema, table or index, or anything else at the same moment. */
+/** True if another session has created the same schema, table or index, or has created anything at the same moment. */
 const isMade = (error: unknown): boolean =>
   ['42P06', '42P07'].includes(codeOf(error) ?? '') ||
   (codeOf(error) === '23505' && (error as DatabaseError).constraint?.startsWith('pg_') === true);
 
 /**
  * Builds an index, first on each partition. It waits for open transactions, but no transaction waits for it. A process
- * that ended early may have built some of it already.
+ * that ended early may have built part of it already.
  */
 async function buildIndex(
   database: PostgresDatabase,
@@ -212,7 +212,7 @@ export async function readVersion(
   label: string,
   newest = newestVersion(allMigrations),
 ): Promise<number> {
-  // query the catalogue: failed name look-ups are cached until a transaction ends
+  // query the catalogue, because PostgreSQL caches failed name look-ups until the transaction ends
   const known = await query<{ readonly relname: string }>(
     `${tablesOfOurs} and c.relname in ('schema_version', '${unfinishedCopy}')`,
   );

@@ -33,7 +33,7 @@ export interface PageReader {
 
 const bytesOfKeys = pointBytes + authBytes;
 
-/** After the database is restored, the id of one key may belong to another key. */
+/** Short, because after the database is restored, a key's id may belong to another key. */
 const keepKeysMs = 5000;
 
 export function createPageReader(database: PostgresDatabase): PageReader {

@@ -283,7 +283,7 @@ export function createPostgresSubscriptions(
       return row && toStored(row);
     },
 
-    // need not wait in the queue: the caller knows the id, so the row has already been stored
+    // no need to wait in the queue: the caller knows the id, so the row is already stored
     removeById: (id, by) =>
       database.once(async (query) => {
         const [row] = await query<{ readonly is_removed: boolean }>(

@@ -21,7 +21,7 @@ const firstPauseMs = 1000;
 /** Pauses between attempts grow up to this: behind PgBouncer, every attempt to listen fails. */
 const maxPauseMs = 60_000;
 const proofWithinMs = 2000;
-/** If there are more broadcasts than this, a single notice stands for all. */
+/** If more broadcasts than this may have work, a single notice is sent for all of them. */
 const maxGathered = 100;
 
 type Listener = (broadcastId: number) => void;
@@ -81,7 +81,7 @@ export class WorkNotices {
     const fail = (): void => this.#fail(client);
     client.on('error', fail).on('end', fail);
     await client.connect();
-    // the connection alone does not keep the process running
+    // do not let the connection alone keep the process running
     (client as Client & { unref(): void }).unref();
     const proof = randomUUID();
     client.on('notification', ({ payload = '' }) => {
@@ -91,7 +91,7 @@ export class WorkNotices {
     });
     await client.query(`listen ${workChannel}`);
     await this.#database.query('select pg_notify($1, $2)', [workChannel, proof]);
-    // the notice may have arrived by now, or the connection may have ended
+    // by now, the notice may have arrived, or the connection may have ended
     if (this.#client === client && !this.isHearing) this.#after(proofWithinMs, fail);
   }
 
@@ -238,7 +238,7 @@ export class ThreadNotices implements Notices {
 
 function openChannel(label: string): BroadcastChannel {
   const channel = new BroadcastChannel(`deskbell work ${label}`);
-  // the channel alone does not keep the process running
+  // do not let the channel alone keep the process running
   (channel as BroadcastChannel & { unref(): void }).unref();
   return channel;
 }

@@ -30,7 +30,7 @@ interface Role {
   readonly timeline: number | null;
 }
 
-// avoids the control file, which gets a new timeline only after the server has begun to use it
+// do not read the control file, which gets a new timeline only after the server has begun to use that timeline
 const askRole = `
   select not (is_standby or current_setting('transaction_read_only')::boolean) as is_writable,
     case when not is_standby
@@ -149,7 +149,7 @@ async function timelineOf(driver: typeof Client, url: string): Promise<number> {
   });
   try {
     const connected = client.connect();
-    // the connection alone does not keep the process running
+    // do not let the connection alone keep the process running
     (client as Client & { unref(): void }).unref();
     await connected;
     const { rows } = await client.query<Role>(askRole);

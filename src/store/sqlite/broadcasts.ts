@@ -13,7 +13,7 @@ import { runPortable } from './portable-database.ts';
 /** Number of candidates to read for each row of a slice. Reading 10,000 candidates takes less than 0.1 s. */
 const candidatesOfRow = 5;
 const maxCandidates = 10_000;
-/** Maximum number of ranges per transaction. It matters for audiences with few members among the candidates. */
+/** Maximum number of ranges per transaction. It is only reached if few of the candidates are members. */
 const maxLooks = 10;
 
 export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWriter {

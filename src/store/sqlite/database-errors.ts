@@ -45,7 +45,7 @@ export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE_BUSY;
 }
 
-/** True if the disk has no space for the index of the log, which is needed even to read a database that is in use. */
+/** True if the disk has no space for the log's index, without which a database in use cannot even be read. */
 export const isShmFull = (error: unknown): boolean => extendedCode(error) === SQLITE_IOERR_SHMSIZE;
 
 /** Converts an error of SQLite to Deskbell's, with the original as its cause. Returns other errors unchanged. */

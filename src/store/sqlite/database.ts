@@ -89,7 +89,7 @@ export class SqliteDatabase {
 
   /**
    * Runs a statement now, in the transaction if there is one. Everything is synchronous, so a transaction is a plain
-   * function that nothing can interrupt. The statement is prepared when its text is first given: a store has 200
+   * function that nothing can interrupt. The statement is prepared when it is first used, because a store has 200
    * statements, and most processes run only a few.
    *
    * @param sql must have colons only in front of names, not in literal text. Pass the same string each time, because
@@ -174,8 +174,8 @@ export class SqliteDatabase {
   }
 
   /**
-   * Like `write`, for work that deletes data of which nothing may remain in the file: SQLite overwrites it. The log is
-   * emptied afterwards, unless another process is reading or writing at that moment, or the store is closing.
+   * Like `write`, for work that deletes data that must leave no trace in the file: SQLite overwrites the data. The log
+   * is emptied afterwards, unless another process is reading or writing at that moment, or the store is closing.
    */
   async erase<Result>(work: () => Result): Promise<Result> {
     const result = await this.write(() => {

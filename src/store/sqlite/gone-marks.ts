@@ -79,7 +79,7 @@ const markWhere = (condition: string): string => `
 const markById = markWhere('id = :id and updated_at_ms = :updatedAtMs');
 const markByKeys = markWhere('endpoint = :endpoint and p256dh = :p256dh and auth = :auth');
 
-// only the latest responses matter: an old one says nothing about a later mark
+// only the latest responses matter: an old response says nothing about a later mark
 const countAnswers = `
   insert into uncounted_answers as u (origin, answers, accepted) values (:origin, :answers, :accepted)
   on conflict (origin, shard) do update set

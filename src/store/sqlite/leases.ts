@@ -256,7 +256,7 @@ interface DueTimes {
 // a broadcast with due retries. It is a type because an interface lacks the index signature that statement values need
 type WithRetries = { readonly broadcastId: number; readonly dueAtMs: number };
 
-// broadcasts that have started, and those with slices that were given back or left by a worker that died
+// selects started broadcasts, and broadcasts with slices that a worker gave back or left behind when it died
 const selectDueWork = `
   select broadcast_id, 0 as from_slice from work
   where is_high = :isHigh and slices_at_ms <= :nowMs

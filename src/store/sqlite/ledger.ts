@@ -172,7 +172,7 @@ function createPageCommit(
     rows: readonly RowResult[],
   ): number => {
     if (missing !== undefined) return missing;
-    // each position of a list belonged to a member
+    // every position of a list belonged to a member
     if (rowsIn === 'list') return cursor - fromCursor - rows.length;
     const removals = database.all<{ id: number }>(
       `select subscription_id as id from removals

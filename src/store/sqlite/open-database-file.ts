@@ -70,7 +70,7 @@ export async function openDatabaseFile(path: string): Promise<DatabaseSync> {
     try {
       return await open(path);
     } catch (error) {
-      // two processes open a new file at once, and the other process is creating it
+      // two processes are opening a new file at once, and the other one is creating the database
       if (!isBusy(error) || Date.now() - startedAtMs > migrationTimeoutMs) throw toStoreError(error, path);
       await sleep(10 + Math.random() * 40);
     }
@@ -125,7 +125,7 @@ async function createIfMissing(path: string): Promise<void> {
   const fill = async (temporary: string): Promise<void> => {
     const database = new DatabaseSync(temporary);
     try {
-      // must be set before the first table, so that space that is freed later can be returned to the disk
+      // set this before the first table is created, so that freed space can later be returned to the disk
       database.exec('pragma auto_vacuum = incremental');
       migrate(database, path);
     } finally {

@@ -21,7 +21,7 @@ export interface PushServices {
   wasAccepted(id: number, subscriptionId: number | undefined): boolean;
   /** Decides what happens if the push service refuses the row again. */
   decide(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
-  /** Selects rows of a running broadcast to probe their push service now. Ends the suspension if no row is left. */
+  /** Selects rows of a running broadcast that probe their push service now. Ends the suspension if no row is left. */
   drawProbes(broadcastId: number): Draw | undefined;
   /** When a suspended row of a running broadcast must next be probed or released. */
   nextDue(broadcastId: number): number | undefined;
@@ -118,7 +118,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     if (waitMs > 0) row.wait_until_ms = Math.max(known.wait_until_ms, nowMs + waitMs);
     if (hasRefused) row.refused_at_ms = nowMs;
     if (refusedSubscriptionIds.some((refused) => wasAccepted(id, refused))) row.known_refused_at_ms = nowMs;
-    // an acceptance is news only after a refusal. A refusal that followed the acceptance gets the later time
+    // store the time of an acceptance only if it follows a refusal. A refusal that came after it gets a later time
     if (accepted > 0 && (hasRefused || known.accepted_at_ms <= known.refused_at_ms))
       row.accepted_at_ms = nowMs - Number(refusalsInRow > 0);
     if (accepted > 0 && known.suspended_since_ms !== null) {

@@ -178,7 +178,7 @@ export function createSqliteSubscriptions(
     return rows.length === 1 && isOfUser ? row : undefined;
   };
 
-  /** Yields ids that match the expression, a range in each turn of the event loop, so that nothing has to wait long. */
+  /** Yields ids that match the expression. Each event-loop turn searches one range, so that nothing waits long. */
   const matchingRanges = async function* (
     expression: AudienceExpression,
     start = 0,
@@ -283,8 +283,8 @@ export function createSqliteSubscriptions(
           database.all<RowWithTags>(selectPage, { afterId, throughId, limit }).map(toStored),
         );
       const found: StoredSubscription[] = [];
-      // rows are read together with their ids: if a row was removed after that, the page would be short and look like
-      // the last
+      // read rows together with their ids: if a row were removed in between, the page would be short and look like the
+      // last
       for await (const ids of matchingRanges(expression, afterId, throughId)) {
         found.push(...(await database.read(() => readRows(ids, limit - found.length))));
         if (found.length >= limit) break;

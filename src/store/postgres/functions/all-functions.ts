@@ -47,7 +47,7 @@ const pageColumns = [
   "string_agg(s.updated_at_ms::text, ',' order by s.id)",
 ];
 
-// the part of the policy that the database needs
+// the database needs only this part of the policy
 const { maxRefusals: _inCode, ...pushServicePolicy } = suspensionPolicy;
 const { windowAnswers, judgedPages } = deletionGuardPolicy;
 

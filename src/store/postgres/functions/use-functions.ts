@@ -1,13 +1,13 @@
-// Keeps this version's functions in the database, and drops versions that have not been used for a long time. The
-// comment of a schema contains the day (UTC) of its last use; each process renews it when it starts and while it
-// runs. Versions that do not record this are counted from the day on which they are first seen.
+// Keeps this version's functions in the database, and drops versions that have not been used for a long time. Each
+// process writes the day (UTC) into the comment of its schema when it starts, and again while it runs. A version
+// without this record counts as last used on the day on which it is first seen.
 import type { PostgresDatabase, Query } from '../database.ts';
 import type { DatabaseFunctions } from './all-functions.ts';
 
 /** How long processes of an older version may run beside newer ones without a restart. */
 export const unusedFunctionsKeptDays = 30;
 
-/** Less than a day, because the last use is recorded by the day. */
+/** Less than a day, because the day of the last use is recorded. */
 export const useFunctionsEveryMs = 6 * 60 * 60 * 1000;
 
 const today = `to_char(clock_timestamp() at time zone 'UTC', '"last used "YYYY-MM-DD')`;
