@@ -24,7 +24,7 @@ const unauthorized = (): BellError =>
 
 const minuteMs = 60_000;
 
-/** Logs refused requests, at most once a minute: enough to show that an address is mistyped. */
+/** Logs refused requests at most once a minute, which is enough to show that an address is mistyped. */
 function createRefusalLog({ store, log }: Pick<BellParts, 'store'> & { readonly log: Log }) {
   let requests = 0;
   let loggedAtMs = -Infinity;
@@ -66,7 +66,7 @@ export function addBells(
     const { method, path, query } = head;
     const isSafe = method === 'GET' || method === 'HEAD';
     const known = await find(secretsIn(head));
-    // only requests with ntfy's JSON have the secret in the body
+    // the secret is in the body only if the body is ntfy's JSON
     if (known === undefined && (isSafe || path.length > 0)) return refuse(head);
     const { bytes, found } = await readBody(raw, async (start) => known ?? find(topicsIn(start)));
     if (found === undefined) return refuse(head);

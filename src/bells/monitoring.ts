@@ -1,4 +1,4 @@
-// Reads requests of monitoring systems: alerts of one group, and states of one monitor.
+// Reads requests of monitoring systems. A request has the alerts of a group, or the state of a monitor.
 import { lookUp } from '../errors/check-options.ts';
 import type { JsonObject } from '../protocol/json-object.ts';
 import type { Urgency } from '../protocol/request.ts';
@@ -15,7 +15,7 @@ const urgencies: Readonly<Record<string, Urgency>> = {
   none: 'low',
 };
 
-/** Reads alerts of Alertmanager and of Grafana, whose alerts have additional members. */
+/** Reads alerts of Alertmanager or Grafana. Grafana adds members to Alertmanager's format. */
 export function readAlerts({ fields }: Posted, isGrafana: boolean): Shown | undefined {
   if (!Array.isArray(fields?.['alerts']) || (fields['orgId'] != null) !== isGrafana) return undefined;
   if (!isGrafana && textOf(fields['version']) !== '4') return undefined;
@@ -47,7 +47,7 @@ export function readAlerts({ fields }: Posted, isGrafana: boolean): Shown | unde
   };
 }
 
-/** Describes an alert: `db1: Disk is full`, or its labels if it has no annotations. */
+/** Describes an alert, such as `db1: Disk is full`. An alert without annotations is described by its labels. */
 function describeAlert({ labels: given, annotations: notes }: JsonObject, count: number): string {
   const { alertname: _name, ...labels } = objectOf(given);
   const { summary, description, message } = objectOf(notes);

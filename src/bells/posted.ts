@@ -1,4 +1,4 @@
-// Reads a request to a bell: the secret, wherever it may be, the body as text, and its fields in any format.
+// Reads a request to a bell: the secret from any of its possible places, the body as text, and the body's fields.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
@@ -118,7 +118,7 @@ export const topicsIn = (start: Buffer): readonly string[] =>
     .filter((topic) => bellSecretPattern.test(topic))
     .slice(0, 1);
 
-/** Limits of a body's size, before and after its secret has been verified. */
+/** Limits of a body's size: while its secret is not verified, and afterwards. */
 export const maxBytes = { unknown: 4096, known: 1024 * 1024 };
 
 const tooLarge = (most: number): BellError =>

@@ -185,7 +185,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
     const idempotencyKey = delivery && `bell/${bell.id}/${delivery.slice(0, 100)}`;
     const { broadcast, isNew } = await create(bell, message, { ...options, idempotencyKey }).catch(
       (error: unknown) => {
-        // the same number with other content is a new request, not a repetition
+        // a delivery number that comes with different content belongs to a new request
         if (error instanceof DeskbellError && error.code === 'ERR_IDEMPOTENCY_KEY')
           return create(bell, message, options);
         throw error;

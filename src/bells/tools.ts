@@ -97,7 +97,7 @@ export const tools: readonly Tool[] = [
     read: (posted) => {
       const { headers, secret, bytes } = posted;
       const shown = readAlerts(posted, true);
-      // the signed text may begin with the seconds since 1970, from a header field whose name users choose
+      // the signed text may begin with a timestamp from a header field, and users choose the name of this field
       const times = Object.values(headers).filter((value) => /^\d{10}$/.test(String(value)));
       const signed = times.map((seconds) => Buffer.concat([Buffer.from(`${String(seconds)}:`), bytes]));
       const isRight = isSigned(headers['x-grafana-alerting-signature'], secret, bytes, ...signed);

@@ -158,7 +158,7 @@ export function createClient(options: ClientOptions = {}): Client {
   if (!Number.isInteger(historyLimit) || historyLimit < 0) {
     throw new TypeError(`"historyLimit" is ${historyLimit}; it must be a whole number from 0.`);
   }
-  // The cast adds the types of the client's own events.
+  // The type `Client` adds the types of the client's own events.
   return new DeskbellClient(options) as Client;
 }
 
@@ -267,7 +267,7 @@ class DeskbellClient extends EventTarget {
         // The browser is subscribed, or was until the push service dropped the subscription.
         const isWanted = subscription || (storedBody && Notification.permission === 'granted');
         if (!isWanted) return 'not-subscribed';
-        // without `storedBody`, another provider's service worker may be in use, and would not show our messages
+        // without `storedBody`, the service worker may be another provider's, which would not show our messages
         await this.#reconcile(false, storedBody === undefined);
         return this.#isStored(subscription) ? 'sent-again' : 'subscribed-anew';
       });
@@ -330,7 +330,7 @@ class DeskbellClient extends EventTarget {
     return subscription !== undefined && subscriptionBody(subscription) === this.#service.storedBody;
   }
 
-  /** The browser's subscription, and the request body that last stored it or its predecessor. */
+  /** Returns the browser's subscription, and the request body that last stored this subscription or an earlier one. */
   async #current() {
     const registration = await this.#worker.find();
     const subscription = (await registration?.pushManager.getSubscription()) ?? undefined;

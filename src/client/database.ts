@@ -8,7 +8,7 @@ const name = 'deskbell';
 
 /**
  * Runs `work` in a transaction, and resolves with the result when the transaction is complete. If storage fails,
- * resolves with undefined, because the browser can be subscribed without it.
+ * resolves with undefined, because a browser can be subscribed without storage.
  *
  * @param work may await only requests to the store
  */

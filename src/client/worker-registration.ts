@@ -10,7 +10,7 @@ export class WorkerRegistration {
   readonly #isGiven: boolean;
   readonly #timeoutMs: number;
 
-  /** @param scriptUrl undefined for the registration that controls the page, whatever its script */
+  /** @param scriptUrl if undefined, the registration that controls the page is used, whatever its script is */
   constructor(scriptUrl: URL | undefined, timeoutMs: number) {
     this.#isGiven = scriptUrl !== undefined;
     this.#scriptUrl = scriptUrl ?? resolveAddress('service-worker.js');
@@ -56,7 +56,7 @@ export class WorkerRegistration {
       const ask = async (worker: ServiceWorker | null): Promise<void> => {
         if (!worker) return;
         await answerOf(worker);
-        // a newer version that includes Deskbell will replace the active version without our help
+        // if the newer version includes Deskbell, it will replace the active version without our help
         if (worker !== active) await activation(worker);
         resolve();
       };

@@ -229,7 +229,7 @@ export const libraryErrors = {
   }),
 };
 
-/** The errors of the operator's listener with their HTTP status, including those of the service and the library. */
+/** The errors of the operator's listener with their HTTP status. It also returns errors of the service and library. */
 const ownOperatorErrors = {
   ...answers(401, {
     ERR_TOKEN_INVALID:

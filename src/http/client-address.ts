@@ -19,7 +19,7 @@ export function createTrust(proxies: TrustedProxies): IsTrusted {
 }
 
 /**
- * Returns an IPv4 address, or the /64 network of an IPv6 address, since one client has a whole network.
+ * Returns an IPv4 address, or the /64 network of an IPv6 address, since a client usually has a whole /64 network.
  *
  * @param ip from a socket or proxy, such as `192.0.2.1`, `192.0.2.1:5678` or `[2001:db8::1]:5678`
  */

@@ -26,7 +26,7 @@ const errorCodes: Readonly<Record<string, ServiceErrorCode>> = {
 const endedTooEarly = 'HPE_INVALID_EOF_STATE';
 
 const isRejected = Symbol('rejected');
-/** The index of the rejected request line in `openingBytes`. */
+/** Where the rejected request line begins in `openingBytes`. */
 const lineStart = Symbol('start of the rejected line');
 type RejectedSocket = Duplex & { [isRejected]?: true; [lineStart]?: number };
 

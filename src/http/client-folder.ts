@@ -10,7 +10,7 @@ export async function clientFileBytes(file: string): Promise<Buffer> {
   return file.endsWith('.js') ? Buffer.from(await bundleScript(file)) : readFile(folder + file);
 }
 
-/** Scripts that other scripts import at run time instead of bundling them, so that a page loads each only once. */
+/** Scripts that are not bundled into the scripts that import them, so that a page loads each of them only once. */
 const sharedScripts = ['index', 'subscribe', 'subscribe/languages'];
 
 /**

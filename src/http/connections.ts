@@ -5,10 +5,10 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { clientOf, isLoopback, type IsTrusted } from './client-address.ts';
 
-// Notes when a request began, and its first bytes. Node passes a request on only when its header is complete, so this
+// Records when a request began, and its first bytes. Node passes a request on only when its header is complete, so this
 // uses undocumented callbacks of Node's parser. (Listening for data is documented, but would copy all bytes to
-// JavaScript.) Without the callbacks, the time is when Node passes the request on, and the bytes are those of the
-// rejected packet.
+// JavaScript.) If the callbacks do not exist, the time is when Node passes the request on, and the bytes are the
+// rejected packet's.
 const onMessageBegin = 0; // HTTPParser.kOnMessageBegin
 const onExecute = 5; // HTTPParser.kOnExecute: a packet has been parsed, or rejected
 const maxOpeningBytes = 16_384; // longer than any request line
@@ -119,7 +119,7 @@ export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number
   app.addHook('onClose', async () => clearInterval(timer));
 }
 
-/** Closes further connections of a client that has `max` open. This machine and trusted proxies have no limit. */
+/** Closes new connections of a client that has `max` connections. This machine and trusted proxies have no limit. */
 export function limitConnectionsOfClients(server: Server, max: number, isTrusted: IsTrusted): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {

@@ -1,4 +1,4 @@
-// A Fastify instance for all our listeners, with limits for each client and our form of errors.
+// Creates the Fastify instances of all our listeners, with limits for each client and our form of errors.
 import { lookup } from 'node:dns/promises';
 import { createServer as createTcpServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';

@@ -48,7 +48,7 @@ export function enableFilters(app: FastifyInstance, filters: readonly Filter[]):
       isAborted: reply.request.raw.socket.destroyed,
       setHeader: (name, value) => void reply.header(name, value),
     };
-    // a hook of the application may have responded before ours ran
+    // a hook of the application may have responded before our hook ran
     const finish =
       (reply as FilteredReply)[finishers] ?? filters.map((filter) => filter(toRequestHead(request.raw)));
     for (const one of finish) one(response);
@@ -75,5 +75,5 @@ export function createSealer<Value>() {
   };
 }
 
-/** Stands for the body wherever code must not read the body. */
+/** Replaces the body wherever code must not read it. */
 export const opaqueValue: SealedValue = Object.freeze(Object.create(null));

@@ -153,7 +153,7 @@ export type BatchWriter = ReturnType<typeof createBatchWriter>;
 
 const batchCharacters = 16_384;
 const flushIntervalMs = 200;
-/** If more output than this waits for a slow reader, it is dropped. */
+/** If more output than this waits for a slow reader, all waiting output is dropped. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 /** One exit listener serves all open writers, because Node warns if there are more than ten listeners. */

@@ -1,5 +1,5 @@
-// JSON Schemas with the TypeScript type of their values: one schema validates, types handlers, and appears in
-// the description.
+// JSON Schemas that know the TypeScript type of their values. The same schema validates requests, gives handlers
+// their types, and appears in the description.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify';
 import { lookUp } from '../errors/check-options.ts';
@@ -38,7 +38,7 @@ export interface SchemaTypeProvider extends FastifyTypeProvider {
   readonly validator: this['schema'] extends Schema ? ValueOf<this['schema']> : unknown;
 }
 
-/** An id of a stored row, or a cursor in a list. */
+/** Limits the id of a stored row, or a cursor in a list, to safe integers. */
 export const idKeywords = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
 
 export const modelOf = (schema: object): string | undefined => (schema as { [model]?: string })[model];

@@ -59,7 +59,7 @@ const hintAt = (url: string): string =>
     ? ': bells are on the operator’s listener, serve --operator'
     : '';
 
-/** Empty for an unknown path. OPTIONS is not looked up, because a route may handle it for all paths. */
+/** Returns an empty list for an unknown path. OPTIONS proves nothing, because a route may handle it for all paths. */
 export function allowedMethods(app: FastifyInstance, url: string): string[] {
   const methods = app.supportedMethods.filter((method) => method !== 'OPTIONS' && hasRoute(app, method, url));
   return methods.length === 0 ? [] : [...methods, 'OPTIONS'].toSorted();
@@ -68,7 +68,7 @@ export function allowedMethods(app: FastifyInstance, url: string): string[] {
 export function hasRoute(app: FastifyInstance, method: string, url: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
   const route = app.findRoute({ method, url: path });
-  // If the router cannot parse the target, such as that of CONNECT, the result has no `searchParams`.
+  // If the router cannot parse the target, for example of a CONNECT request, the result has no `searchParams`.
   if (route?.searchParams === undefined) return false;
   const wildcard = route.params['*'];
   return wildcard === undefined || isOneSegment(path, wildcard);
@@ -95,7 +95,7 @@ export function readWildcardParams(app: FastifyInstance): void {
   });
 }
 
-/** @param value the wildcard's match, decoded. A `/` in the match may have been encoded */
+/** @param value the decoded match of the wildcard. A `/` in the match may have been encoded */
 function isOneSegment(url: string, value: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
   // Some routers end the path at ";", and some ignore slashes at the end of a path.
@@ -104,7 +104,7 @@ function isOneSegment(url: string, value: string): boolean {
     .some((end) => decodeURIComponent(end.slice(end.lastIndexOf('/') + 1)) === value);
 }
 
-/** A router to which slashes make no difference refuses the second route as a duplicate. That error is ignored. */
+/** Adds a route for another spelling of a path. A router that ignores slashes refuses a duplicate, which is fine. */
 export function addSpelling(add: () => unknown): void {
   try {
     add();

@@ -147,7 +147,7 @@ export const recurringAudienceSchema = Type.Model(
   ),
 );
 
-/** The audience of a broadcast as it was requested, but without repeating a list. */
+/** The audience of a broadcast as it was requested. A list of subscriptions is not repeated. */
 export const askedAudienceSchema = Type.Model(
   'AskedAudience',
   Type.Unsafe<AskedAudience>(

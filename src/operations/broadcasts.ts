@@ -222,7 +222,7 @@ export const broadcastWithTimesToJson = (
   changes: changes.map(auditView.toJson),
 });
 
-/** For events, webhooks and logs. Leaves out the title, so that only readers see message texts. Times are ISO 8601. */
+/** The form for events, webhooks and logs. It has no title, so only readers see message texts. Times are ISO 8601. */
 export function broadcastToJson(broadcast: Broadcast): object {
   const { receipts, finishedAtMs, ...options } = broadcast;
   return {

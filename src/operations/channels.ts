@@ -73,7 +73,7 @@ export const listChannels: NamedList<Channel> = {
   read: ({ store }) => store.channels.list(),
 };
 
-/** Finds a channel by name, in any Unicode composition. */
+/** Finds a channel by its name. The name may be composed or decomposed Unicode. */
 export const findChannel = async (channels: ChannelStore, name: string): Promise<Channel | undefined> =>
   (await channels.list()).find((channel) => channel.name === name.normalize('NFC'));
 

@@ -30,7 +30,7 @@ export const deliveryOptionSchemas = Object.fromEntries(
 
 const { receipts: _isAsked, ...storedOptions } = deliveryOptionSchemas;
 
-/** Options of a broadcast in a response, in which `receipts` contains the browsers' reports. */
+/** Options of a broadcast in a response. There, `receipts` contains the reports of browsers. */
 export const storedOptionSchemas: Schemas<StoredOptions> = storedOptions;
 
 const { ttlSeconds, urgency, topic } = deliveryOptionSchemas;

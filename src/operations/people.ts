@@ -111,7 +111,7 @@ export const updatePerson = operation({
   run: ({ store }, { user, ...change }) => store.readers.setPerson(user, change),
 });
 
-/** How much data was deleted, and the receipt that proves the removal later. */
+/** How much data was deleted, and a receipt with which the removal can be proved later. */
 export interface PersonRemoval extends RemovedPerson {
   readonly removalReceipt: string;
 }

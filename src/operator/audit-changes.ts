@@ -47,7 +47,7 @@ export function auditChanges(app: FastifyInstance, audit: AuditStore): void {
   app.addHook('onSend', async (request, reply) => {
     const { auditId: id, auditTarget: target } = request;
     if (id === undefined) return;
-    // If a response cannot be sent, it is replaced by an error, for which this hook runs again.
+    // If a response cannot be sent, Fastify sends an error instead, and runs this hook again.
     request.auditId = undefined;
     await audit.finish(id, { status: reply.statusCode, target });
   });

@@ -1,5 +1,5 @@
-// Broadcasts as server-sent events (HTML standard §9.2). Text is made only when the client reads, so that a stalled
-// client takes no more memory than its connection has buffered.
+// Broadcasts as server-sent events (HTML standard §9.2). Events are written only as fast as the client reads, so that
+// a stalled client takes no more memory than its connection has buffered.
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
@@ -83,7 +83,7 @@ function format({ event, id, data }: ServerEvent): string {
   return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}${lines.join('')}\n`;
 }
 
-// Shared feeds read a changing state once for all followers. A slow follower skips to the newest state: no queue grows.
+// Shared feeds read a changing state once for all followers. A slow follower skips states, so that no queue grows.
 
 export interface SharedFeeds<Key, State> {
   /**

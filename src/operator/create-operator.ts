@@ -32,7 +32,7 @@ const responseHeaders = {
 } as const;
 
 /**
- * Permits a listener without TLS only on loopback or behind a proxy that provides it.
+ * Permits a listener without TLS only on loopback or behind a proxy that provides TLS.
  *
  * @param isSecure true if the listener, or a proxy in front of it, uses TLS
  * @throws {DeskbellError} ERR_CONFIGURATION

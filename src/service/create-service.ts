@@ -1,5 +1,5 @@
-// The whole service as a Fastify plugin. It has a scope of its own, so that it changes none of the application's hooks,
-// parsers, and handlers for errors and unknown paths.
+// The whole service as a Fastify plugin. It has a scope of its own, so the application's hooks, parsers, and handlers
+// for errors and unknown paths stay unchanged.
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createTrust, readForwarded } from '../http/client-address.ts';

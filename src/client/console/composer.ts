@@ -1,5 +1,5 @@
-// The composer: the server's notes on the form, previews, and a test message to this browser, whose subscription is not
-// stored.
+// The composer: the server's notes on the form, previews, and a test message to this browser. The browser's
+// subscription is not stored.
 import { subscribe } from '../subscription.ts';
 import { defaultTimeoutMs } from '../time-limit.ts';
 import { announce } from './announcements.ts';

@@ -1,4 +1,4 @@
-// Keeps parts of the page live. If that fails, the page says why and how old its figures are, and keeps trying.
+// Keeps parts of the page up to date. If that fails, the page says why and how old its figures are, and tries again.
 import { announce, announceStatus } from './announcements.ts';
 import { enableCharts, readAgain } from './charts.ts';
 import { localText, showLocalTimes } from './local-times.ts';

@@ -1,4 +1,4 @@
-// HTML from template literals: values are escaped, unless they are HTML that was made here.
+// HTML from template literals. Values are escaped, unless they are HTML that this module has made.
 
 const made = Symbol('HTML made here');
 

@@ -22,7 +22,7 @@ export interface Operation {
     | Readonly<Record<string, { readonly description: string; readonly schema: object }>>
     | undefined;
   readonly responses: Responses;
-  /** Errors that this route may return in addition to those of every route, or of every route with a body. */
+  /** Errors that this route may return besides the errors of every route and of every route with a body. */
   readonly errors?: readonly ErrorCode[] | undefined;
   /** Security Requirement Objects. One of them must be met. Default: none. */
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[] | undefined;

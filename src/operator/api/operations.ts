@@ -109,7 +109,7 @@ interface List<Item, Params extends Properties, Query extends Properties> extend
   ): Promise<ListPage<Item>>;
 }
 
-/** The header that makes a request safe to repeat. */
+/** Describes the header with which a request can be repeated safely. */
 export const idempotencyKeyOf = (description: string) => ({
   'Idempotency-Key': { description, schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters } },
 });

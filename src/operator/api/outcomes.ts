@@ -1,5 +1,5 @@
-// The outcomes of a broadcast as JSON and CSV: those of all subscriptions, of one, or of a person. Also the broadcasts
-// to a subscription or a person.
+// The outcomes of a broadcast as JSON and CSV, for all subscriptions, for one subscription, or for a person. Also lists
+// the broadcasts to a subscription or a person.
 import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { idKeywords, Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import type { RowOutcome, RowOutcomes } from '../../store/attempts.ts';

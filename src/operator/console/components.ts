@@ -102,7 +102,7 @@ type Row = Readonly<Record<string, Cell | string | Html>>;
 
 /**
  * @param label name of the table for screen readers
- * @param rows all have the same columns
+ * @param rows the rows, which must all have the same columns
  * @param none text to show if there are no rows
  */
 export function table(label: string, rows: readonly Row[], none = ''): Html {

@@ -118,7 +118,7 @@ type Inputs = readonly (readonly [name: string, input: Input])[];
 const foldedInputs = (heading: string, inputs: Inputs, form: FormState, more: readonly string[] = []): Html =>
   folded(heading, form, [...inputs.map(([name]) => name), ...more], renderInputs(inputs, form));
 
-/** Renders inputs side by side first, then check boxes and large texts. */
+/** Renders first the short inputs, side by side, and then check boxes and large texts. */
 function renderInputs(inputs: Inputs, form: FormState): Html {
   const { short = [], wide = [] } = Object.groupBy(inputs, ([, input]) => (isWide(input) ? 'wide' : 'short'));
   const render = (several: Inputs) => several.map(([name, input]) => renderMember(name, input, form));

@@ -1,5 +1,5 @@
 // Describes a message in the composer while it is typed and when the page loads: its size, audience, start and errors.
-// Also fills the form with an existing broadcast, except its start and idempotency key, to send it once more.
+// Also fills the form from an existing broadcast, to send it once more. Start and idempotency key are not copied.
 import { formatAskedAudience } from '../../delivery/broadcast/format-broadcast.ts';
 import { type AudienceEstimator, formatAudienceSize } from '../../delivery/broadcast/estimate-audience.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -143,7 +143,7 @@ async function describeRecipients(fields: Fields, estimator: AudienceEstimator):
 
 export interface Duplicate {
   readonly fields: Fields;
-  /** Says which broadcast was copied, and which of its options the form cannot express. */
+  /** Says which broadcast was copied, and names options of the broadcast that the form cannot express. */
   readonly done: Html;
 }
 

@@ -1,4 +1,4 @@
-// Inputs of forms, each with its hint, a note on its value, and its error.
+// Form inputs. An input can have a hint, a note on its value, and an error.
 import { lookUp } from '../../errors/check-options.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { select } from './components.ts';
@@ -24,7 +24,7 @@ type Input = (attributes: Html) => Html;
 const fieldId = (name: string): string => `field-${name}`;
 
 /**
- * Shown above a refused form: a link to each field with an error. Takes the focus.
+ * Renders what is shown above a refused form: links to the fields with errors. This element takes the focus.
  *
  * @param message an error that belongs to no single field, or ''
  */

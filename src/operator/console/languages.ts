@@ -7,7 +7,7 @@ import { actionCount, actionIndexes, type FormState, textArea, textInput } from 
 import { fieldFault, optionalField, textField, type Fields } from './forms.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
-/** The languages of the form, and the language to add. */
+/** Names of the fields with the form's languages and with the language to add. */
 export const languageFields = ['languages', 'newLanguage'] as const;
 
 const maxLanguages = 50;
@@ -54,7 +54,7 @@ export const removeLanguage = (fields: Fields, removed: string): Fields => ({
     .join(' '),
 });
 
-/** Converts the fields to texts. A button without a text keeps that of the message itself. */
+/** Converts the fields to texts by language. A button without a text in a language keeps its default text. */
 export function toTexts(fields: Fields): Message['texts'] {
   const texts = languagesOf(fields).map((language) => {
     const members = single.map(([name]) => [name, optionalField(fields, nameOf(language, name))] as const);
@@ -101,7 +101,7 @@ export const describeLanguage = (language: string): string => `${names.of(langua
 export const byName = (one: string, other: string): number =>
   describeLanguage(one).localeCompare(describeLanguage(other), 'en');
 
-/** A group of fields for each language, and a field to add one. Works without a script. */
+/** A group of fields for each language, and a field to add a language. Works without a script. */
 export const renderLanguages = (form: FormState): Html =>
   html`<input type="hidden" name="languages" value="${languagesOf(form.fields).join(' ')}" />
     ${languagesOf(form.fields).map((language) => renderLanguage(language, form))}

@@ -1,4 +1,4 @@
-// Times that operators type, in their own zone. The page's script puts the browser's zone into the form. Without the
+// Inputs for times in the operator's own zone. The page's script puts the browser's zone into the form. Without the
 // script, times are in UTC, and the form says so.
 import { formatWallTime, instantsOf, isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
 import { fromNow } from '../../client/console/from-now.ts';
@@ -30,7 +30,7 @@ export const zoneName = 'zone';
 
 const zoneOf = (fields: Fields): string => fields[zoneName] || 'UTC';
 
-/** The hidden field with the time zone. Each form with times needs it once. */
+/** The hidden field with the time zone. Each form with times needs this field once. */
 export const zoneField = (fields: Fields): Html =>
   html`<input type="hidden" name="${zoneName}" value="${zoneOf(fields)}" data-zone />`;
 
@@ -77,7 +77,7 @@ export function readDays(query: unknown): Fields {
   return Object.keys(days).length === 0 ? {} : { ...days, ...textFields(query, [zoneName]) };
 }
 
-/** @param label label of the first day */
+/** @param label the label of the field for the first day */
 export const dayFields = (days: Fields, label: string): readonly Html[] => [
   searchField(days, 'since', html`${label} (${zoneLabel(days)})`, html`type="date"`),
   searchField(days, 'until', html`to (${zoneLabel(days)})`, html`type="date"`),

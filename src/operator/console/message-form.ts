@@ -16,7 +16,7 @@ import { fieldFault, optionalField, textField, textFields, type Fields } from '.
 import { describeLanguage, languageFields, textNames, toTexts } from './languages.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
-/** `testTag` names the group that gets the message first. */
+/** The fields for the audience. `testTag` is the tag of a test group that gets the message first. */
 const audienceNames = [
   'audience',
   'user',
@@ -31,7 +31,7 @@ const audienceNames = [
 const defaultTestTag = 'test';
 const deliveryNames = [...Object.keys(deliveryOptions), 'startAt', zoneName, 'idempotencyKey'];
 
-/** All fields of the form, except those of languages. */
+/** All fields of the form, except the fields of languages. */
 const fieldNames: readonly string[] = [
   ...audienceNames,
   ...Object.keys(memberDescriptions).filter((name) => name !== 'actions' && name !== 'texts'),
@@ -48,7 +48,7 @@ export function readFields(body: unknown): Fields {
   return { ...fields, ...textFields(body, textNames(fields)) };
 }
 
-/** The fields of a new form, from the address. Due to the idempotency key, a form sent twice creates one broadcast. */
+/** Reads a new form's fields from the address. Because of its idempotency key, a form creates only one broadcast. */
 export const initialFields = (query: unknown): Fields => ({
   ...readFields(query),
   testTag: optionalField(query, 'testTag') ?? defaultTestTag,
@@ -70,9 +70,9 @@ export function toMessage(fields: Fields): Message {
 }
 
 /**
- * The message as it is sent.
+ * Returns the message as it will be sent.
  *
- * @throws {DeskbellError} ERR_FIELD_VALUE if title and text are both blank, in any of its languages
+ * @throws {DeskbellError} ERR_FIELD_VALUE if there is a language in which title and text are both blank
  */
 export function toSentMessage(fields: Fields): Message {
   const message = toMessage(fields);
@@ -135,7 +135,7 @@ const singleMembers = Object.entries(memberDescriptions).filter(
   ([name]) => !['tag', 'actions', 'texts'].includes(name),
 );
 
-/** The errors in members and options, by field name. Each is checked separately, so that all are reported at once. */
+/** Finds errors in members and options, by field name. Each field is checked, so that all errors are shown at once. */
 export function findSingleFaults(fields: Fields): Fields {
   const faults: Record<string, string> = {};
   const attempt = (name: string, schema: ValueSchema, check: (value: unknown) => void): void => {

@@ -113,7 +113,7 @@ export const urlOf = (name: PageName, id: number): string => `${pages[name]}/${i
 
 export interface Page {
   readonly title: string;
-  /** The page's navigation entry, if it differs from the title. */
+  /** The navigation entry to which the page belongs. Default: the entry with the page's title. */
   readonly entry?: PageName | undefined;
   /** Shown beside the title. */
   readonly actions?: Html | false | undefined;
@@ -268,7 +268,7 @@ export function sendQuestion(
 export const changes = ({ mayChange }: ConsoleSession, content: Html): Html =>
   html`${mayChange && html`<div class="buttons">${content}</div>`}`;
 
-/** A link, marked if it leads to the current page. */
+/** A link, which is marked as current if it leads to the current page. */
 export const linkToCurrent = (url: string, text: string, isCurrent: boolean): Html =>
   html`<a href="${url}" ${isCurrent && html`aria-current="page"`}>${text}</a>`;
 

@@ -89,7 +89,7 @@ export function renderReview(fields: Fields, review: Review, session: ConsoleSes
   </div>`;
 }
 
-/** Explains the number of recipients. @param size the number of readers who get the message */
+/** Explains how many readers get the message. @param size the number of these readers */
 function renderHint({ audienceSize, isTest }: Review, size: AudienceSize, { testTag }: Fields): Html | false {
   const nobody = 'Nobody would get this message.';
   if (isTest)

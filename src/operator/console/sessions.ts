@@ -159,7 +159,7 @@ export function sessionOf({ consoleSession }: FastifyRequest): ConsoleSession {
   return consoleSession;
 }
 
-/** The query that leads back to the page after signing in. Empty for the overview and for files. */
+/** The query that leads back to the requested page after sign-in. Empty if the overview or a file was requested. */
 function backTo({ url, headers }: FastifyRequest): string {
   const isPage = headers['sec-fetch-dest'] === undefined || headers['sec-fetch-dest'] === 'document';
   return isPage && url !== '/console/' ? `?to=${encodeURIComponent(url)}` : '';

@@ -1,5 +1,5 @@
 // GET /metrics for Prometheus, with a token of the role `metrics`. Totals come from the database. Durations, leases and
-// registrations are those of this process; disk, certificate and limit are those of this machine.
+// registrations are counted in this process. Disk, certificate and limit describe this machine.
 import { createRequire } from 'node:module';
 import type { DeliveryFigures } from '../../delivery/reports/figures.ts';
 import { createWarningReader, type ReadWarnings } from '../../delivery/alarms/installation-warnings.ts';

@@ -1,6 +1,6 @@
 // Posts events from the outbox to the operator's webhook as `{type, timestamp, data}`. Nothing waits for the webhook,
 // and events stay in the store until they are posted. An event that is due is leased, and removed after a 2xx response.
-// Otherwise it is tried again after each of `delaysMs`, then dropped.
+// Otherwise the event is tried again after each delay in `delaysMs`, and then dropped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/untrusted-text.ts';

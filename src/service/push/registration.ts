@@ -69,7 +69,7 @@ async function askApplication(
   return readUserAndTags(await onSubscribe(offered, request));
 }
 
-/** The subscription's user and tags, unless the application returns others. */
+/** Returns the subscription's user and tags; the application can return others instead. */
 async function whoseItWillBe(
   { assign, former }: Registration,
   known: StoredSubscription | undefined,
@@ -115,8 +115,8 @@ function createWriteOut(log: Log): () => Promise<void> {
 }
 
 // Decides who may register: everybody, or only invited browsers. A registered browser may always send its subscription
-// again or replace it with a new one, which deletes the old one. So an invitation lets in only one browser, however
-// often it subscribes again.
+// again, or replace it with a new subscription, which deletes the old row. So an invitation lets in only one browser,
+// however often this browser subscribes again.
 
 export const invitationHeader = 'Deskbell-Invitation';
 
@@ -182,7 +182,7 @@ function parse(text: string): { readonly endpoint?: unknown; readonly auth?: unk
   }
 }
 
-// Limits unlisted push services: their number, and how many new subscriptions each may get per minute.
+// Limits the number of unlisted push services, and the new subscriptions that each of them gets per minute.
 
 const windowMs = 60_000;
 const warnAtShare = 0.9;

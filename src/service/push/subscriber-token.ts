@@ -1,6 +1,6 @@
 // Subscriber tokens are JWTs with which an application's backend says who owns a subscription. The client sends the
-// token with `POST /webPush`, as `Authorization: Bearer`. Claims: `sub` is the user, `tags` the tags, `exp` and `aud`
-// as in RFC 7519.
+// token with `POST /webPush`, as `Authorization: Bearer`. The claim `sub` is the user, and `tags` has the tags. `exp`
+// and `aud` are as in RFC 7519.
 import { createPublicKey } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';

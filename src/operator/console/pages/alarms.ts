@@ -53,7 +53,7 @@ export function renderStanding(alarm: StandingAlarm, { mayChange }: ConsoleSessi
 const nameOf = (link: string): string =>
   Object.entries(pages).find(([, url]) => url === link)?.[0] ?? `Broadcast ${link.split('/').at(-1)}`;
 
-/** Describes an alarm without its title. */
+/** Describes an alarm, except its title. */
 function describeStanding(alarm: StandingAlarm): Html {
   const { remedy, detail, sinceMs, kind, broadcastIds, acknowledgement } = alarm;
   const shown = figuresOf('alarm', alarm.id);

@@ -111,7 +111,7 @@ export function renderProgress(
     ${renderReceipts(broadcast)} ${renderReach(broadcast, intervals)}`;
 }
 
-/** A number of subscriptions, with a link to the form for sending to those that are still stored. */
+/** A number of subscriptions. Links to the form for sending to the subscriptions that are still stored. */
 const linkToGroup = (broadcast: number, group: string, count: number, text: string): Html | string =>
   count > 0 && (outcomeGroups as readonly string[]).includes(group)
     ? html`<a

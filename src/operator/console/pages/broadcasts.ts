@@ -74,7 +74,7 @@ const openStates = {
   preparing: 'their audience is being looked for',
 } as const satisfies Record<keyof OpenBroadcasts, string>;
 
-/** Shows how many broadcasts are unfinished, whatever the list shows. */
+/** Shows how many broadcasts are unfinished, including broadcasts that the list leaves out. */
 const renderCounts = (counts: OpenBroadcasts): Html =>
   html`<dl class="tiles">
     ${Object.entries(openStates).map(([state, meaning]) =>

@@ -106,7 +106,7 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
     )}`;
 }
 
-/** Says which host the operator decides about, if the push service has several hosts. */
+/** If the push service has several hosts, says about which host the operator decides. */
 const renderHeldBy = (origin: string): Html => {
   const { host } = new URL(origin);
   return html`${nameOf(origin)}

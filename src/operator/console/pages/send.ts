@@ -37,7 +37,7 @@ import { findShownReader, showMessage } from '../preview.ts';
 
 /** In bytes. A text of 4 kB can take 12 kB in a form, which may have several texts and a list of ids. */
 const bodyLimit = 256 * 1024;
-/** If a form is longer, the response with its errors does not repeat the form; the browser still has it. */
+/** A longer form is not repeated in the response that shows its errors; the browser still has the form. */
 const maxRepeatedCharacters = 32 * 1024;
 const maxSuggestions = 200;
 /** Audiences up to this size are counted in a fraction of a second. Larger audiences are estimated by default. */
