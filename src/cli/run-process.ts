@@ -26,7 +26,7 @@ export async function runProcess(host: Host = process): Promise<void> {
 
   const output = createOutput(host, (cause) => {
     const fault = new DeskbellError('ERR_OUTPUT', 'Standard output cannot be written', { cause });
-    // A reader that has read enough (`… | head`) is not an error.
+    // It is not an error if the reader of the output stops early, as in `… | head`.
     if (cause.code !== 'EPIPE') {
       output.diagnostic(formatError(fault));
       host.exitCode = exitCodes.failed;

@@ -81,7 +81,7 @@ class ImportReport {
     note(this.#facts, fact, isShown ? value : undefined);
   }
 
-  /** Facts that were left out, by kind. */
+  /** How many facts were left out, by kind. */
   get factsLeftOut(): Readonly<Record<string, number>> {
     return Object.fromEntries(Array.from(this.#facts, ([fact, { count }]) => [fact, count]));
   }
@@ -125,7 +125,7 @@ function note(notes: Map<string, Noted>, key: string, example: string | undefine
 const list = (shown: readonly string[], count: number): string =>
   `${shown.slice(0, maxShown).join(', ')}${count > Math.min(shown.length, maxShown) ? ' …' : ''}`;
 
-/** Rows per transaction. */
+/** Number of rows per transaction. */
 const batchSize = 1000;
 
 /** Lengths at which database columns truncate text. */

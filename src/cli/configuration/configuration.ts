@@ -400,10 +400,10 @@ export const pick = <Name extends SettingName>(
 ): Pick<Configuration, Name> =>
   Object.fromEntries(names.map((name) => [name, configuration[name]])) as Pick<Configuration, Name>;
 
-/** `pushServices` → `--push-services` */
+/** Names the flag of a setting: `pushServices` → `--push-services`. */
 export const flagOf = (name: string): string =>
   `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** `pushServices` → `DESKBELL_PUSH_SERVICES` */
+/** Names the environment variable of a setting: `pushServices` → `DESKBELL_PUSH_SERVICES`. */
 export const variableOf = (name: SettingName): string =>
   `DESKBELL_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;

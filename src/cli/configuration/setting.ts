@@ -8,7 +8,7 @@ export interface Setting<Value> {
   /** Shown instead of `default` if the plain value would not help the reader. */
   readonly defaultLabel?: string;
   readonly unit?: string;
-  /** What is valid: "an integer from 0 to 65535". */
+  /** Describes valid values, such as "an integer from 0 to 65535". */
   readonly valid: string;
   /** Placeholder for the value in the help: `<number>`. In brackets if the value is optional. */
   readonly placeholder: string;
@@ -110,7 +110,7 @@ export function orLiteral<Value, const Literal extends string>(
   };
 }
 
-/** False by default. */
+/** A setting that is true or false. The default is false. */
 export function boolean(common: Description<never>): Setting<boolean> {
   return {
     ...common,

@@ -86,7 +86,7 @@ export interface MessageFlags {
 
 /** The parts of a message that have no flag of their own. */
 interface GivenText {
-  /** The message as an argument. */
+  /** The message, if it is given as an argument. */
   readonly text: string | undefined;
   /** The title of the message, if only `text` is given. */
   readonly defaultTitle: string;

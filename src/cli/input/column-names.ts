@@ -185,7 +185,7 @@ export type Row = JsonObject;
 
 export interface GivenMember {
   readonly value: unknown;
-  /** JSON Pointer into the row. */
+  /** Where the member is in the row, as a JSON Pointer. */
   readonly pointer: string;
 }
 

@@ -17,7 +17,7 @@ interface Candidate {
   readonly kind: 'public' | 'private';
   /** True if the form of the text proves that it is a key. A bare word of 32 bytes may be anything. */
   readonly isCertain: boolean;
-  /** 65 or 32 bytes, as base64url. */
+  /** The key's 65 or 32 bytes, as base64url. */
   readonly key: string;
   readonly form: string;
 }

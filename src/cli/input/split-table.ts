@@ -2,13 +2,13 @@
 // not closed, or is closed in a later row, only its own row is lost. The lines after that row are read again.
 
 export interface Line {
-  /** Counted from 1. */
+  /** The number of the line, counted from 1. */
   readonly number: number;
   /** The line without its line end; `undefined` if the line is longer than the limit. */
   readonly text: string | undefined;
 }
 
-/** Includes empty lines. */
+/** Yields all lines, including empty ones. */
 export async function* splitLines(
   chunks: AsyncIterable<string>,
   maxCharacters: number,

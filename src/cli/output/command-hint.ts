@@ -22,7 +22,7 @@ export function invocationOf([node = 'node', file = 'deskbell']: readonly string
   return `${quote(node)} ${quote(file)}`;
 }
 
-/** `text` as one word of a shell command. */
+/** Returns `text` as one word of a shell command. */
 export const quote = (text: string): string =>
   /^[\w./:@,=+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 

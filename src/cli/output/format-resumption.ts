@@ -4,7 +4,7 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import type { Resumption } from '../../delivery/schedule/resume-sending.ts';
 import type { CommandHint } from './command-hint.ts';
 
-/** The shape of `--json`. */
+/** Returns what `--json` prints. */
 export function resumptionToJson(resumption: Resumption): object {
   const { pause, schedules, missed, webhookEvents, broadcastIds } = resumption;
   return {

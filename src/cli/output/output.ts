@@ -6,7 +6,7 @@ import { escapeControls } from '../../errors/untrusted-text.ts';
 
 const units = ['kB', 'MB', 'GB', 'TB'] as const;
 
-/** `532 bytes`, `1.5 MB`: decimal units, as for disks. */
+/** Formats a size in decimal units, as for disks: `532 bytes`, `1.5 MB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
   // the unit fits the rounded number: 999,950 is 1.0 MB
@@ -20,7 +20,7 @@ export function formatBytes(bytes: number): string {
 type Style = Parameters<typeof styleText>[0];
 
 export interface Printer {
-  /** `text` in a style if the stream is a terminal with styles. */
+  /** Returns `text` in a style if the stream is a terminal that shows styles. */
   style(style: Style, text: string): string;
   toPrintable(text: string): string;
 }
@@ -89,7 +89,7 @@ export interface Output {
   diagnostic(text: string): void;
   /** On a terminal, shows a line that the next output replaces. An empty text removes the line. */
   live(text: string): void;
-  /** `text` in a style if standard output is a terminal with styles. */
+  /** Returns `text` in a style if standard output is a terminal that shows styles. */
   style(style: Style, text: string): string;
   /** True if standard output is a terminal. */
   readonly isTerminal: boolean;

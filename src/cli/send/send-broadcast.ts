@@ -59,7 +59,7 @@ export interface BroadcastFlags extends PeopleFlags {
   readonly ids?: readonly number[];
   readonly broadcast?: number;
   readonly outcome?: OutcomeGroup;
-  /** JSON Lines; `-` is standard input. */
+  /** A file of JSON Lines; `-` is standard input. */
   readonly file?: string;
   readonly idempotencyKey?: string;
   readonly at?: Date;

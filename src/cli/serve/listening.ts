@@ -45,7 +45,7 @@ export function ignoreHangup({ output, onHangup }: Pick<Context, 'output' | 'onH
   if (!output.isTerminal) onHangup(() => {});
 }
 
-/** `http://127.0.0.1:8080` */
+/** Formats an address, such as `http://127.0.0.1:8080`. */
 export function addressOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -61,7 +61,7 @@ const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   redirected: 'note',
   'no-value': 'note',
   'unexpected-status': 'note',
-  // Deskbell tries again
+  // Deskbell tries again by itself
   throttled: 'note',
   'server-error': 'note',
   'not-handled': 'note',
@@ -106,20 +106,20 @@ export interface StandingAlarm {
   readonly rank: AlarmRank;
   /** Host or domain; empty if the alarm is not about a push service. */
   readonly pushService: string;
-  /** One sentence. */
+  /** The problem in one sentence. */
   readonly what: string;
   /** The remedy; may be empty. */
   readonly remedy: string;
   /** The explanation that the push service or the resolver gave; may be empty. */
   readonly detail: string;
-  /** Absent if the time is unknown. */
+  /** When the problem began; `undefined` if that is unknown. */
   readonly sinceMs: number | undefined;
   /** An estimate. If several broadcasts raised the alarm, this is their largest count. */
   readonly count: number;
   readonly unit: (typeof alarmUnits)[number];
   /** True if the actual number may be larger than `count`. */
   readonly isAtLeast: boolean;
-  /** In ascending order. */
+  /** The ids, in ascending order. */
   readonly broadcastIds: readonly number[];
   /** Path of the console page where the problem can be fixed. */
   readonly link: string;

@@ -220,7 +220,7 @@ export function estimateRows<Row extends { readonly weight: number }>(
   const error = Math.sqrt(squares) / all;
   if (share > 0 && error <= maxRelativeError * share)
     return { kind: 'about', count: share * subscriptions, error: error * subscriptions };
-  // the effective number of windows: so many windows of equal weight would be as precise
+  // the effective number of windows: this many windows of equal weight would be as precise
   const effective = all ** 2 / sums.reduce((sum, window) => sum + window.all ** 2, 0);
   const hits = sums.filter((window) => window.found > 0);
   const ofHits = hits.reduce((sum, window) => sum + window.found / window.all, 0);

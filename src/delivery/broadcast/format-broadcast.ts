@@ -191,7 +191,7 @@ const creatorChecks: OptionChecks<
   application: isText,
 };
 
-/** In characters. */
+/** Maximum number of characters. */
 const maxNameLength = 200;
 
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID */

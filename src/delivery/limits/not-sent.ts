@@ -7,7 +7,7 @@ export const notListedReason = 'not-listed';
 /** The broadcast expired before anything was sent. Without any response, a wrong clock cannot be noticed. */
 export const expiredUnsentReason = 'expired-unsent';
 
-/** The message must never be sent. */
+/** Why a message must never be sent. */
 export interface NotSendable {
   readonly reason: RejectionReason;
   readonly detail: string;

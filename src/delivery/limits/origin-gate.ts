@@ -41,7 +41,7 @@ export class OriginGate {
   readonly load: OriginLoad;
   /** True if this process knows that the push service has accepted a message. */
   hasAccepted = false;
-  /** By the monotonic clock. */
+  /** When the push service last accepted a message, by the monotonic clock. */
   acceptedAtMs = Number.NEGATIVE_INFINITY;
   readonly #monotonicNow: Clock['monotonicNow'];
   #isSuspended = false;

@@ -45,7 +45,7 @@ export function startGoneReports(
     } while (page.length === batchSize);
     if (failure !== undefined) throw failure.error;
   };
-  /** Warns once about failures, and again only after a success. */
+  /** Warns about the first of several failures in a row. */
   const reportSafely = async (): Promise<void> => {
     isReporting = true;
     try {

@@ -98,7 +98,7 @@ export interface DeliverySettings {
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3600 };
 
-/** Messages per second by origin. */
+/** The maximum number of messages per second, by origin. */
 export type MaxRates = ReadonlyMap<string, number>;
 
 /**

@@ -72,7 +72,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
     }
   });
 
-  /** Looks up the VAPID key of the recipient's subscription. Usually the key is known: returns `undefined`. */
+  /** Looks up the VAPID key of the recipient's subscription. Returns `undefined` if no lookup is needed. */
   const completeKey = (recipient: Addressee): Promise<Addressee> | undefined => {
     const { vapidPublicKey: named } = recipient;
     if (named === undefined ? !hasOtherKeys : path.destinations.hasKey(named)) return undefined;

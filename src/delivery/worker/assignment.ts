@@ -27,7 +27,7 @@ export interface AssignedRow extends Row {
   readonly payload: Uint8Array;
   readonly fault: NotSendable | undefined;
   readonly options: PushOptions;
-  /** By the monotonic clock. */
+  /** When the row was taken, by the monotonic clock. */
   readonly takenAtMs: number;
   readonly isReturning: boolean;
   /** Set when the row is posted. */
@@ -48,7 +48,7 @@ type Mode = 'READING' | 'READ' | 'STOPPED';
 export class Assignment {
   readonly lease: HeldLease;
   readonly broadcast: Broadcast;
-  /** Absent for retries. */
+  /** Absent if the assignment contains retries. */
   readonly slice: SliceLease | undefined;
   readonly areProbes: boolean;
   /** The commit in progress. The next commit waits for it, so that the cursor only moves forward. */

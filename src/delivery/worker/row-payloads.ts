@@ -14,7 +14,7 @@ export interface ReaderParts {
   readonly readers: Pick<ReaderStore, 'dataOf'>;
 }
 
-/** By subscription id. */
+/** The data of the readers, by subscription id. */
 export type DataOfRows = Readonly<Record<number, PersonData>>;
 
 export type PayloadOf = (recipient: Recipient, data: DataOfRows) => Uint8Array | NotSendable;

@@ -18,7 +18,7 @@ export interface RunWorkersOptions extends GroupedOptions {
 }
 
 export interface WorkRange {
-  /** Default: every broadcast. */
+  /** The only broadcast to deliver. Default: every broadcast. */
   readonly broadcastId?: number | undefined;
   /** Number of rows to send, if known. */
   readonly rows?: number | undefined;
