@@ -62,7 +62,7 @@ export async function runCommandLine(words: readonly string[], context: Context)
   } catch (error) {
     // Commander itself has already printed the help, the version or the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
-    // Failures of standard output have already been reported. It is no failure if `… | head` closes the output.
+    // Failures of standard output were reported already. It is not a failure if `… | head` closes the output early.
     if (error instanceof DeskbellError && error.code === 'ERR_OUTPUT') return exitCodes.done;
     context.output.diagnostic(formatError(error, { debug }));
     return exitCodeOf(error);

@@ -94,7 +94,7 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** Finds errors in the options that would otherwise appear only later. */
+/** Checks the options now, because some errors would otherwise appear only later. */
 function assertUsable(options: SenderOptions): void {
   checkSenderOptions(options);
   readAddressSettings(options);

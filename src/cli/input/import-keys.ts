@@ -166,7 +166,7 @@ function readKeyObject(key: KeyObject, form: string): readonly Candidate[] {
   return readKey(point.subarray(-pointBytes), scalar, form);
 }
 
-/** Reads a private key that may contain a public key. If the two do not belong together, both are candidates. */
+/** Reads a private key that may contain a public key. If the two keys do not belong together, both are candidates. */
 function readKey(
   point: Uint8Array | undefined,
   scalar: Uint8Array | undefined,

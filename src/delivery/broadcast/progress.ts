@@ -19,7 +19,7 @@ export interface Progress {
    * during the first moments of a large broadcast.
    */
   readonly etaSeconds?: number;
-  /** When the next rows can be sent, if no row can be sent now. Absent if the time is unknown. */
+  /** The time at which the next rows can be sent, if none can be sent now. Absent if the time is unknown. */
   readonly nextPartAtMs?: number;
 }
 
@@ -234,7 +234,7 @@ async function readUsualRate(
 
 export interface Forecast extends UsualRate {
   readonly seconds: number;
-  /** When sending will be done at the usual rate. If sending times differ by reader, most rows may be done earlier. */
+  /** When sending will be complete at the usual rate. If times differ by reader, most messages may be sent earlier. */
   readonly doneAtMs: number;
 }
 
