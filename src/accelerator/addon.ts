@@ -56,7 +56,7 @@ export interface AddonMethod {
   readonly fixed?: Uint8Array;
 }
 
-/** Returns an `EncryptBatch` that uses the addon, with the same checks and errors as the builtin one. */
+/** Returns an `EncryptBatch` that uses the addon, with the same checks and errors as the builtin method. */
 export function createAddonEncryptBatch(method: AddonMethod): EncryptBatch {
   return (messages) => {
     const results: (Uint8Array | DeskbellError)[] = [];

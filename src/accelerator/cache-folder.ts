@@ -33,7 +33,7 @@ function isProtected(folder: string): boolean {
   return isSafe && !isOpen && (above === folder || isProtected(above));
 }
 
-/** Always true on Windows, which has no such modes and protects home directories itself. */
+/** True if only we may write to the folder. Always true on Windows, which protects home directories itself. */
 function belongsToUs({ uid, mode }: Stats): boolean {
   return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 }

@@ -1,6 +1,6 @@
-// Tests an addon before it may encrypt. It must reproduce the example of RFC 8291 at each position in a batch, encrypt
-// random messages in batches of every size so that they can be decrypted, use fresh keys and salts, and refuse what the
-// builtin method refuses without losing other messages. `multi-buffer` must give OpenSSL's bytes.
+// Tests an addon before it may encrypt. The addon must reproduce the example of RFC 8291 at each position in a batch,
+// encrypt random messages in batches of every size so that they can be decrypted, use fresh keys and salts, and refuse
+// what the builtin method refuses without losing other messages. `multi-buffer` must give OpenSSL's bytes.
 import { randomBytes } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';

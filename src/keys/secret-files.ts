@@ -38,8 +38,8 @@ const fixedNames: readonly string[] = [vapidFileName, ...secretFileNames];
 export const isSecretFile = (name: string): boolean => fixedNames.includes(name) || pairFile.test(name);
 
 /**
- * Reads all secrets that exist. A rotation writes the former pair to its own file before it replaces `vapid-keys.json`,
- * so `vapid-keys.json` is read before the files of the pairs are listed.
+ * Reads all secrets that exist. A rotation writes the former pair to its own file before it replaces `vapid-keys.json`.
+ * So no pair is missed if `vapid-keys.json` is read before the other key files are listed.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED, ERR_KEY_FILE_CORRUPT, ERR_DATA_EXPOSED, ERR_FILE
  */

@@ -21,7 +21,7 @@ export async function readKeyFile(directory: string): Promise<VapidKeys> {
 }
 
 /**
- * Reads the current VAPID pair, or creates one. Call it only if a new pair cannot lose subscriptions.
+ * Reads the current VAPID pair, or creates one. Call this only if no subscription can depend on another pair.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */

@@ -11,7 +11,7 @@ export const maxEndpointLength = 4096;
 /** What is wrong with an endpoint: a `FieldError` without its `pointer`. */
 export type EndpointFault = Omit<FieldError, 'pointer'>;
 
-/** Push services to allow in addition to the known ones: a list that may contain `public`, or only `'public'`. */
+/** Push services to allow besides the known ones: `'public'`, or a list that may contain `public`. */
 export type PushServices = 'public' | readonly string[];
 
 /** Decides which endpoints are allowed. Made by `createEndpointPolicy`. */

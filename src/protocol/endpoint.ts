@@ -45,7 +45,7 @@ export function splitEndpoint(endpoint: string): EndpointParts {
 }
 
 /**
- * Normalizes scheme, host and port; path and query stay byte for byte. All spellings of an endpoint give the same
+ * Normalizes scheme, host and port; path and query stay unchanged. All spellings of an endpoint give the same
  * result. Text that is not an endpoint is returned unchanged.
  *
  * @see RFC 3986 §6.2.2.1, §6.2.3

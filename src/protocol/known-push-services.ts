@@ -21,13 +21,13 @@ const gcm: KnownPaths = {
 };
 const mozilla: KnownPaths = {
   endpoints: /^\/(?:wpush\/v\d+|push)\/./u,
-  // messages, registration of bridges, health checks
+  // the paths of messages, bridge registration and health checks
   otherApis: /^\/(?:m\/|v1\/|(?:status|health|__[a-z]+__)\/?(?:$|\?))/u,
 };
 const windows: KnownPaths = { endpoints: /^\/(?:w\/)?\?token=./u, otherApis: anyPath.otherApis };
 const apple: KnownPaths = {
   endpoints: /^\/[\w-]+$/u,
-  // APNs for apps: devices, broadcasts, channels
+  // APNs for native apps: devices, broadcasts and channels
   otherApis: /^\/(?:3\/device\/|4\/broadcasts\/|1\/apps\/)/u,
 };
 

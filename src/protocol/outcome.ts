@@ -44,7 +44,7 @@ export type RetryReason =
   | 'sender-fault'
   /** The response violated HTTP. Set by the sender, never by `readResponse`. */
   | 'protocol-error'
-  /** Not sent, because the push service must get no messages now. Set by the sender, never by `readResponse`. */
+  /** Not sent, because no messages may be sent to the push service now. Set by the sender, never by `readResponse`. */
   | 'deferred';
 
 /** The result of one attempt. */
@@ -157,7 +157,7 @@ export const isFaultOfMachine = ({ cause }: DeskbellError): boolean =>
 export interface ResponseContext {
   /** The current time in milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly nowMs: number;
-  /** True if the push service is an unlisted public host. Its 429 then concerns only this subscription. */
+  /** True if the push service is an unlisted public host. A 429 then concerns only this subscription. */
   readonly isUnlisted?: boolean | undefined;
 }
 

@@ -1,5 +1,5 @@
-// The push service's side of RFC 8292: verifies the token of a push request. For programs that test a sender or act
-// as a push service.
+// The push service's side of RFC 8292: verifies the token of a push request. For use in programs that test a sender
+// or act as a push service.
 import { createPublicKey, verify } from 'node:crypto';
 
 import { checkOptions, isText, type OptionChecks } from '../errors/check-options.ts';

@@ -111,7 +111,7 @@ export type Protocol = 'h2' | 'http/1.1';
 
 export interface Connection {
   readonly socket: Socket;
-  /** Reads the socket. Do not use its `data` event. */
+  /** Reads the socket, whose `data` event must not be used. */
   readonly reader: SocketReader;
   readonly protocol: Protocol;
 }

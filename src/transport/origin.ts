@@ -1,4 +1,4 @@
-// One push service: its queue and its connections. admission.ts decides whether and how much may be sent.
+// One push service: its queue and its connections. admission.ts decides whether and how much it may send.
 //
 // A request is
 //   QUEUED     while it waits for a connection with capacity and for pacing
@@ -34,7 +34,7 @@ export const maxQueued = 4096;
  * open connections carry. The few push services without HTTP/2 have fewer requests in flight.
  */
 const maxHttp2Connections = maxLimit / maxStreams;
-/** Maximum number of connections until SETTINGS arrive on the first, because the push service may allow no streams. */
+/** Maximum number of connections before the first SETTINGS arrive, because the push service may allow no streams. */
 const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
 /** A request fails after this many refusals. A request that was handed back for another reason was not refused. */
@@ -69,15 +69,15 @@ export class Origin implements SessionEvents {
   #protocol: Protocol | undefined;
   #inFlight = 0;
   #connecting = 0;
-  /** Runs after a failed connection attempt. No further connection is opened while it runs. */
+  /** The timer after a failed connection attempt. While it runs, no further connection is opened. */
   #connectPause: Timer | undefined;
-  /** Runs until refused requests may be sent again. */
+  /** The timer until refused requests may be sent again. */
   #refusalPause: Timer | undefined;
-  /** Runs until the next request may be written, if writes are spread. */
+  /** If writes are spread, the timer until the next request may be written. */
   #pace: Timer | undefined;
   /**
-   * Ends a hold. When the push service asks to wait, a hold delays new requests until responses to requests in flight
-   * show whether only one subscription must wait.
+   * The timer that ends a hold. When the push service asks to wait, a hold delays new requests until responses to
+   * requests in flight show whether only one subscription must wait.
    */
   #hold: Timer | undefined;
   #isPumpDue = false;

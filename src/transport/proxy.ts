@@ -72,7 +72,7 @@ function readProxyVariable(variable: string, value: string): string {
   return proxyUrl;
 }
 
-// Opens a CONNECT tunnel (RFC 9110 §9.3.6) through an HTTP proxy, for both https and http origins.
+// Opens a CONNECT tunnel (RFC 9110 §9.3.6) through an HTTP proxy, both for https and for http origins.
 
 const maxHeadBytes = 16_384;
 

@@ -60,7 +60,7 @@ export interface OriginSnapshot {
   readonly inFlight: number;
   readonly queued: number;
   readonly maxInFlight: number;
-  /** Moving average; absent before the first response. */
+  /** Moving average of the latency. Absent before the first response. */
   readonly latencyMs: number | undefined;
   readonly answers: number;
   /** Number of responses that asked for fewer requests. */

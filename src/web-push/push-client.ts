@@ -123,7 +123,7 @@ function createTransports() {
     }
     const timeouts =
       timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs, responseTimeoutMs: timeoutMs };
-    // As with `web-push`, the application decides what to send and when.
+    // No circuit breaker: as with `web-push`, the application decides what to send and when.
     const transport = createTransport(timeouts, { guardsAddresses: isGuarded, hasBreaker: false });
     transports.set(key, transport);
     return transport;

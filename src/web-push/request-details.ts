@@ -1,5 +1,5 @@
 // Encrypts with the same package as `web-push`, `http_ece`: both content encodings, any length, and an `auth` longer
-// than 16 bytes. push-client.ts uses it for messages that its batch refuses. The texts of errors are those of
+// than 16 bytes. push-client.ts uses this for messages that its batch refuses. The texts of errors are those of
 // `web-push`, because applications compare them.
 import { createECDH, randomBytes } from 'node:crypto';
 import { Agent } from 'node:https';

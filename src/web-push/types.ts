@@ -1,4 +1,4 @@
-// The types of `@types/web-push`. Members are mutable there too, because applications fill in options step by step.
+// The types of `@types/web-push`. As there, members are mutable, because applications fill in options step by step.
 import type { Agent, AgentOptions } from 'node:https';
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Urgency } from '../protocol/request.ts';
@@ -56,9 +56,9 @@ export interface RequestOptions {
   urgency?: Urgency | undefined;
   /** At most 32 base64url characters. */
   topic?: string | undefined;
-  /** URL or options of a proxy. Node's own client then sends the request over HTTP/1.1. */
+  /** The URL or options of a proxy. With a proxy, Node's own client sends the request over HTTP/1.1. */
   proxy?: string | HttpsProxyAgentOptions | undefined;
-  /** Node's own client then sends the request over HTTP/1.1. */
+  /** With an agent, Node's own client sends the request over HTTP/1.1. */
   agent?: Agent | undefined;
   /**
    * `node` sends with Node's `https.request`, which tests can replace. Default: the value of the environment variable

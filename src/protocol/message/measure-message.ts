@@ -12,7 +12,7 @@ import { receiptMemberBytes } from './receipt-token.ts';
 export interface PayloadOptions {
   /** True to leave room for the receipt's token (`receipt-token.ts`). */
   readonly isWithReceipts?: boolean;
-  /** The broadcast's channel. The payload contains it if an action turns the channel off. */
+  /** The broadcast's channel, which the payload contains if an action turns the channel off. */
   readonly channel?: string | undefined;
 }
 

@@ -1,5 +1,5 @@
-// Placeholders in messages: {name} and {name|default}, with {{ and }} for literal braces. No logic and no nesting.
-// This file parses them, fills them in for each reader, and escapes the values.
+// Placeholders in messages: {name} and {name|default}, with {{ and }} for literal braces. There is no
+// logic or nesting. This file parses them, fills them in for each reader, and escapes the values.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { lookUp } from '../../errors/check-options.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';

@@ -12,7 +12,7 @@ export interface ValueSchema extends Omit<DescribedSchema, 'anyOf' | 'minItems' 
   readonly type?: ValueType | readonly ValueType[];
   readonly enum?: readonly string[];
   readonly items?: ValueSchema;
-  /** Other members are not allowed. */
+  /** The allowed members, with their schemas. */
   readonly properties?: Readonly<Record<string, ValueSchema>>;
   /** For objects with any names: `additionalProperties` describes the values, `propertyNames` the names. */
   readonly additionalProperties?: ValueSchema;

@@ -1,4 +1,4 @@
-// The user agent's side of the autopush protocol: one WebSocket, which reconnects when it is lost.
+// The user agent's side of the autopush protocol: one WebSocket, which is opened again when it is lost.
 //
 // States: CONNECTED (hello was answered) ⇄ DISCONNECTED (reconnects; after `disconnect()` only with `connect()`).
 import type { ClientRequest, IncomingMessage } from 'node:http';

@@ -27,7 +27,7 @@ export interface ReceivedMessage {
   json(): unknown;
 }
 
-/** A user agent without a browser. It subscribes, and receives and decrypts messages. Made by `createUserAgent`. */
+/** A user agent without a browser, made by `createUserAgent`. It subscribes, receives messages and decrypts them. */
 export interface UserAgent {
   /** The push service's ID of this user agent. If it changes, all subscriptions are lost. */
   readonly uaid: string;

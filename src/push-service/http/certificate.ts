@@ -56,7 +56,7 @@ function base128(value: number): number[] {
 
 export interface Certificate {
   readonly key: string;
-  /** The certificate as PEM. Clients need it in their `ca`. */
+  /** The certificate as PEM, which clients need in their `ca`. */
   readonly cert: string;
 }
 
@@ -127,7 +127,7 @@ function extensions(spki: Buffer, hosts: readonly string[]): Buffer[] {
       : der(Tag.implicit + 7, Buffer.from(addressBytes(host))),
   );
   return [
-    // a certificate is not a CA by default
+    // an empty value means that the certificate is not a CA
     extension(oid.basicConstraints, true, der(Tag.sequence)),
     extension(oid.extKeyUsage, false, der(Tag.sequence, oid.serverAuth)),
     extension(oid.subjectKeyIdentifier, false, der(Tag.octetString, keyIdentifier)),

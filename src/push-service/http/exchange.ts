@@ -73,7 +73,7 @@ export function emptyAnswer(status: number, headers: Readonly<Record<string, str
 
 // Error responses use the status and errno of Mozilla's autopush, so that applications can test their error handling.
 
-/** [HTTP status, errno], with `null` if autopush has no number. */
+/** [HTTP status, errno], with `null` if autopush has no errno for the reason. */
 const refusals = {
   endpointUnknown: [404, 102],
   endpointGone: [410, 106],
