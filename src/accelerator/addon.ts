@@ -48,7 +48,6 @@ const keysBytes = 65 + 16;
 const fixedBytes = 16 + 32;
 const maxMessages = 64;
 
-/** An addon and the method to use with it. */
 export interface AddonMethod {
   readonly addon: Addon;
   readonly usesMultiBuffer: boolean;

@@ -198,7 +198,6 @@ const shorten = (text: string): string => cutText(text, 80);
 // self-hosted autopush (UnifiedPush). They are allowed only if any public host is. Strangers choose them, so each has
 // low limits, and nobody can use us to flood a third party.
 
-/** Limits for each unlisted push service. */
 export const unlistedLimits = {
   /** Messages per second, unless the operator sets another rate. */
   perSecond: 10,

@@ -1,6 +1,5 @@
 // The browsers' own push services: their hosts, paths and names, and functions that identify an origin's push service.
 
-/** Known paths at a vendor's hosts. */
 export interface KnownPaths {
   /** Current paths of endpoints. */
   readonly endpoints: RegExp;

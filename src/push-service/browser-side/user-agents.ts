@@ -179,8 +179,8 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
   };
 }
 
-// Undelivered messages of all subscriptions. A message is kept until it is acknowledged, removed, expired, or replaced by
-// one with the same topic. There is no timer: expired messages are dropped on access or when memory is needed.
+// Undelivered messages of all subscriptions. A message is kept until it is acknowledged, removed, expired or replaced
+// by one with the same topic. There is no timer: expired messages are dropped on access or when memory is needed.
 
 interface MailboxOwner {
   readonly name: string;
