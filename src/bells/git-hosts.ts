@@ -14,7 +14,7 @@ export const isSigned = (header: unknown, secret: string, ...signed: readonly Ui
     ),
   );
 
-/** @param what the part that is wrong, such as "signature" */
+/** @param what the part of the request that is wrong, such as "signature" */
 export const wrong = (what: string): BellError => {
   const remedy = 'make the secret of the webhook the last part of its address, or empty';
   return new BellError(401, 40101, `unauthorized: the ${what} does not fit; ${remedy}`);
@@ -93,7 +93,7 @@ export function readGitEvent(
   };
 }
 
-/** GitLab's names for kinds of events that GitHub also has. */
+/** GitLab's names for kinds of events, where they differ from GitHub's names. */
 const gitLabKinds = { tag_push: 'push', build: 'job', work_item: 'issue' };
 
 /** Reads an event of GitLab, whose members have other names. @param event the value of the event's header */

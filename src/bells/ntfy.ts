@@ -24,7 +24,7 @@ const aliases = {
 
 type Parameters = Readonly<Partial<Record<keyof typeof aliases, unknown>>>;
 
-/** The parameters in header fields and query. */
+/** Reads the parameters in header fields and in the query. */
 function readParameters({ headers, query }: RequestHead): Parameters {
   const found = Object.entries(aliases).flatMap(([name, words]) => {
     const names = words.split(' ');
@@ -40,7 +40,7 @@ function readParameters({ headers, query }: RequestHead): Parameters {
   return Object.fromEntries(found);
 }
 
-/** Node reads bytes as Latin-1; clients write UTF-8, or encoded words (RFC 2047 §2). */
+/** Decodes a header field. Node reads it as Latin-1, but clients write UTF-8, or encoded words (RFC 2047 §2). */
 function decodeHeader(text: string): string {
   const bytes = Buffer.from(text, 'latin1');
   const isBytes = /^[\0-\xff]*$/.test(text) && Buffer.from(bytes.toString()).equals(bytes);
@@ -138,7 +138,7 @@ function readActions(given: unknown): readonly Action[] {
 const unitsMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const [minDelayMs, maxDelayMs] = [10_000, 3 * unitsMs.d];
 
-/** Seconds since 1970, or a time to wait, such as `30s`, `10m`, `2 hours`. Other words are refused. */
+/** Reads seconds since 1970, or a time to wait, such as `30s`, `10m` or `2 hours`. Refuses any other text. */
 function readDelay(text: string | undefined, nowMs: number): number | BellError | undefined {
   if (text === undefined) return undefined;
   const [, count, unit = ''] =
@@ -160,7 +160,7 @@ export const readNtfyJson = (posted: Posted, nowMs: number) =>
     ? toShown(posted.fields!, posted, nowMs)
     : undefined;
 
-/** Reads a text body, and parameters in header fields and query, in which `\n` means a line break. */
+/** Reads a text body and its parameters in header fields and the query. There, `\n` stands for a line break. */
 export function readNtfyText(posted: Posted, nowMs: number) {
   const parameters = readParameters(posted);
   const message = textOf(parameters.message)?.replaceAll(String.raw`\n`, '\n');

@@ -59,7 +59,7 @@ export interface Shown {
   readonly isSilent?: boolean;
   readonly delayMs?: number | undefined;
   readonly actions?: readonly MessageAction[];
-  /** The parts of the request that are not shown. */
+  /** What the request contained but the notification does not show. */
   readonly leftOut?: readonly string[];
   /** Members and types of JSON that was not understood. */
   readonly shape?: string;
@@ -76,7 +76,7 @@ export function textOf(value: unknown): string | undefined {
   return (typeof value === 'string' && value.trim()) || undefined;
 }
 
-/** The value as an object with unknown members; empty if it is not an object. */
+/** Returns the value if it is an object, otherwise an empty object. */
 export const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 export const listOf = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isJsonObject) : [];
@@ -99,7 +99,7 @@ export function toJson(value: object): string | undefined {
 
 const fromBase64 = (text: string): string => Buffer.from(text, 'base64url').toString();
 
-/** The secrets in a request's head, wherever clients put them. */
+/** Finds possible secrets in a request's head, in all the places where clients put them. */
 export function secretsIn({ path: [first], headers, query }: RequestHead): readonly string[] {
   const given = fromBase64(query.get('auth') ?? query.get('authorization') ?? '');
   const authorizations = [headers.authorization ?? '', given].flatMap((authorization) => {
@@ -201,7 +201,7 @@ export async function readPosted(head: RequestHead, secret: string, bytes: Buffe
 }
 
 async function readForm(bytes: Buffer, text: string, type: string): Promise<URLSearchParams | undefined> {
-  // Node takes seconds for a MiB of empty fields
+  // limit the fields, because Node takes seconds to parse a MiB of empty fields
   if (/^application\/x-www-form-urlencoded/i.test(type))
     return new URLSearchParams(text.split('&', maxFields).join('&'));
   if (!/^multipart\/form-data/i.test(type)) return undefined;

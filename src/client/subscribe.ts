@@ -50,11 +50,11 @@ export class DeskbellSubscribe extends Base {
   invitation: string | undefined;
   #client: Client | undefined;
   #texts: Texts = english;
-  /** Why the last press of the button, or the re-sync at page load, failed. */
+  /** The error of the last press of the button, or of the re-sync at page load. */
   #failure: ClientError | undefined;
   #isSubscribed = false;
   #listening = new AbortController();
-  /** Updates run one after another, so that the latest determines what is shown. */
+  /** Updates run one after another, so that the latest update determines what is shown. */
   #work: Promise<void> = Promise.resolve();
 
   readonly #icon = document.createElementNS('http://www.w3.org/2000/svg', 'svg');

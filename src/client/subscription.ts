@@ -1,4 +1,4 @@
-// Makes this browser's subscription, for the page, and for the service worker while no page is open.
+// Makes this browser's subscription. Pages use this, and the service worker uses it while no page is open.
 import { ClientError, permissionDenied, privateWindow } from './client-error.ts';
 import { readState, updateState } from './database.ts';
 import { base64, type ServiceApi, subscriptionBody } from './service-api.ts';

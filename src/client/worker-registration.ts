@@ -81,7 +81,7 @@ export class WorkerRegistration {
     try {
       return await serviceWorker.register(trustedScriptUrl(this.#scriptUrl), { scope });
     } catch (cause) {
-      // The site may be about to register its own service worker.
+      // Wait for a moment, because the site may be about to register its own service worker.
       const late = this.#isGiven ? undefined : withTimeLimit(lateRegistrationMs, serviceWorker.ready);
       const registration = await late?.catch(() => this.find());
       if (registration) return registration;
@@ -145,7 +145,7 @@ function answerOf(serviceWorker: ServiceWorker): Promise<void> {
   });
 }
 
-/** Finds out what is wrong with a script that the browser refuses, by fetching it. Browsers do not say why. */
+/** Fetches a script that the browser refuses, to find out what is wrong with it. Browsers do not say what is wrong. */
 async function describeFailure(url: URL): Promise<string> {
   const remedy = 'Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.';
   if (url.protocol === 'data:') {

@@ -89,7 +89,7 @@ export const isArrayOf =
     for (const [index, item] of value.entries()) check(item, `${name}[${index}]`);
   };
 
-/** @param what follows the option's name in the message, such as `must be a text` */
+/** @param what the words after the option's name in the message, such as `must be a text` */
 export function wrong(
   name: string,
   what: string,
@@ -125,7 +125,7 @@ export function typeOf(value: unknown): string {
 /**
  * Wraps a callback so that it neither throws nor rejects; its first error becomes a process warning.
  *
- * @param name of the callback, for the warning
+ * @param name the callback's name, which the warning contains
  */
 export function guardCallback<Words extends readonly unknown[]>(
   name: string,

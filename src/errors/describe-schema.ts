@@ -1,5 +1,5 @@
-// Describes what a JSON Schema allows, in words that follow "give" in errors of the API, library and command line. It
-// knows only the keywords that our schemas use.
+// Describes what a JSON Schema allows, in words that follow "give" in errors of the API, library and command line.
+// Supports only the keywords that our schemas use.
 import { formatCount } from './format-count.ts';
 import { lookUp } from './check-options.ts';
 

@@ -47,12 +47,12 @@ export function decodePercent(text: string): string | undefined {
   }
 }
 
-// Hides passwords in URLs of printed text, even in URLs that do not parse. If in doubt it hides too much.
+// Hides passwords in URLs of printed text, even in URLs that do not parse. When in doubt, hides too much.
 
 const hidden = '***';
 const example = /^\[?user:password$/;
 
-/** Replaces the password of each URL by stars: `postgres://ada:***@host/push`. */
+/** Replaces the passwords in URLs with stars: `postgres://ada:***@host/push`. */
 export function hidePasswords(text: string): string {
   if (!/@|password=/i.test(text)) return text;
   return text.replaceAll(/\S+/g, hideInWord);

@@ -113,7 +113,7 @@ function endConnection(socket: Duplex, { status, headers, body }: RenderedRespon
 
 const lingerMs = 500;
 
-/** Keeps reading for a moment, because a reset while the client is sending could destroy the response. */
+/** Keeps reading for a moment. If the connection were reset while the client sends, the response could be lost. */
 function linger(socket: Duplex): void {
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();
@@ -156,7 +156,7 @@ export function handleConnectAndExpect(app: FastifyInstance, rules: ResponseRule
     const { method = '', url = '' } = request;
     endConnection(socket, renderError(toRequestHead(request), rejectUnmatched(app, method, url), rules));
   });
-  // a server may ignore an unknown expectation (RFC 9110 §10.1.1)
+  // handle the request anyway: a server may ignore an unknown expectation (RFC 9110 §10.1.1)
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 

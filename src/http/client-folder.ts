@@ -1,4 +1,4 @@
-// Reads the files of `src/client/`. The package has a module that contains the files instead (scripts/bundle.ts).
+// Reads the files of `src/client/`. In the package, a module that contains the files replaces this (scripts/bundle.ts).
 import { readFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -17,7 +17,7 @@ const places = 16_384;
 const answerWithinMs = 1000;
 const aloneForMs = 5000;
 
-/** A client's requests in the present window. */
+/** A client's requests in the current window. */
 interface ClientWindow {
   readonly requests: number;
   readonly endsInMs: number;

@@ -51,7 +51,7 @@ export function requestStartMs(socket: Duplex): number {
 /** The bytes from the packet in which the newest request began; undefined once its header is complete. */
 export const openingBytes = (socket: Duplex): Buffer | undefined => (socket as TrackedSocket)[opening]?.bytes;
 
-/** Parsers are reused for other connections, so the callback must retain nothing of this connection. */
+/** A callback of a parser. It must not retain this connection, because parsers are reused for other connections. */
 function noteStart(this: Parser): void {
   if (!this.socket) return;
   this.socket[startMs] = performance.now();

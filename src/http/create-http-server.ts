@@ -75,7 +75,7 @@ export function createHttpServer(
     keepAliveTimeout: options.keepAliveTimeoutMs ?? defaultTimeLimits.keepAliveTimeoutMs,
     connectionsCheckingInterval: options.timeoutCheckIntervalMs ?? defaultTimeLimits.timeoutCheckIntervalMs,
     maxHeaderSize: options.maxHeaderBytes ?? 16_384,
-    // Our own check of the Host header responds in our format.
+    // We check the Host header ourselves, because our check responds in our format.
     requireHostHeader: false,
     // Node 25.1 and newer create no body stream for requests without a body
     optimizeEmptyRequests: true,
@@ -88,7 +88,7 @@ export function createHttpServer(
         : createTlsServer({ ...http, ...tls, handshakeTimeout: headersTimeout }, handler),
     routerOptions: { maxParamLength: maxParamLength },
     schemaController,
-    // Requests that arrive while the server closes are still answered, with `connection: close`.
+    // Requests that arrive while the server is closing still get a response, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     trustProxy: isTrusted,
@@ -202,7 +202,7 @@ function serveAllOfLocalhost(
   });
 }
 
-/** Listens on the server's port at another address, if the machine has that address. */
+/** Listens at another address too, on the server's port, if the machine has that address. */
 function handConnectionsTo({ server }: FastifyInstance, isSecure: boolean, host: string): Server {
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;

@@ -1,5 +1,5 @@
 // Reads request bodies: JSON in strict UTF-8 (RFC 8259 §8.1), and plain text on some routes. `JSON.parse` makes
-// `__proto__` a plain own property, which nothing reads. It does not recurse, so only the body's size limits nesting.
+// `__proto__` a plain own property, which nothing reads. It is not recursive, so only the body's size limits nesting.
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { MIMEType } from 'node:util';
@@ -65,14 +65,14 @@ function decode(body: Buffer): string {
 const malformed = (body: Buffer, what: string, cause: unknown): DeskbellError =>
   new DeskbellError('ERR_JSON_MALFORMED', `The body (${body.length} bytes) is not ${what}.`, { cause });
 
-// Takes bodies from `request.body` if other code has already read them, such as express.json() before the mount. If
-// `request.body` is not set, the request fails at once, since reading the stream would never end.
+// Takes the body from `request.body` if other code, such as express.json(), has already read the stream. If
+// `request.body` is not set then, the request fails at once, since reading the stream would never end.
 
 type ParsedMessage = IncomingMessage & { readonly body?: unknown };
 
 export function acceptConsumedBodies(app: FastifyInstance): void {
   app.addHook('preParsing', ({ raw }: { readonly raw: ParsedMessage }, _reply, payload, done) => {
-    // without a body or a content type, Fastify reads nothing, and Node has already ended the request
+    // if there is neither a body nor a content type, Fastify reads nothing, and Node has already ended the request
     const isRead = hasBody(raw) || raw.headers['content-type'] !== undefined;
     if (!isRead || (!raw.readableDidRead && !raw.readableEnded)) return done(null, payload);
     const bytes = hasBody(raw) ? toBytes(raw.body) : Buffer.alloc(0);
@@ -96,7 +96,7 @@ function toBytes(body: unknown): Buffer | undefined {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-// JSON responses have every digit of an int64. Characters that a terminal would interpret are escaped.
+// JSON responses contain all digits of an int64. Characters that a terminal would interpret are escaped.
 
 export const jsonContentType = 'application/json; charset=utf-8';
 

@@ -107,7 +107,7 @@ function linesTo(writer: BatchWriter, isReadable: boolean): DestinationStream {
   };
 }
 
-/** Callbacks of an application can throw any value. */
+/** Serializes what a callback of the application threw, which can be any value. */
 const serializeThrown = (thrown: unknown): object =>
   isNativeError(thrown) ? pino.stdSerializers.err(thrown) : { stack: inspect(thrown) };
 

@@ -93,7 +93,7 @@ export const Type = {
     ...keywords,
   }),
 
-  /** Gives a schema a name, under which the description document contains it once. */
+  /** Names a schema. The description document contains a named schema only once. */
   Model: <Described extends Schema>(name: string, schema: Described): Described => ({
     ...schema,
     [model]: name,
@@ -106,7 +106,7 @@ export const Type = {
     keywords: Keywords = {},
   ): ObjectSchema<Members> => Type.Model(name, Type.Object(properties, keywords)),
 
-  /** A schema whose values have another type in TypeScript. */
+  /** A schema for whose values the TypeScript type is given explicitly. */
   Unsafe: <Value>(schema: Keywords): Schema<Value> => schema,
 };
 

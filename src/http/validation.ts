@@ -109,7 +109,7 @@ interface RequestPart {
 interface Fault {
   readonly code?: FieldError['code'];
   readonly what: string;
-  /** What to give instead. Default: what the schema allows. Empty if `what` needs no addition. */
+  /** What to give instead. Default: what the schema allows. Empty if `what` already says enough. */
   readonly remedy?: string;
   readonly member?: string;
 }

@@ -21,7 +21,7 @@ import type { Store } from '../store/store.ts';
 import { recurringAudienceSchema } from './audience.ts';
 import { type NamedList, operation, type View } from './operation.ts';
 
-/** A JSON Pointer (RFC 6901 §3), except the empty one, which means the whole document. */
+/** A JSON Pointer (RFC 6901 §3), but not the empty pointer, which stands for the whole document. */
 export const jsonPointer = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
 /** Names follow the rules for tags. */

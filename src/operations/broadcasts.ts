@@ -200,7 +200,7 @@ const schema = Type.Named('Broadcast', {
   finishedAt: Optional.Time(),
 });
 
-/** A broadcast, its counts, and what is wrong. */
+/** A broadcast with its counts and its alarms. */
 export const broadcastView: View<Broadcast> = {
   schema,
   toJson: (broadcast) => ({

@@ -297,7 +297,7 @@ export const csvContentType = 'text/csv; charset=utf-8';
 /** `broadcast-7-outcomes.csv` */
 export const csvFileName = (broadcastId: number): string => `broadcast-${broadcastId}-outcomes.csv`;
 
-/** Ids per read: a few milliseconds of work. */
+/** The number of ids per read, which takes a few milliseconds. */
 const idsAtOnce = 2000;
 
 /** Reads the outcomes of a broadcast in batches, in order of ids. The next batch is read when it is requested. */
@@ -328,7 +328,7 @@ function toCell(value: Cell): string {
   if (value === undefined) return '';
   if (typeof value === 'number') return String(value);
   const text = escapeControls(value);
-  // users and push services control the text: a spreadsheet would run formulas in it, with any separator
+  // users and push services control the text, and a spreadsheet would run formulas in it, with any separator
   const guarded = text.replaceAll(/(^|[,;\t|])(?=[\s"']*[=+\-@])/g, "$1'");
   return /[",;\t|]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }

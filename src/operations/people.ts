@@ -16,7 +16,7 @@ const zoneKeywords = { format: 'timezone', maxLength: 64 };
 const valueSchemas = [Type.String({ format: 'data-text' }), { type: 'number' }];
 const nameSchema = { type: 'string', format: 'data-name' };
 
-/** @param type the JSON type of the map itself */
+/** @param type the JSON type of the map itself, as distinct from its values */
 const mapOf = (names: object, values: object, description: string, type: unknown = 'object') => ({
   type,
   maxProperties: maxChannels,

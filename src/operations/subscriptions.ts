@@ -88,7 +88,7 @@ export const removeSubscription = operation({
 
 const pageRows = 500;
 
-/** Removes a push service's subscriptions and its entry as an unlisted service. Returns how many were removed. */
+/** Removes a push service's subscriptions, and its entry if it is unlisted. Returns the number of subscriptions. */
 export const removePushService: Change<{ readonly origin: string }, number> = {
   action: 'push-service.remove',
   target: ({ origin }) => `push service ${origin}`,

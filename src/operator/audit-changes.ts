@@ -14,13 +14,13 @@ export interface AuditedAction {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request changed, for the audit. Handlers that create something set this. */
+    /** What the request changed, for the audit record. A handler that creates something sets this. */
     auditTarget: string | undefined;
     /** Id of the request's audit record. */
     auditId: number | undefined;
   }
   interface FastifyContextConfig {
-    /** Annotation of a route with an unsafe method; `'none'` if it changes nothing stored. */
+    /** Annotation of a route with an unsafe method. It is `'none'` if the route changes nothing in the store. */
     audit?: AuditedAction | 'none' | undefined;
   }
 }

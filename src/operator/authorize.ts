@@ -19,7 +19,7 @@ declare module 'fastify' {
     operator: Operator | null;
   }
   interface FastifyContextConfig {
-    /** Annotation of a route: the permitted roles, if they differ from the default. */
+    /** Annotation of a route. Lists the permitted roles, if they differ from the default. */
     roles?: readonly OperatorRole[] | undefined;
   }
 }
@@ -61,7 +61,7 @@ async function findOperator(
 
 type Asking = Operator | null;
 
-/** The id of the only operator whose broadcasts are visible; `undefined` if all broadcasts are visible. */
+/** The operator's id, if only broadcasts of this operator are visible; `undefined` if all broadcasts are visible. */
 export const ownerIdOf = (operator: Asking): number | undefined =>
   operator?.role === 'send' ? operator.id : undefined;
 
@@ -96,12 +96,12 @@ export async function claimBroadcast(
 /** Options whose effect reveals something about a person: a choice, a time zone, or messages from others. */
 const optionsAboutPeople = ['channel', 'perPerson', 'skipInactive', 'localTime', 'quietHours'] as const;
 
-/** True if the audience names its recipients. False for everybody and for tags. */
+/** True if the audience names its recipients; false for audiences by tags or of everybody. */
 const namesRecipients = (audience: Audience): audience is Exclude<Audience, string> =>
   typeof audience !== 'string' && ('user' in audience || !('tags' in audience));
 
 /**
- * Refuses a broadcast whose numbers would tell the role `send` something about a person.
+ * Refuses a broadcast whose counts would reveal something about a person to an operator with the role `send`.
  *
  * @throws {DeskbellError} ERR_TOKEN_ROLE, ERR_PLACEHOLDER_VALUE
  */

@@ -89,7 +89,7 @@ export interface SharedFeeds<Key, State> {
   /**
    * Yields the current state, then newer states, until `read` ends or `close` is called.
    *
-   * @param gone aborted when the follower leaves, because `return` does not interrupt a waiting generator
+   * @param gone must be aborted when the follower leaves, because `return` does not interrupt a waiting generator
    * @param read called for the first follower; must end when `stopped` resolves
    */
   follow(

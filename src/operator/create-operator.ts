@@ -116,7 +116,7 @@ export interface ListenerOptions
   readonly host: string;
   /** 0 to let the system choose. */
   readonly port: number;
-  /** Required beyond loopback, unless a proxy in front provides TLS. */
+  /** Required if the listener is not on loopback, unless a proxy in front of it provides TLS. */
   readonly tls?: TlsFiles | undefined;
   /** A proxy in front of the listener provides TLS. Default: false. */
   readonly isBehindProxy?: boolean | undefined;
@@ -125,7 +125,7 @@ export interface ListenerOptions
    * `isBehindProxy`, proxies on this machine are trusted too. Default: none.
    */
   readonly trustProxy?: readonly string[] | undefined;
-  /** Allowed hosts of the listener in addition to the address that it listens on. Default: none. */
+  /** Hosts that requests may name besides the address that the listener listens on. Default: none. */
   readonly hosts?: readonly string[] | undefined;
 }
 
@@ -150,7 +150,7 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
   const { app, isSecure } = createListener(options);
   const onFault = (error: unknown): void => log.error({ event: 'fault', error });
   const progress: OperatorContext['progress'] = createSharedFeeds(onFault);
-  // Without this, event streams would last as long as their broadcasts.
+  // Without this, the server would close only when the broadcasts of all event streams are done.
   app.addHook('preClose', async () => progress.close());
   const context: OperatorContext = {
     store,

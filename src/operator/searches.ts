@@ -28,7 +28,7 @@ export interface ListPage<Item> {
 }
 
 /**
- * Reads one page, and finds out whether there is another.
+ * Reads one page, and finds out whether another page follows.
  *
  * @param read returns at most the given number of items, in the list's order
  */
@@ -58,7 +58,7 @@ export interface FoundBroadcasts extends ListPage<Broadcast> {
   readonly folded: ReadonlyMap<number, number>;
 }
 
-/** Maximum broadcasts per call: a few milliseconds of work. */
+/** The maximum number of broadcasts per call, which takes a few milliseconds. */
 export const searchBatchSize = 5000;
 const readBatchSize = 500;
 
@@ -132,7 +132,7 @@ type Range = { readonly afterId: number; readonly limit: number };
 type Pages = Pick<SubscriptionStore, 'page' | 'pageOfPushService' | 'search'>;
 type PagesByHost = Pick<Store, 'subscriptions' | 'endpoints'>;
 
-/** Maximum rows per call: a few milliseconds of work. */
+/** The maximum number of rows per call, which takes a few milliseconds. */
 const searchedRowsAtOnce = 10_000;
 /** The first batch is small, because it usually has enough matches. */
 const firstBatchSize = 100;
@@ -146,7 +146,7 @@ export async function findSubscriptions(
 ): Promise<Found> {
   if (given === undefined) return readPage(limit, (count) => store.page({ afterId, limit: count, matching }));
   const pushService = URL.parse(given)?.origin ?? 'null';
-  // the text is not a URL, or the URL has no origin
+  // 'null' means that the text is not a URL, or that the URL has no origin
   if (pushService === 'null') return { items: [] };
   const { host } = new URL(pushService);
   const origins = knownDomains.has(host)
@@ -214,7 +214,7 @@ async function searchBoth(
 const reachOf = ({ rows, throughId }: SearchedSubscriptions, batchSize: number): number =>
   rows < batchSize ? Number.POSITIVE_INFINITY : throughId;
 
-/** The maximum number of stored devices, and of ended devices. */
+/** The maximum number of stored devices to show, and of ended devices. */
 export const maxShownDevices = 20;
 
 export interface PersonDevices {

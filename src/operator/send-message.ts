@@ -21,7 +21,7 @@ import { requireSubscription, type StoredSubscription } from '../store/subscript
 import type { OperatorContext } from './context.ts';
 import { readAddressedDevices } from './searches.ts';
 
-/** No push service accepted the message, but a repeated request may succeed. The problem's `items` has the results. */
+/** No push service accepted the message, but repeating the request may help. The problem's `items` has the results. */
 export class UndeliveredError extends ProblemError {
   readonly isInDoubt: boolean;
   /** The shortest time to wait that a push service asked for. Undefined if no push service asked for it. */
@@ -100,7 +100,7 @@ export async function sendMessage(
   };
 }
 
-/** If the message depends on its reader, encodes it for all readers before sending to the first. */
+/** If the message differs by reader, encodes it for all readers before it is sent to the first reader. */
 async function startSending(
   rows: readonly StoredSubscription[],
   message: Message,

@@ -126,7 +126,7 @@ const unknownAddress =
   'createHandler does not know the address of clients, so all clients together may register 60 times a minute, or as often as ' +
   '"registrationsPerMinute" says. Set "clientAddress", or "trustProxy" if a proxy sends x-forwarded-for.';
 
-/** Does not use `instanceof`, because frameworks have classes of their own. */
+/** Checks the value without `instanceof`, because frameworks have their own `Request` classes. */
 function checkRequest(value: Request): void {
   if (typeof value?.url === 'string' && typeof value.headers?.forEach === 'function') return;
   throw wrong('toRequest', `must return a Request, not ${kindOf(value)}`);
@@ -223,7 +223,7 @@ const isClosed = (response: ServerResponse): Promise<unknown> =>
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string };
 type Next = Parameters<ServiceMiddleware>[2];
 
-/** True if there is no mount path. Express and Connect remove a mount path from `url`. */
+/** True if there is no mount path, which Express and Connect would have removed from `url`. */
 const isAtRoot = ({ url, originalUrl = url }: MountedRequest): boolean => url === originalUrl;
 
 /**

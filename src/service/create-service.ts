@@ -83,9 +83,9 @@ export interface ScopeSettings {
   readonly log: Log;
   readonly bodyLimitBytes?: number | undefined;
   readonly rules: ResponseRules;
-  /** True if the service has its own connections, and so has to check what Node's parser accepts. */
+  /** True if the service has its own connections. It then has to check requests that Node's parser accepts. */
   readonly ownsConnections: boolean;
-  /** Unknown paths are handled here instead of by the application around the scope. */
+  /** True if the service handles unknown paths itself, instead of leaving them to the application around the scope. */
   readonly ownsUnknownPaths: boolean;
 }
 

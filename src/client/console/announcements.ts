@@ -27,7 +27,7 @@ export function announce(text: string): void {
   if (place.childElementCount > maxLines) place.firstElementChild!.remove();
 }
 
-// Shows on a form's button that the form was sent and waits for the response, and announces this.
+// Shows on a form's button, and announces, that the form was sent and the response is awaited.
 
 const patienceMs = 500;
 

@@ -134,7 +134,7 @@ function signInLink(): HTMLAnchorElement {
   return link;
 }
 
-// Changes only what differs, so that focus, selection, open details and scroll positions stay.
+// Changes only nodes that differ, so that focus, selection, open details and scroll positions are kept.
 
 function patch(place: Node, wanted: Node): void {
   const present = [...place.childNodes];

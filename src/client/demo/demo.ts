@@ -76,7 +76,7 @@ function readInvitation(): void {
   linkManifest();
 }
 
-/** A subscribed browser is not asked again: an app on the Home Screen starts with the link that was used already. */
+/** Does nothing in a subscribed browser: an app on the Home Screen starts with a link that has been used already. */
 async function acceptInvitation(): Promise<void> {
   if (invitation() === undefined) return;
   if (!(await client.state()).isStored) return showState();

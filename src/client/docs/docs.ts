@@ -1,4 +1,4 @@
-// The script of /docs: sends an operation's form, shows the response, and opens the operation that the address names.
+// The script of /docs. Sends an operation's form and shows the response. Opens the operation named in the address.
 
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-path]')) {
   form.addEventListener('submit', (event) => {

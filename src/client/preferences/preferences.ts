@@ -81,7 +81,7 @@ const element = (id: string): HTMLElement => document.getElementById(id)!;
 const intro = element('intro');
 const chooser = document.querySelector('deskbell-subscribe')!;
 const isInvitedOnly = document.body.dataset['registrations'] === 'invited';
-/** Whether the service does not know this browser, or refuses it. */
+/** True if the service does not know this browser, or refuses its requests. */
 let isLost = false;
 
 chooser.client = createClient();

@@ -79,7 +79,7 @@ export async function renew(): Promise<void> {
   try {
     await navigator.locks.request(ownName, async () => {
       const { serviceUrl, storedBody } = await readOwnState();
-      // the browser was unsubscribed, or notifications were blocked, in the meantime
+      // in the meantime, the browser was unsubscribed or notifications were blocked
       if (storedBody === undefined || Notification.permission !== 'granted') return;
       // No subscriber token is needed: the service moves the user and tags to the new subscription.
       await reconcile(async () => worker.registration, new ServiceApi(new URL(serviceUrl!)));

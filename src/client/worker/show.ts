@@ -25,7 +25,7 @@ export async function receive(received: PushMessage): Promise<void> {
   await report(message, 'shown');
 }
 
-/** Applies the site's own hook. Whatever the hook does, there is a message to show. */
+/** Applies the site's own hook. Always returns a message to show, whatever the hook does. */
 export async function callBeforeShow(message: PushMessage): Promise<PushMessage> {
   try {
     const changes = await withTimeLimit(hookTimeoutMs, hooks().beforeShow?.(message));
@@ -153,7 +153,7 @@ function readMembers(members: Record<string, unknown>): Texts {
   return { ...members, title: isBlank ? defaultTitle : titleText, message: messageText };
 }
 
-/** Any JSON value as text. String() would call a member named `toString`. */
+/** Converts any JSON value to text. String() would call a member named `toString`. */
 function toText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);

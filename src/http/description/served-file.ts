@@ -1,4 +1,4 @@
-// A file of the client: read at the first request, kept in memory, revalidated by its etag.
+// Serves a file of the client, which is read at the first request and kept in memory, and revalidated by its etag.
 import { type ServiceApp, Type } from '../schema.ts';
 
 import { clientFile, type ClientFile, readOnce, sendRepresentation } from '../client-files.ts';

@@ -6,7 +6,7 @@ import { bellsPath } from '../../http/unknown-paths.ts';
 const origin = 'https://fcm.googleapis.com';
 const publicKey = 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4';
 
-/** Example values by member name, for schemas without an example. Optional members without either are left out. */
+/** Example values by member name, for schemas without an example. Optional members that have neither are left out. */
 const values: Readonly<Record<string, unknown>> = {
   origin,
   pushService: origin,

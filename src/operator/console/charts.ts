@@ -46,7 +46,7 @@ const markPixels = 16;
 
 const firstDigits = [1, 2, 4, 6, 8, 10];
 
-/** The smallest round number that is at least `value`. Half of it is round too. */
+/** Returns the smallest round number that is at least `value`. Half of this number is round too. */
 export function roundUp(value: number): number {
   if (value <= 0) return 0;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -218,7 +218,7 @@ export function toServiceBars(
 
 const serviceHeight = 72;
 
-/** The bars of one push service, with acceptances at the bottom. Failures on top are always thick enough to see. */
+/** The bars of one push service: acceptances below, and above them failures, which are always thick enough to see. */
 function outcomeBars({ bars }: ServiceBars, scale: Scale): Html {
   const step = chartWidth / bars.length;
   const tops = bars.map(() => yOf(0, scale, serviceHeight));

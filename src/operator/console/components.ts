@@ -178,7 +178,7 @@ export const searchField = (
 export const numberField = (given: Fields, name: string, label: string): Html =>
   searchField(given, name, label, html`type="search" inputmode="numeric"`);
 
-/** A field to choose one value or “any”. */
+/** A field in which one value or “any” can be chosen. */
 export const selectField = (given: Fields, name: string, label: string, values: readonly string[]): Html =>
   html`<label>
     ${label}
@@ -186,9 +186,9 @@ export const selectField = (given: Fields, name: string, label: string, values: 
   </label>`;
 
 /**
- * A link to the next page of a list, with the same filters; nothing on the last page.
+ * A link to the next page of a list, with the same filters. Renders nothing on the last page.
  *
- * @param name of the parameter that says where the page starts
+ * @param name the name of the parameter that says where the page starts
  */
 export const older = (
   url: string,

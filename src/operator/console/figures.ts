@@ -4,7 +4,7 @@ import { channel } from 'node:diagnostics_channel';
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import { type Html, htmlText } from '../../http/description/html.ts';
 
-/** A figure that was shown, published for tests. */
+/** A figure that was shown on a page. Tests subscribe to these figures. */
 export interface ShownFigure {
   /** The kind of object and what the figure says about it, such as `broadcast.recipients`. */
   readonly name: string;

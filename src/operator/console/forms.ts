@@ -11,7 +11,7 @@ export type FormBody = Readonly<Record<string, string | readonly string[] | unde
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** The limit is large enough for forms without a long text. */
+/** The default limit, which is large enough for forms without a long text. */
 const bodyLimitBytes = 4096;
 const maxFields = 700;
 
@@ -69,7 +69,7 @@ export function subscriptionField(query: unknown, name: string): number | undefi
 export const fieldFault = (name: string, detail: string): DeskbellError =>
   fieldError('ERR_FIELD_VALUE', `/${name}`, detail);
 
-/** Options of a route whose form changes something. @param target default: as in the path, such as `broadcast 7` */
+/** Options of a route whose form changes something. @param target default: taken from the path, as `broadcast 7` */
 export const audited = (
   action: string,
   target: AuditedAction['target'] = ({ params }) => `${action.split('.')[0]} ${textField(params, 'id')}`,

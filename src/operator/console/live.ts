@@ -11,13 +11,13 @@ import { createSharedFeeds, sendEvents, type ServerEvent } from '../broadcast-ev
 import { liveId } from './components.ts';
 import { type ConsoleSession, type ConsoleSessions, sessionNameOf, sessionOf } from './sessions.ts';
 
-/** Parts by the name of the `live` element whose content they replace. */
+/** The new content of `live` elements, by their names. */
 export type LiveParts = Readonly<Record<string, Html>>;
 
 /** The live parts of a page: parts that all viewers share, and parts that depend on the viewer. */
 export interface LivePage {
   readonly shared: LiveParts;
-  /** Buttons, forms and links to forms, all of which depend on the viewer. */
+  /** The parts that depend on the viewer: buttons, forms and links to forms. */
   readonly own?: ((session: ConsoleSession) => LiveParts) | undefined;
   /** Sentences for screen readers, as in `Page`. */
   readonly status?: readonly string[] | undefined;
@@ -52,7 +52,7 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
   const feeds = createSharedFeeds<string, LiveState>(onFault);
   const readers = new Set<ServerResponse>();
 
-  /** Adds a reader. The client may leave at any moment, even before the handler begins. */
+  /** Adds a reader until its client leaves, which may happen at any moment, even before the handler begins. */
   const addReader = (response: ServerResponse): void => {
     // the response has emitted "close" already, and will not emit it again
     if (response.destroyed) return;
@@ -85,7 +85,7 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
     done();
   });
 
-  // A page that lost its stream asks whether its session has ended.
+  // A page that has lost its stream requests this, to find out whether its session has ended.
   app.get('/session', (_request, reply) => reply.code(204).send());
 
   return (path, read) => {

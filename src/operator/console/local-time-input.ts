@@ -66,8 +66,8 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
 }
 
 /**
- * The fields that filter a list by days, including the last day. The list's address includes the zone. Invalid days are
- * dropped, because the list's links repeat these fields.
+ * Reads the fields that filter a list by days; the last day is included. The list's address includes the zone. Invalid
+ * days are dropped, because the list's links repeat these fields.
  */
 export function readDays(query: unknown): Fields {
   const given = textFields(query, ['since', 'until']);
@@ -85,7 +85,7 @@ export const dayFields = (days: Fields, label: string): readonly Html[] => [
 ];
 
 /**
- * The interval from the first to the last day of a list, in the zone of its form.
+ * Returns the interval from the first to the last day, in the zone of the form.
  *
  * @throws {DeskbellError} ERR_FIELD_VALUE for an invalid zone
  */
@@ -96,7 +96,7 @@ export function toInterval({ since = '', until = '', ...zone }: Fields): {
   return { sinceMs: startOfDay(since, 0, zone), untilMs: startOfDay(until, dayMs, zone) };
 }
 
-/** @returns undefined if `text` is not a day. If clocks go forward at midnight, the day begins later */
+/** @returns undefined if `text` is not a day. If clocks go forward at midnight, the day begins after midnight */
 function startOfDay(text: string, afterMs: number, zone: Fields): number | undefined {
   const wallMs = Date.parse(text) + afterMs;
   if (Number.isNaN(wallMs)) return undefined;
@@ -129,7 +129,7 @@ function formatOffset(offsetMs: number): string {
   return ` (UTC${offsetMs < 0 ? '-' : '+'}${hours}:${rest})`;
 }
 
-/** Maximum characters shown of an invalid time or zone. */
+/** The maximum number of characters of an invalid time or zone that an error shows. */
 const shownCharacters = 40;
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;

@@ -123,7 +123,7 @@ export function toOptions(fields: Fields): BroadcastOptions {
   );
   return {
     ...options,
-    // if the reader's times have no zone, use the operator's
+    // for times that depend on the reader, the default time zone is the operator's
     timeZone: options.timeZone ?? (hasReaderTimes(options) ? optionalField(fields, zoneName) : undefined),
     startAt: toTime(fields, 'startAt'),
     idempotencyKey: optionalField(fields, 'idempotencyKey'),
@@ -154,7 +154,7 @@ export function findSingleFaults(fields: Fields): Fields {
   return faults;
 }
 
-/** Options of the message to the test group, whose members all get it immediately. */
+/** Options of the message to the test group. All members of the group get the message immediately. */
 export function toTestOptions(fields: Fields): BroadcastOptions {
   const {
     localTime: _at,

@@ -105,7 +105,7 @@ function renderRest(rest: readonly AnswerCount[]): Html | false {
   );
 }
 
-/** Explains a response, and what can be done. */
+/** Explains what a response means and what can be done about it. */
 function explain({ outcome, reason, detail }: AnswerCount): Html {
   if (reason === undefined && detail === undefined)
     return html`${outcome !== 'retry' && `${capitalize(countMeanings[outcome])}.`}`;
@@ -139,7 +139,7 @@ export function attemptsTable(attempts: readonly AttemptRecord[], none: string):
   );
 }
 
-/** The push service's words and the meaning of the reason, or nothing, since phones hide empty cells. */
+/** Quotes the push service and says what the reason means. Renders nothing without both: phones hide empty cells. */
 const renderWords = ({ reason, detail }: Pick<AttemptRecord, 'reason' | 'detail'>): Html =>
   html`${detail !== undefined && html`“${untrusted(detail)}” `}${reason !== undefined && (meaningOf(reason).meaning || reason)}`;
 

@@ -122,7 +122,7 @@ export interface Page {
   readonly content: Html;
   /** True if the page is only for changes. Viewers who may only read then get a message instead of the page. */
   readonly isForChange?: boolean;
-  /** The source of the page's live parts. */
+  /** The URL of the event stream for the page's live parts. */
   readonly liveUrl?: string | undefined;
   /** Short sentences that screen readers announce when one becomes true. */
   readonly status?: readonly string[] | undefined;

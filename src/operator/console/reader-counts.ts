@@ -122,7 +122,7 @@ export const renderPerson = ({ user, data, language = ofBrowsers, timeZone = ofB
     ),
   ]);
 
-/** Each channel with the person's state and the buttons that change it. */
+/** Lists the channels, each with the person's choice and buttons that change this choice. */
 export const renderChoices = (
   { user, channels: made }: Person,
   channels: readonly Channel[],

@@ -118,7 +118,7 @@ function renderHint({ audienceSize, isTest }: Review, size: AudienceSize, { test
 const describeAudience = (audience: ComposedAudience, { ids }: Fields): string | Html =>
   typeof audience === 'object' && 'ids' in audience ? `ids ${ids}` : untrusted(formatAskedAudience(audience));
 
-/** Says when the broadcast starts; for a local time, when the first reader gets it. */
+/** Says when the broadcast starts. If readers get it at a local time, says when the first reader gets it. */
 function describeStart({ startAt, nowMs, readers }: Review, fields: Fields): string | Html {
   if (startAt !== undefined)
     return figure('review.start', startAt.getTime(), '', (atMs) => describeLocalTime(atMs, fields, nowMs));

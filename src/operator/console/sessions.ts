@@ -39,7 +39,7 @@ export interface ConsoleSession {
   readonly csrfToken: string;
   /** Whether the operator's role permits changes. */
   readonly mayChange: boolean;
-  /** True if the session could not be stored. It then permits no changes, whatever the role. */
+  /** True if the session could not be stored. Such a session permits no changes, whatever the operator's role is. */
   readonly isSealed: boolean;
 }
 

@@ -57,7 +57,7 @@ export async function addSignIn(
     },
   );
 
-  /** Works even if the disk is full, so that operators can see what is wrong. */
+  /** Starts a session even if the disk is full, so that operators can see what is wrong. */
   const startSession = async (request: FastifyRequest, operator: Operator): Promise<string> => {
     try {
       await sessions.end(sessionNameOf(request) ?? '');

@@ -69,7 +69,7 @@ export class BoundedNames {
   }
 
   /**
-   * Returns names of known and listed push services and of the first fifty hosts of a domain; otherwise `other`.
+   * Returns the name of a known or listed push service, and of the first fifty hosts of a domain; otherwise `other`.
    *
    * @param name result of `pushServiceName`
    */
@@ -154,7 +154,7 @@ export function defineMetrics(
     own.push(metric);
     return metric;
   };
-  // a metric with a label has no value until it is set
+  // a metric with a label is absent, instead of 0, until it is set
   const onMachine = ['machine'];
   const machine = hostname();
 

@@ -67,12 +67,12 @@ export const delaysMs = [
   10 * hour,
 ] as const;
 const timeoutMs = 15 * second;
-/** Must be longer than an attempt can take. */
+/** How long an event is leased, which must be longer than an attempt can take. */
 const leaseMs = minute;
 const postBatchSize = 10;
 const watchEveryMs = hour;
 
-/** @returns `close`, which stops posting; an event that is being posted at that time may be posted again */
+/** @returns `close`, which stops posting. An event that is being posted meanwhile may be posted again later. */
 export function startWebhook(options: WebhookOptions): { close(): Promise<void> } {
   const { store, target, secret, log, everyMs = second } = options;
   const { webhooks, broadcasts } = store;

@@ -1,4 +1,4 @@
-// GET /: a page with which a browser subscribes, and which shows what the browser receives.
+// GET /: a page that subscribes the browser and shows the messages that the browser receives.
 import { escapeHtml } from '../../http/description/html.ts';
 import { readClientFile } from '../../http/client-files.ts';
 import type { ServiceApp } from '../../http/schema.ts';

@@ -51,7 +51,7 @@ function sessionReader(sessions: RequestSessions): ReadSession {
   };
 }
 
-// The demonstration actions under /api. Each returns a fixed JSON string; they show the four logging mechanisms.
+// The demonstration actions under /api show the four logging mechanisms. Each action returns a fixed JSON string.
 
 export type DemoActions = Readonly<Record<DemoActionName, Action>>;
 

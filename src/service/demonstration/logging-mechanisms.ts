@@ -89,7 +89,7 @@ export function createLoggingFilter(log: RecordLog): Filter {
   };
 }
 
-// The action creator wraps every action of a scope but cannot look into the action's result.
+// The action creator wraps every action of a scope, but cannot read the result of an action.
 
 /** The result of an action, as a mechanism sees it: the body is opaque. */
 export interface ActionResult {

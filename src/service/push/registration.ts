@@ -156,8 +156,8 @@ function createAdmit({ store, registrations = 'open' }: Settings): Admit {
 }
 
 // Finds the subscription that a registration replaces. A browser that had to subscribe again names the old subscription
-// in a request header, with the `auth` as proof. User and tags then move to the new subscription. If the endpoint is
-// the same, the `auth` permits changing the keys.
+// in a request header, with the `auth` as proof. User and tags then move to the new subscription. If the endpoint has
+// stayed the same, the `auth` proves that its keys may be changed.
 
 export const formerSubscriptionHeader = 'Deskbell-Former-Subscription';
 

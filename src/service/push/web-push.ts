@@ -50,7 +50,7 @@ const readerFacts = {
   }),
 };
 
-/** Excludes what a URL parser would escape or resolve, such as dot segments, plain or escaped. */
+/** Excludes whatever a URL parser would escape or resolve, such as dot segments, even escaped ones. */
 const pathPattern = String.raw`(?![^?]*/(?:\.|%2[eE]){1,2}(?:[/?]|$))(?:/[\w.~!$&'()*+,;=:@%|/-]*)?(?:\?[\w.~!$&()*+,;=:@%|/?-]+)?`;
 
 function createSubscriptionBody(originPattern: string) {
@@ -95,9 +95,9 @@ const removalBody = Type.Named(
   { examples: [exampleProof] },
 );
 
-// POST /webPush stores a subscription durably before the response; DELETE /webPush removes it. A subscriber token
-// names its user; DELETE /webPush/user removes the user. Some proxies drop or refuse the body of a DELETE, so both
-// have a POST form.
+// POST /webPush stores a subscription durably before it responds. DELETE /webPush removes the subscription, and
+// DELETE /webPush/user removes only the user whom a subscriber token has named. Some proxies drop or refuse the body of
+// a DELETE, so both have a POST form.
 
 const acknowledgement = 'Subscription received.';
 
@@ -236,7 +236,7 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
 
 type Removal = (endpoint: string, auth: Uint8Array, request: FastifyRequest) => Promise<void>;
 
-/** Errors of the application are only logged, because the response must not reveal whether a row existed. */
+/** Tells the application. Its errors are only logged, because the response must not reveal whether a row existed. */
 async function reportRemoval(
   stored: StoredSubscription,
   request: FastifyRequest,

@@ -29,7 +29,7 @@ export const renderAlarms = (alarms: readonly Html[]): Html =>
     </section>`
   }`;
 
-/** How many of an alarm's most recent broadcasts to name; the others are only counted. */
+/** How many of an alarm's most recent broadcasts are named. Earlier broadcasts are only counted. */
 const namedBroadcasts = 10;
 
 /** Shows an alarm, a link to its remedy, and a link to acknowledge the alarm if the viewer may do that. */

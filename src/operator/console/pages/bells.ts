@@ -1,4 +1,4 @@
-// Bells: a list, a form that adds one, and a page for each with its last requests. An address is shown once.
+// Bells: a list, a form that adds a bell, and a page for each bell with its last requests. Addresses are shown once.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html } from '../../../http/description/html.ts';
@@ -90,7 +90,7 @@ export function addBellPages(app: FastifyInstance, parts: OperatorContext): void
       const audience = toAudience(fields);
       const bell = {
         name: fields['name'],
-        // leave out the empty lists of the other fields
+        // this form has only the field for `all`, so the other lists would be empty
         audience: audience === 'all' || 'user' in audience ? audience : { tags: { all: toTags(fields).all } },
         ...Object.fromEntries(bellSettingNames.map((name) => [name, optionalField(fields, name)])),
       };
@@ -219,7 +219,7 @@ const renderRow = (bell: Bell) => ({
 
 const renderRequest = ({ atMs, tool, outcome, broadcastId, title, message, ...request }: ShownRequest) => ({
   When: figure('bell.requestAt', atMs, tool, exactTime),
-  // names of tools are short, so they need not wrap
+  // the name of a tool is short and need not wrap
   From: tool,
   Outcome: wide(
     html`${broadcastId === undefined ? outcome : html`<a href="${urlOf('Broadcasts', broadcastId)}">${outcome}</a>`}

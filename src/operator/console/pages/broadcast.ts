@@ -182,7 +182,7 @@ function renderAlarmsOf(
   ]);
 }
 
-/** Whether an alarm is about the whole installation, or about the broadcast or one of its push services. */
+/** True if the alarm is about the whole installation, the broadcast, or one of the broadcast's push services. */
 function concerns({ kind, pushService, broadcastIds }: StandingAlarm, { id, origins }: Broadcast): boolean {
   if (broadcastIds.includes(id) || installationKinds.has(kind)) return true;
   return origins.some(({ origin }) => pushServiceName(origin) === pushService);

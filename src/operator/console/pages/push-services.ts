@@ -58,7 +58,7 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
       async (request, reply) => {
         const origin = textField(request.body, 'origin');
         const agreedTo = idField(request.body, 'subscriptions') ?? Infinity;
-        // the operator confirmed fewer than there are, so ask again
+        // more deletions are held than the operator confirmed, so ask again
         if (((await find(origin))?.subscriptions ?? 0) > agreedTo)
           return reply.redirect(urlWith('/console/held-deletions/confirm', { origin }), 303);
         const count = await store.heldDeletions[decision](origin);
@@ -113,7 +113,7 @@ const renderHeldBy = (origin: string): Html => {
   ${host !== pushServiceName(origin) && html`<div class="quiet small">${host}</div>`}`;
 };
 
-/** How many of the newest broadcasts to search for messages that were not accepted. */
+/** The number of recent broadcasts that are searched for messages that were not accepted. */
 const recentBroadcasts = 20;
 
 export function addPushServicesPage(

@@ -77,7 +77,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     });
   };
 
-  /** Handles a form; if it is refused, the composer shows why. */
+  /** Handles a form. If the form is refused, the composer is shown with the reasons. */
   const orComposer =
     (work: (fields: Fields, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -162,7 +162,7 @@ async function renderList(
   `;
 }
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE for an invalid user or tag */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if the user or a tag is invalid */
 function readExpression(given: Fields): AudienceExpression | undefined {
   const tags = toTags(given);
   const user = optionalField(given, 'user');
