@@ -8,7 +8,7 @@ import { formatOf } from './zone-time.ts';
 /** The application's data about a person, whose values replace placeholders in texts. */
 export type PersonData = Readonly<Record<string, string | number>>;
 
-/** No time zone's name is longer. */
+/** No time zone has a longer name. */
 const maxTimeZoneCharacters = 64;
 const maxDataBytes = 1024;
 const maxTextCharacters = 200;

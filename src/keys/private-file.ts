@@ -131,7 +131,7 @@ export async function linkUnlessThere(temporary: string, path: string): Promise<
   }
 }
 
-/** Syncs the directory. Otherwise, a power failure can lose the new file name. */
+/** Syncs the directory, because a power failure could otherwise lose the new file name. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const directory = await open(path, 'r');

@@ -8,7 +8,7 @@ import { listPairFiles, pairAdvice, pairFile, vapidFileName } from './vapid-key-
 
 const secretBytes = 32;
 
-/** The files that hold one secret of `secretBytes` in base64url, and what happens if one is lost. */
+/** Files that each hold one secret of `secretBytes` bytes in base64url, and what happens if the file is lost. */
 const secretLosses = {
   /** Encrypts session cookies of the demonstration API, and hashes people's names in the audit. */
   'session-key': 'all sessions end, except those of the console, and the audit names people by other hashes',

@@ -74,7 +74,7 @@ export function importSigningKey({ publicKey, privateKey }: VapidKeys): KeyObjec
   return createPrivateKey({ format: 'jwk', key: jwk });
 }
 
-/** The claims of a token (RFC 8292 §2): the push service's origin, the expiry in seconds since 1970, the subject. */
+/** The claims of a token (RFC 8292 §2): push service's origin, expiry in seconds since 1970, and subject. */
 export interface TokenClaims {
   readonly aud: string;
   readonly exp: number;

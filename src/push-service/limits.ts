@@ -37,7 +37,7 @@ export function withDefaultLimits(given: Partial<Limits>): Limits {
 export type Names<Options> = { readonly [Name in keyof Options]-?: unknown };
 
 /**
- * @param kind the kind of name for the error, such as `option`
+ * @param kind what a name stands for, such as `option`; appears in the error
  * @throws {RangeError} with the first unknown name and all known names
  */
 export function checkNames<Options>(kind: string, given: object, known: Names<Options>): void {

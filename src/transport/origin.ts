@@ -107,7 +107,7 @@ export class Origin implements SessionEvents {
     return this.#sessions.size > 0;
   }
 
-  /** True if the last connection attempt failed because of this machine. */
+  /** True if the last connection attempt failed because of a problem on this machine. */
   get isCutOff(): boolean {
     const fault = this.#admission.connectFault;
     return fault !== undefined && isFaultOfMachine(fault);

@@ -82,7 +82,7 @@ export function createSinkBatches({ maxSinks }: Limits, addresses: Addresses) {
       };
     },
 
-    /** Ends a sink. From now on, requests to it get a 410. */
+    /** Ends a sink, so that requests to it get a 410. */
     expire(token: string): boolean {
       const sink = find(token);
       if (sink === undefined || sink.count === goneMark) return false;
