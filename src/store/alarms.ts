@@ -69,7 +69,7 @@ export interface AlarmStore {
   acknowledgements(): Promise<readonly Acknowledgement[]>;
   /** Replaces an earlier acknowledgement of the same alarm. */
   acknowledge(acknowledgement: Omit<Acknowledgement, 'atMs'>): Promise<void>;
-  /** Removes acknowledgements of alarms that have ended or become worse, unless they were replaced. */
+  /** Removes acknowledgements of alarms that have ended or become worse, unless new ones replaced them. */
   endAcknowledgements(ended: readonly Acknowledgement[]): Promise<void>;
 }
 

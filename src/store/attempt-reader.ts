@@ -219,7 +219,7 @@ const toAttempt = (set: SetRow, index: number, subscriptionId: number): AttemptR
   broadcastId: set.broadcast_id,
   subscriptionId,
   atMs: set.at_ms,
-  // `since_ms` is by the clock of the sender
+  // `since_ms` is a time of the sender's clock
   sinceMs: Math.min(set.since_ms, set.at_ms),
   attempt: set.attempt,
   ...toAnswer(set),

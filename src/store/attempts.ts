@@ -72,9 +72,9 @@ export type RowState = (typeof rowStates)[number];
 /** What a row waits for. */
 export interface RowWait {
   /**
-   * `pushService`: the push service refuses our token or key, so probes test when it accepts them again. `retry`: the
-   * next attempt. `localTime`: the reader's local time, or the end of their quiet hours. `turn`: nothing was sent yet,
-   * because the push service cannot be reached, a rate limit is used up, or another sender must send it.
+   * `pushService`: the push service refuses our token or key, and probes test when it accepts messages again. `retry`:
+   * the next attempt. `localTime`: the reader's local time, or the end of their quiet hours. `turn`: nothing was sent
+   * yet, because the push service cannot be reached, a rate limit is used up, or another sender must send it.
    */
   readonly for: 'pushService' | 'retry' | 'localTime' | 'turn';
   /** When the wait ends; absent if that depends on the push service. */

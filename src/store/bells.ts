@@ -69,7 +69,7 @@ export const defaultBellsPerMinute = 30;
 /** Number of requests that are kept per bell. */
 export const keptRequests = 10;
 
-/** Requests over the limit: how many, and since when. */
+/** Requests over the limit: how many there are, and since when. */
 export interface Fold {
   readonly count: number;
   readonly sinceMs: number;
@@ -93,7 +93,7 @@ export interface BellStore {
   findBySecret(secretHash: Uint8Array): Promise<Bell | undefined>;
   /** Replaces the secret; the former one becomes invalid. @throws {DeskbellError} ERR_BELL_NOT_FOUND */
   rotate(name: string, secretHash: Uint8Array): Promise<void>;
-  /** Removes a bell. Broadcasts that it created stay. @returns false if no bell has this name */
+  /** Removes a bell. The broadcasts that the bell created stay. @returns false if no bell has this name */
   remove(name: string): Promise<boolean>;
   /**
    * Counts a request. Requests over the limit per minute are combined in a single broadcast, which is sent after that

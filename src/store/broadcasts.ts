@@ -1,9 +1,9 @@
-// Broadcasts: each is one push message to an audience. They are created, found, listed, paused, resumed and cancelled
+// A broadcast is one push message to an audience. Broadcasts are created, found, listed, paused, resumed and cancelled
 // here. Workers get their work from `leases.ts` and store results with `ledger.ts`.
 //
 //   state of a broadcast   preparing → running ⇄ paused;  running → done;  preparing, running, paused → cancelled
 //
-// If the last rows of a broadcast wait outside (`dormant`), it is shown as done. In the database it is still running,
+// If the last rows of a broadcast wait outside (`dormant`), it is shown as done, but the database stores it as running,
 // with the time of its end. A broadcast to an expression is `preparing` until its audience is complete, and can be
 // paused meanwhile.
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
@@ -186,7 +186,7 @@ export interface KeyedBroadcast {
 }
 
 /**
- * Returns the stored broadcast if its message and audience are the same.
+ * Returns the stored broadcast if its message and audience are the same as the draft's.
  *
  * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY
  */

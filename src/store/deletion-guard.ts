@@ -1,19 +1,19 @@
-// The deletion guard decides whether subscriptions that their push service calls gone are deleted. A bug or a proxy
-// that answers "gone" to everything must not empty the store. So `gone` only marks a subscription, and the push
-// service's other responses decide:
+// The deletion guard decides whether to delete subscriptions that their push service calls gone. A bug or a proxy that
+// answers "gone" to everything must not empty the store. So `gone` only marks a subscription, and the push service's
+// other responses decide:
 //
 //   marked → deleted   the origin accepted at least 5 % of the responses before, at and after the time of the mark,
-//                      or fewer than 20 subscriptions are marked there
+//                      or fewer than 20 of its subscriptions are marked
 //   marked → held      otherwise: an operator confirms or discards the deletion (held-deletions.ts)
-//   marked, held → unmarked   a message to the subscription is accepted, or it is registered again
+//   marked, held → unmarked   a message to the subscription is accepted, or the subscription is registered again
 //
 // A marked subscription counts as gone, but stays in later audiences.
 //
 // A commit does not wait for other transactions. It adds the responses of its page, from the first mark on, as a
-// *window* without a number; if no marks are waiting, it only adds to counts. A second transaction, one at a time for
-// each origin, numbers the windows, merges small ones, and judges the marks. A window is healthy only through
-// acceptances of messages that were sent together with its marked messages or later. Responses counted while marks wait
-// may be older, and are ignored.
+// *window* without a number. If no marks are waiting, it only adds to counts. A second transaction, one at a time for
+// each origin, numbers the windows, merges small ones, and judges the marks. A window is only healthy if messages that
+// were sent with its marked messages, or later, were accepted. Responses counted while marks wait may be older, and
+// are ignored.
 import { isAnswer, type RowResult } from './ledger.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 
@@ -22,7 +22,7 @@ export const deletionGuardPolicy = {
   windowAnswers: 100,
   /** One in this many responses (5 %) must be an acceptance. */
   answersPerAcceptance: 20,
-  /** If fewer subscriptions than this would be deleted, they are, whatever else the origin responds. */
+  /** If fewer subscriptions than this are marked, they are deleted whatever the origin's other responses are. */
   fewMarks: 20,
   /** A window with fewer responses is inconclusive, so such windows are merged. */
   minWindowAnswers: 20,
@@ -99,7 +99,7 @@ interface Window extends AnswerCounts {
   readonly isOfPages: boolean;
   readonly fromMs: number;
   readonly marksMs: number;
-  /** The windows from which this window was merged. */
+  /** The windows that were merged into this window. */
   readonly parts: readonly WindowRow[];
 }
 

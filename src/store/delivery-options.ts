@@ -41,13 +41,14 @@ export interface DeliveryOptions extends PushOptions {
   /** Sends only to readers who have this channel on. */
   readonly channel?: string | undefined;
   /**
-   * Sends to each reader at this local time in their time zone: `2026-12-01T09:00`, or `09:00` for the next one in
-   * `timeZone` after the start. If clocks skip it, the next existing minute is used; if it occurs twice, the first.
+   * Sends to each reader at this local time in their time zone, such as `2026-12-01T09:00`. `09:00` means the next
+   * 09:00 in `timeZone` after the start. If clocks skip the time, the next existing minute is used. If the time occurs
+   * twice, the first is used.
    */
   readonly localTime?: string | undefined;
   /**
-   * For readers whose local time has already passed at the start: send at that time on the next day, send at once (`send`),
-   * or send nothing (`skip`). Default: `nextDay`.
+   * What readers get if their local time has passed when the broadcast starts: the message at that time on the next
+   * day, the message at once (`send`), or nothing (`skip`). Default: `nextDay`.
    */
   readonly ifTimePassed?: IfTimePassed | undefined;
   /**

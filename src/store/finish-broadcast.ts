@@ -30,7 +30,7 @@ export function* judgePages(
   after: 'pages' | 'over' = 'pages',
 ): Work<readonly Alarm[]> {
   const alarms: Alarm[] = [];
-  // always in the same order, to prevent deadlocks
+  // always use the same order, to prevent deadlocks
   for (const origin of origins.toSorted()) {
     const rows = yield* judgeMarks(database, origin, after);
     if (rows === 0) continue;

@@ -34,7 +34,7 @@ export type HeldLease = Lease & { readonly slice?: number | undefined };
 export interface SliceLease extends Lease {
   readonly broadcast: Broadcast;
   readonly slice: number;
-  /** Rows up to this position are settled or stored as retries. */
+  /** Rows up to this position are settled, or stored as retries. */
   readonly cursor: number;
   readonly throughPosition: number;
   /** The ids of the slice's rows, if the audience is only a part of the stored subscriptions. */
@@ -51,7 +51,7 @@ export interface RowReader {
   readonly timeZone?: string | undefined;
 }
 
-/** Columns that slices and retries share. */
+/** Columns that both slices and retries have. */
 export interface ReaderColumns {
   readonly language: string | null;
   readonly time_zone: string | null;
@@ -108,7 +108,7 @@ export interface RetryColumns extends ReaderColumns {
   readonly expires_at_ms: number;
   readonly refusals: number;
   readonly doubts: number;
-  /** A number in SQLite. */
+  /** SQLite returns a number. */
   readonly is_outside: boolean | number;
 }
 

@@ -21,7 +21,7 @@ export interface AuditRecord {
   readonly action: string;
   /** What was changed, such as `broadcast 7`. A person is identified by a keyed hash. */
   readonly target?: string | undefined;
-  /** HTTP status of the response; absent if the process ended before responding, or if the status could not be stored. */
+  /** HTTP status of the response. Absent if the process ended before responding, or if storing the status failed. */
   readonly status?: number | undefined;
 }
 
@@ -45,8 +45,8 @@ export interface AuditStore {
     readonly target?: string | undefined;
   }): Promise<number>;
   /**
-   * Never rejects, because a change that was made must not be reported as failed. If the store is not available, the record stays
-   * without a status.
+   * Never rejects, because a change that was made must not be reported as failed. If the store is unavailable, the
+   * record stays without a status.
    *
    * @param target replaces the one given to `begin`, if it is only known after the change
    */

@@ -138,7 +138,7 @@ export interface PeopleStore {
    * @param random default: `Math.random`
    */
   sample(rows: number, random?: () => number): Promise<SubscriptionSample>;
-  /** Deletes all data of a person. SQLite overwrites it in the database file. */
+  /** Deletes all data of a person. SQLite overwrites the data in the database file. */
   remove(user: string, by?: string): Promise<RemovedPerson>;
 }
 

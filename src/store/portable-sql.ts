@@ -65,7 +65,7 @@ export interface PortableDatabase {
   readonly markedRow: { readonly subscription: string; readonly mark: string };
   /** Reads a JSON column: SQLite returns text, PostgreSQL a value. */
   readJson<Json>(column: unknown): Json;
-  /** Functions that make JSON: an array of rows in their order, and an object. */
+  /** SQL functions that make JSON: an array of rows in their order, and an object. */
   readonly jsonArray: string;
   readonly jsonObject: string;
   /** Runs a query. PostgreSQL may run it twice. */
@@ -88,8 +88,8 @@ export interface PortableDatabase {
    */
   transaction<Result>(work: () => Work<Result>, lock?: string): Promise<Result>;
   /**
-   * Like `transaction`, for work that is done again if a crash of the database undoes it. Does not wait until the work
-   * is on disk, so locks are held only briefly.
+   * Like `transaction`, for work that is done again if a crash of the database undoes it. It does not wait until the
+   * work is on disk, so locks are held only briefly.
    */
   background<Result>(work: () => Work<Result>): Promise<Result>;
   /**

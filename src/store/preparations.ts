@@ -1,5 +1,5 @@
 // Prepares audiences: stores the ids of their members as sets, range by range in short transactions, so that any
-// process can continue. Nothing is sent before the last one. Audiences whose readers differ are split
+// process can continue. Nothing is sent before the last range is stored. Audiences whose readers differ are split
 // (`split-audience.ts`).
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { BroadcastStore, LookedUpAudience, OutcomeAudience } from './broadcasts.ts';
@@ -27,7 +27,7 @@ export interface SearchedRange {
 
 interface FoundSets {
   readonly sets: readonly MemberSet[];
-  /** The last id that was searched. */
+  /** The last id that the search covered. */
   readonly throughId: number;
   /** The width of the next range, in ids. */
   readonly width: number;

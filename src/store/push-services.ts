@@ -2,24 +2,24 @@
 // key refuses all messages, so not every row needs to be tried. But a stranger may have registered rows that are
 // refused whatever the token, so a single refusal is never final.
 //
-//   push service   OPEN       messages are sent. `refusalsToSuspend` refusals in a row, without an acceptance → SUSPENDED
-//                  SUSPENDED  rows are stored as suspended. From time to time, a few of them become probes: rows that the push
-//                             service accepted before, if there are any, and others. In each group, rows that it has not refused
-//                             come first, otherwise the order is random. One acceptance → OPEN: suspended rows are due at once,
-//                             and the next suspension needs twice as many refusals. If no row is left to probe with → OPEN
+//   push service   OPEN       messages are sent. `refusalsToSuspend` refusals without an acceptance → SUSPENDED
+//                  SUSPENDED  rows are stored as suspended. From time to time, a few of them become probes: some that
+//                             the push service accepted before, and others. In each group, rows that it has not refused
+//                             come first; otherwise, the order is random. One acceptance → OPEN: suspended rows are due
+//                             at once, and the next suspension takes twice as many refusals. No row to probe → OPEN
 //
 //   refused row    while SUSPENDED: suspended again
 //                  while OPEN: retried, later each time. `decideRefusal` says what happens after a further refusal:
-//                    suspend  nothing has been accepted since: it counts towards a suspension
-//                    retry    others were accepted since: the refusal concerns only this row
-//                    reject   the same, and it has been refused `maxRefusals` times. Or nothing was accepted for `patienceMs`,
-//                             although the key is good elsewhere and no row that was accepted before is refused: then these
-//                             rows are apparently strangers'
+//                    suspend  nothing was accepted since the refusal, which counts towards a suspension
+//                    retry    other rows were accepted since, so the refusal concerns only this row
+//                    reject   as for `retry`, and the row has been refused `maxRefusals` times. Or, for `patienceMs`,
+//                             nothing was accepted, although the key is good elsewhere and no row that was accepted
+//                             before is refused: then these rows are apparently strangers'
 //
 // If no push service has accepted a message with this key, the key may be wrong, so rows wait until they expire.
 //
-// If a push service asks one sender to wait (429 or 503 with `Retry-After`), it means the application server, so all
-// senders wait.
+// If a push service asks one sender to wait (429 or 503 with `Retry-After`), all senders wait, because the request is
+// meant for the application server.
 //
 // Contains types, numbers, and the one decision that both databases leave to their caller.
 import { type PortableDatabase, run, type Work } from './portable-sql.ts';
@@ -63,7 +63,7 @@ export interface PushServiceAnswers extends PushServiceKey {
 
 export const suspensionPolicy = {
   refusalsToSuspend: 20,
-  /** Each wrong suspension doubles `refusalsToSuspend`, up to this number. */
+  /** Each wrong suspension doubles `refusalsToSuspend`, but not beyond this number. */
   maxRefusalsToSuspend: 640,
   probeRows: 4,
   /** At most this many of the probes are rows that were accepted before. */
@@ -77,7 +77,7 @@ export const suspensionPolicy = {
   maxProbePauseMs: 2 * 60 * 1000,
   /** A row is rejected after this many refusals if other rows are accepted meanwhile. */
   maxRefusals: 5,
-  /** How long rows wait for a push service that refuses them all, even if the rows themselves seem to be the cause. */
+  /** How long rows wait for a push service that refuses them all, even if the rows seem to be the cause. */
   patienceMs: 60 * 60 * 1000,
   /** Number of rows to probe at once after `patienceMs`, so that every row gets its own response. */
   lastProbeRows: 100,
@@ -119,7 +119,7 @@ export function decideRefusal({
 /** Unused permits are saved for up to this many seconds of the rate, but for at least one message. */
 export const burstSeconds = 0.25;
 
-/** A queue without messages for this long is ignored, because its broadcast was paused or cancelled. */
+/** A queue that sends no messages for this long is ignored, because its broadcast was paused or cancelled. */
 const abandonedAfterMs = 5000;
 
 export interface RateRequest {
@@ -129,7 +129,7 @@ export interface RateRequest {
   readonly perSecond: number;
   /** Number of messages that the worker could send now. */
   readonly wanted: number;
-  /** Number of rows over the limit since the worker's last request. Each makes the queue one row longer. */
+  /** Number of rows over the limit since the worker's last request. Each row makes the queue longer by one. */
   readonly rateLimited: number;
 }
 

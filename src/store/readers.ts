@@ -82,7 +82,6 @@ function tooMany(): DeskbellError {
   return fieldError('ERR_FIELD_VALUE', '/name', detail);
 }
 
-/** The facts that apply to a reader. */
 export interface ReaderFacts {
   readonly language: string | undefined;
   readonly timeZone: string | undefined;
@@ -93,7 +92,7 @@ export interface ReaderFacts {
   readonly isInactive?: boolean;
 }
 
-/** A person, or a stored subscription as it was read. */
+/** A person, or a stored subscription, as it was read. */
 export type Reader = Pick<StoredSubscription, 'id' | 'user' | 'channels'> | { readonly user: string };
 
 /** Stores what applications write about readers, and what readers have chosen. */
@@ -143,7 +142,7 @@ interface FactRow {
 /** A subscription and its person. */
 interface ReaderRow extends FactRow {
   readonly id: number;
-  /** Choices of the subscription. */
+  /** The subscription's own choices, as JSON. */
   readonly own: string | null;
   readonly is_inactive: number | boolean;
 }

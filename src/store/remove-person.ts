@@ -37,7 +37,6 @@ const audienceSets: SetTable = {
   afterwards: countUnread,
 };
 
-/** Number of owners per transaction. */
 const ownerBatch = 20;
 
 /** @returns how many attempts were deleted */

@@ -171,7 +171,7 @@ function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   return true;
 }
 
-/** Deletes removals that are counted by no broadcast that is open or being created. @returns how many were deleted */
+/** Deletes removals, unless a broadcast counts them that is open or being created. @returns how many were deleted */
 const pruneRemovals = (beforeMs: number): Work<number> =>
   changeRows(
     `delete from deskbell.removals where id in (

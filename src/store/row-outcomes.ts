@@ -58,7 +58,7 @@ interface GatheredFacts {
   retry: RetryRow | undefined;
   /** True if the subscription's id is in the audience. */
   isMember: boolean;
-  /** When the row's slice becomes free, if it waits for the local time of its readers. */
+  /** When the row's slice becomes free, if the slice waits for the local time of its readers. */
   freeAtMs: number;
   /** Why the row was left out of the audience. */
   leftOut: LeftOut | undefined;
@@ -66,7 +66,6 @@ interface GatheredFacts {
   receipts: ReceiptEvent[];
 }
 
-/** The facts about an unknown row. */
 const noFacts = (): GatheredFacts => ({
   attempts: [],
   retry: undefined,

@@ -62,7 +62,7 @@ export interface ScheduleStore {
   resume(id: number, nextAtMs: number): Promise<Schedule>;
   /** Removes a schedule, but not its broadcasts. @returns false if there is no such schedule */
   remove(id: number): Promise<boolean>;
-  /** Returns the schedule that has been due for longest, and leases it to the caller for `leaseMs`. */
+  /** Returns the schedule that has been due the longest, and leases it to the caller for `leaseMs`. */
   takeDue(leaseMs: number): Promise<DueSchedule | undefined>;
   /**
    * Sets the time of the next occurrence.

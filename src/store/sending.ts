@@ -98,7 +98,7 @@ const toSendingPause = (row: SendingPauseRow): SendingPause => ({
   broadcastIds: JSON.parse(row.broadcastIds) as readonly number[],
 });
 
-// Which senders run now on any machine, and what each knows about push services. Each reports every few seconds.
+// The senders that run now, on any machine, and what each knows about push services. Each reports every few seconds.
 
 /** What one sender knows about one push service. */
 export interface ReportedPushService {

@@ -19,7 +19,7 @@ export interface Slice {
 
 /** The members of a slice. */
 export interface MemberSet {
-  /** The PostgreSQL partition that contains all members; if absent, they may be in any. */
+  /** The PostgreSQL partition that contains all members. If absent, the members may be in any partition. */
   readonly partition?: number | undefined;
   /** In ascending order. */
   readonly ids: readonly number[];

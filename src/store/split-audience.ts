@@ -10,7 +10,7 @@ import { createReaderTimes, zoneOf, type ReaderTime, type TimeOptions } from './
 export interface AudienceSplit {
   /** Leaves out readers who turned this channel off. */
   readonly channel?: ChannelDefault | undefined;
-  /** Leaves out readers who clicked on none of this many broadcasts (`receipts.ts`). */
+  /** Leaves out readers who clicked on none of the last so many broadcasts shown to them (`receipts.ts`). */
   readonly skipInactive?: number | undefined;
   /** The languages of the texts. */
   readonly languages: readonly string[];
@@ -57,7 +57,7 @@ export interface ReaderFinder {
   joinSets(sets: readonly MemberSet[], sliceRows: number): readonly MemberSet[];
 }
 
-/** What applies to all rows of a set. */
+/** What all readers in a set have in common. */
 export interface ReaderGroup {
   /** The language of the text. If absent, the readers get the message's own text. */
   readonly language?: string | undefined;
@@ -74,7 +74,7 @@ const leftOutGroups: Readonly<Record<LeftOutCode, ReaderGroup>> = {
   3: { leftOut: 3 },
 };
 
-/** Splits an audience into sets. Readers who are left out get sets of their own. */
+/** Splits an audience into sets. Readers who are left out get their own sets. */
 export async function splitSets(
   finder: ReaderFinder,
   split: AudienceSplit,

@@ -10,21 +10,19 @@ type OutcomeColumn = (typeof outcomeColumns)[number];
 
 const join = (toText: (column: OutcomeColumn) => string): string => outcomeColumns.map(toText).join(', ');
 
-/** The counts if nothing was sent. */
+/** The counts while nothing has been sent. */
 export const noOutcomes = Object.fromEntries(outcomeColumns.map((column) => [column, 0])) as Readonly<
   Record<OutcomeColumn, number>
 >;
 
-/** SQL: the names of the columns. */
 export const listColumns = join(String);
 
-/** The parameters of an SQLite statement. */
+/** The outcome columns as parameters of an SQLite statement. */
 export const listParameters = join((column) => `:${column}`);
 
-/** The update clause of an upsert into table `c`: adds the new counts to the existing row. */
+/** The update clause of an upsert into table `c`. It adds the new counts to the existing row. */
 export const addColumns = join((column) => `${column} = c.${column} + excluded.${column}`);
 
-/** SQL: the sums of the columns. */
 export const sumColumns = join((column) => `sum(${column}) as ${column}`);
 
 /** SQL for the number of rows that have an outcome. */

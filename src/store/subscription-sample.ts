@@ -1,9 +1,9 @@
-// A random sample of the subscriptions, for figures that need not be exact. It reads a limited number of rows, however many
-// there are and however their ids are distributed.
+// A random sample of the subscriptions, for figures that need not be exact. The number of rows to read is limited,
+// however many subscriptions there are and however their ids are distributed.
 //
-// It reads windows: the rows after randomly drawn ids. More draws find a row after a gap than other rows, so each row is
-// weighted by its chance to be found (the Hansen-Hurwitz estimator). This chance is known exactly, because a window also reads
-// the ids before the drawn one. The first two rounds only find out where rows are, so that the last round rarely draws in gaps.
+// Windows are read: the rows after randomly drawn ids. A row after a gap is more likely to be found, so each row is
+// weighted by its chance (the Hansen-Hurwitz estimator). The ids before the drawn id are read too, to know this chance
+// exactly. The first two rounds only find out where rows are, so that the last round rarely draws in gaps.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PortableDatabase } from './portable-sql.ts';
 
@@ -30,9 +30,9 @@ export interface FoundRow {
 
 /** The ids and rows that a database finds around an id. */
 interface FoundWindow {
-  /** The last ids up to and including that id, ascending. */
+  /** The last ids up to and including the given id, in ascending order. */
   readonly before: readonly number[];
-  /** The first rows after that id, ascending. */
+  /** The first rows after the given id, in ascending order. */
   readonly rows: readonly FoundRow[];
 }
 
@@ -97,7 +97,7 @@ function createWindowReader({ read, readJson, jsonArray, jsonObject, tags, eleme
       const some = JSON.stringify(ids.slice(first, first + readTogether));
       const found = await read<{ before: unknown; behind: unknown }>(selectWindows, { ids: some, limit });
       for (const { before, behind } of found) {
-        // PostgreSQL returns null if there are none
+        // PostgreSQL returns null if there are no rows
         windows.push({
           before: (readJson<readonly number[] | null>(before) ?? []).toReversed(),
           rows: readJson<readonly FoundRow[] | null>(behind) ?? [],
@@ -160,7 +160,7 @@ function estimateRanks(
   });
 }
 
-/** Rows per id. */
+/** Returns the number of rows per id. */
 const densityOf = (ids: readonly number[]): number =>
   ids.length < 2 ? 0 : (ids.length - 1) / (ids.at(-1)! - ids[0]!);
 

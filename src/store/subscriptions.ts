@@ -254,8 +254,8 @@ export const endpointInUse = (): DeskbellError =>
     'This endpoint is registered with other keys. Unsubscribe and subscribe again: the new subscription has another endpoint.',
   );
 
-// The optional limit on stored subscriptions, which never prevents updates. Rows that several processes insert in
-// PostgreSQL at the same moment may exceed it.
+// The optional limit on stored subscriptions. It never prevents updates. If several processes insert rows in PostgreSQL
+// at the same moment, the limit may be exceeded.
 
 const warnAtShare = 0.9;
 

@@ -1,11 +1,11 @@
-// Unlisted push services that have subscriptions. If any public host is allowed, an installation accepts only a
-// limited number of them. Each gets its place before its first subscription is stored.
+// Unlisted push services that have subscriptions. If any public host is allowed, an installation has a limited number
+// of places for them. Each push service gets its place before its first subscription is stored.
 //
-//   NEW      has a place, and has not accepted a message yet. It becomes DORMANT if others wait for places (the oldest first), or
-//            if messages to it fail while listed push services accept theirs. It accepts a message → PROVEN
-//   PROVEN   keeps its place until it has no subscription and another needs the place
-//   DORMANT  has no place, and broadcasts send nothing to it. Its subscriptions and messages stay. One of its subscriptions registers again
-//            → NEW; it accepts a single message → PROVEN. Both wake its messages
+//   NEW      has a place, and has not accepted a message yet. It accepts one → PROVEN. Others need places (the oldest
+//            goes first), or messages to it fail while listed push services accept theirs → DORMANT
+//   PROVEN   keeps its place until it has no subscription and another push service needs the place
+//   DORMANT  has no place, and broadcasts send nothing to it. Its subscriptions and messages stay. A subscription
+//            registers again → NEW; it accepts a single message → PROVEN. Both wake its messages
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
@@ -121,7 +121,7 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
 const makeDormant = `update deskbell.unlisted_push_services as u set dormant_since_ms = :nowMs
   where origin = :origin and not ${isProven}`;
 
-/** @returns false if fewer places can be made free */
+/** @returns false if that many places cannot be made free */
 function* makeRoom(places: number, nowMs: number): Work<boolean> {
   const oldest = yield* run<{ readonly origin: string }>(
     `select u.origin from deskbell.unlisted_push_services u where u.dormant_since_ms is null and not ${isProven}

@@ -45,7 +45,7 @@ export interface WebhookBacklog {
 export interface WebhookOutbox {
   /** Stores an event: a single message has reached none of the person's devices. */
   tellUnreached(user: string): Promise<void>;
-  /** Makes the database store events for the next days, and drops events that are days old. */
+  /** Makes the database store events for the next few days, and drops events that are days old. */
   watch(): Promise<void>;
   /** Returns due events, oldest first. No other process gets them for `leaseMs`. */
   lease(range: { readonly limit: number; readonly leaseMs: number }): Promise<readonly WebhookEvent[]>;

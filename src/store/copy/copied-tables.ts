@@ -17,7 +17,7 @@ export interface CopiedTable {
    * broadcast while rows for it are being written.
    */
   readonly parents: readonly { readonly column: string; readonly table: string }[];
-  /** The column of `counted`. Its sums are compared, not copied. */
+  /** The column that `counted` names for this table. Its sums are compared, not copied. */
   readonly sum?: string | undefined;
 }
 
@@ -30,10 +30,10 @@ const leftOut: ReadonlySet<string> = new Set([
   'waiting_rows',
 ]);
 
-/** The column in which triggers count, by table. Its shards differ between the databases, so only sums are compared. */
+/** The columns in which triggers count, by table. Shards differ between databases, so only sums are compared. */
 const counted: Readonly<Record<string, string>> = { subscription_counts: 'subscriptions' };
 
-/** SQLite has a row per tag, PostgreSQL a column. They are copied as a column with a JSON array. */
+/** SQLite has a row per tag, PostgreSQL a column with all tags. Tags are copied as a column with a JSON array. */
 const tagTable = 'subscription_tags';
 
 /** The last ids that were assigned, so that ids of deleted rows are never reused. Databases store them differently. */
@@ -109,13 +109,12 @@ export const tablesToBeEmpty: readonly CopiedTable[] = copiedTables.filter(
  * even if their parents are missing.
  */
 export interface OwnForm {
-  /** Default: the table. */
+  /** What the rows are selected from. Default: the table. */
   readonly from?: string;
-  /** By column name. */
+  /** SQL for the values of some columns, by column name. */
   readonly columns?: Readonly<Record<string, string>>;
 }
 
-/** Returns a query for all rows. */
 export function selectSql(table: CopiedTable, own: OwnForm = {}): string {
   const { name, columns, key, parents, sum } = table;
   const read = ({ name: column }: CopiedTable['columns'][number]): string => {

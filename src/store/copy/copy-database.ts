@@ -38,7 +38,6 @@ export interface CopyDatabase {
   /** Name for error messages, without user and password. */
   readonly label: string;
   readonly schemaVersion: number;
-  /** Returns the query that reads all rows of a table. */
   select(table: CopiedTable): string;
   /** A collation that sorts text as SQLite does. */
   readonly collation: string;
@@ -52,7 +51,7 @@ export interface CopyDatabase {
   close(): Promise<void>;
 }
 
-/** What was written earlier, by table name. */
+/** What the copy has written so far, by table name. */
 export type Progress = Readonly<Record<string, TableChecksum>>;
 
 export const pageRows = 1000;

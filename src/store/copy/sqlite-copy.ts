@@ -21,7 +21,10 @@ const ownForms: Readonly<Record<string, OwnForm>> = {
   },
 };
 
-/** @throws {DeskbellError} ERR_STORE_IN_USE, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE */
+/**
+ * @throws {DeskbellError} ERR_STORE_IN_USE, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW,
+ *   ERR_STORE_UNAVAILABLE
+ */
 export async function openSqliteSource(path: string): Promise<CopyDatabase> {
   (await openDatabaseFile(path)).close();
   return openAlone(path);

@@ -5,7 +5,7 @@ import type { ClientRequests, ClientWindow } from '../client-requests.ts';
 import type { AgingTable } from '../retention.ts';
 import type { PostgresDatabase } from './database.ts';
 
-/** The requests of one client in one turn. */
+/** The requests of one client in one turn of the event loop. */
 interface Gathered {
   readonly windowMs: number;
   readonly waiting: PromiseWithResolvers<ClientWindow | undefined>[];

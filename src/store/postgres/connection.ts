@@ -185,7 +185,7 @@ function checkTlsFiles(text: string): void {
 /** Makes `pg` read `sslmode` as libpq does. By default it has its own interpretation. */
 function withLibpqTls(address: URL): string {
   const url = new URL(address);
-  // only libpq knows these; see `writable-server.ts` and `clientConfig`
+  // only libpq knows these parameters; see `writable-server.ts` and `clientConfig`
   for (const name of ['target_session_attrs', 'channel_binding', 'connect_timeout'])
     url.searchParams.delete(name);
   if (url.searchParams.has('sslmode')) url.searchParams.set('uselibpqcompat', 'true');
@@ -196,7 +196,7 @@ const bigintOid = 20;
 const numericOid = 1700;
 const byteaOid = 17;
 
-/** PostgreSQL's 64-bit numbers are below 2^53 here. As with SQLite, bytes become plain arrays, not Node's own class. */
+/** PostgreSQL's 64-bit numbers are below 2^53 here. Bytes become plain arrays, as with SQLite, not Node's own class. */
 function typeParserOf(types: typeof import('pg').types) {
   const parseBytes = types.getTypeParser(byteaOid);
   return (oid: number, format?: 'text' | 'binary') => {

@@ -15,7 +15,7 @@ import { describeFunctions } from './functions/all-functions.ts';
 interface ServerClock {
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Measures the difference. */
+  /** Measures how far the server's time is from the monotonic clock. */
   learn(): Promise<void>;
 }
 

@@ -27,7 +27,7 @@ const lookWhileHearingEveryMs = 2000;
 interface LeasedRetry extends RecipientRow, RetryColumns {
   readonly broadcast_id: number;
   readonly are_probes: boolean;
-  /** Null if nothing is known about refusals. The next columns are then null too. */
+  /** Null if nothing is known about refusals. Then the next columns are null too. */
   readonly waited_ms: number | null;
   readonly others_accepted: boolean | null;
   readonly only_strangers: boolean | null;

@@ -42,7 +42,7 @@ interface StoredAnswer extends CommitAnswer {
 /** The result of `record_single_answers`. */
 type SingleAnswer = Pick<StoredAnswer, 'pushServices' | 'judged'>;
 
-/** Ids of commits, kept for longer than a call is repeated. */
+/** Ids of commits. They are kept for longer than a call is repeated. */
 export const commitIds: AgingTable = { name: 'commits', key: 'id', keptMs: 10 * 60 * 1000 };
 
 export function createPostgresLedger(database: PostgresDatabase, portable: PortableDatabase): Ledger {
@@ -210,7 +210,7 @@ function toArguments(
   };
 }
 
-/** Formats an array of numbers. "pg" would check whether each needs quotation marks. */
+/** Formats an array of numbers, because "pg" would check for each one whether it needs quotation marks. */
 const toArrayText = (numbers: readonly number[]): string => `{${numbers.join(',')}}`;
 
 function toRetry({ recipient, origin, result, retry, suspension }: RowResult): readonly object[] {
@@ -220,7 +220,7 @@ function toRetry({ recipient, origin, result, retry, suspension }: RowResult): r
   return [
     {
       position,
-      // the hash identifies the row later; a row of a list is identified by its position
+      // the hash identifies the row later; rows of a list are identified by their positions instead
       hash: hashEndpoint(endpoint),
       ...tries,
       ...reader,

@@ -1,5 +1,5 @@
 // Finds the members of audiences in PostgreSQL. Each set has ids from one partition, so that its rows are found in a
-// single index. If few members are found at once, a set has ids from any partition.
+// single index. But if a search finds few members, its set has ids from any partition.
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { MemberFinder } from '../preparations.ts';
 import { leftOutCode } from '../receipts.ts';

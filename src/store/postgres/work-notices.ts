@@ -1,7 +1,7 @@
 // Notices of new work from any process: a separate connection runs LISTEN, and the tables run NOTIFY.
 //
 //   IDLE       nothing has waited for work yet
-//   OPENING    connects and listens, then sends itself a notice over another connection. It arrives → HEARING; otherwise → FAILED
+//   OPENING    listens, then sends itself a notice over another connection. It arrives → HEARING; otherwise → FAILED
 //   HEARING    notices wake waiting workers. The connection ends → FAILED
 //   FAILED     workers poll; after a pause → OPENING
 //   CLOSED     the store is closed
@@ -18,7 +18,7 @@ import type { PostgresDatabase } from './database.ts';
 import { workChannel } from './migrations.ts';
 
 const firstPauseMs = 1000;
-/** Pauses between attempts grow up to this: behind PgBouncer, every attempt to listen fails. */
+/** The longest pause between attempts to listen. Behind PgBouncer, every attempt fails. */
 const maxPauseMs = 60_000;
 const proofWithinMs = 2000;
 /** If more broadcasts than this may have work, a single notice is sent for all of them. */
@@ -86,7 +86,7 @@ export class WorkNotices {
     const proof = randomUUID();
     client.on('notification', ({ payload = '' }) => {
       if (payload === proof) this.#hear(client);
-      // anybody who can connect may send notices, so their content is only a reason to look
+      // anybody who can connect may send notices, so a notice is only a reason to look for work
       else if (/^[1-9]\d{0,15}$/.test(payload)) this.#gather(Number(payload));
     });
     await client.query(`listen ${workChannel}`);
@@ -172,7 +172,7 @@ export function openNotices(database: PostgresDatabase, options: ConnectionOptio
   };
 }
 
-/** A thread begins to wait for work. */
+/** Sent by a thread that begins to wait for work. */
 const asking = 'ask';
 
 interface Notice {

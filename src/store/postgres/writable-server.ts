@@ -1,12 +1,12 @@
-// Connects to the host of a database that accepts writes. libpq does this for a URL with several hosts; `pg` does
-// not. Each connection goes to the same host as the last one, until this host cannot be reached or has become a standby.
+// Connects to the database host that accepts writes. libpq does this for a URL with several hosts, but `pg` does not.
+// Each connection goes to the same host as the last one, until this host cannot be reached or has become a standby.
 // The next attempt then goes to the next host.
 //
 // A former primary may accept writes too, if it was cut off from its cluster or started again after a standby was
 // promoted. Each promotion begins a higher timeline, so if two hosts accept writes, the one with the higher timeline
 // is used. The other hosts are asked at the first connection, and every few seconds while there are connections. If
-// one was promoted later, connections to the former primary are cut. Hosts that fail are not remembered: their
-// cluster may have returned to the former primary.
+// a host was promoted later, connections to the former primary are cut. Failed hosts are not remembered, because
+// their cluster may have returned to the former primary.
 import type { Client, ClientConfig } from 'pg';
 import { codeOf } from './database-errors.ts';
 

@@ -13,7 +13,7 @@ interface End {
   readonly end: number | null;
 }
 
-/** The source of a range's candidates. */
+/** Where the candidates of a range come from. */
 interface Candidates extends End {
   readonly select: string;
   /** Values of the statement's parameters for this range. */

@@ -100,7 +100,7 @@ export class SqliteDatabase {
     return statement.all(...place(values)) as unknown as readonly Row[];
   }
 
-  /** Like `all`, with each row as an array of columns, which takes half the time if there are many. */
+  /** Like `all`, with each row as an array of columns, which takes half the time if there are many rows. */
   tuples<Row extends readonly unknown[]>(sql: string, values: Values = {}): readonly Row[] {
     const { statement, place } = this.#prepare(sql, this.#ofTuples);
     statement.setReturnArrays(true);

@@ -227,7 +227,7 @@ export function createSqliteLeases(
       if (dueAtMs === undefined && broadcastId !== anyBroadcast) return 'over';
       const delayMs = (dueAtMs ?? Number.POSITIVE_INFINITY) - database.now();
       if (delayMs <= 0) return 'ready';
-      // SQLite has no notices of other processes' writes, so poll
+      // SQLite does not report the writes of other processes, so poll
       const lookAgainMs = broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
       await sleep(Math.min(delayMs, lookAgainMs), undefined, { signal }).catch(() => {});
       return delayMs <= lookAgainMs && !signal.aborted ? 'ready' : 'idle';

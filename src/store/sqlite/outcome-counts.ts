@@ -21,7 +21,7 @@ const prune = `
   delete from outcome_intervals
   where broadcast_id = ${allBroadcasts} and width_ms = :widthMs and start_ms < :beforeMs`;
 
-/** Adds outcomes that came now. @param broadcast absent for single messages */
+/** Adds outcomes that occurred now. @param broadcast absent for single messages */
 type CountOutcomes = (
   counts: OriginCounts,
   broadcast?: { readonly id: number; readonly startAtMs: number },

@@ -13,9 +13,9 @@ import {
 } from '../portable-sql.ts';
 import type { SqliteDatabase } from './database.ts';
 
-// Splits work that is too large for one transaction, with pauses in which other processes can write: SQLite gives the
+// Splits work that is too large for one transaction, with pauses in which other processes can write. SQLite gives the
 // write lock to whoever asks at the right moment, not to whoever has waited longest.
-/** A process that waits for the write lock asks for it at least this often, unless the machine is busy. */
+/** While a process waits for the write lock, it asks at least this often, unless the machine is busy. */
 const minPauseMs = 12;
 
 /** Repeats `step` in a transaction of its own while it returns true. */

@@ -19,7 +19,7 @@ export interface PushServices {
   find(key: PushServiceKey): { readonly id: number; readonly isSuspended: boolean } | undefined;
   /** True if the push service is known to have accepted a message for this subscription. */
   wasAccepted(id: number, subscriptionId: number | undefined): boolean;
-  /** Decides what happens if the push service refuses the row again. */
+  /** Decides what to do if the push service refuses the row again. */
   decide(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
   /** Selects rows of a running broadcast that probe their push service now. Ends the suspension if no row is left. */
   drawProbes(broadcastId: number): Draw | undefined;
@@ -94,7 +94,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     return remembered !== undefined;
   };
 
-  /** If nothing is suspended, as usual, broadcasts need not be searched. */
+  /** Usually nothing is suspended, and broadcasts need not be searched. */
   const hasSuspended = (): boolean =>
     database.first('select 1 from retries where push_service_id is not null limit 1') !== undefined;
 

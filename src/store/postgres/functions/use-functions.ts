@@ -23,7 +23,7 @@ export async function areInUse(query: Query, { schema }: DatabaseFunctions): Pro
   return row?.is_current ?? false;
 }
 
-/** Creates the functions if they do not exist. Call it under the migration lock. */
+/** Creates the functions if they do not exist. Must be called under the migration lock. */
 export async function installFunctions(query: Query, { schema, sql }: DatabaseFunctions): Promise<void> {
   const [known] = await query('select from pg_namespace where nspname = $1', [schema]);
   if (known === undefined) await query(sql);
@@ -54,7 +54,7 @@ export async function lockMigrations(query: Query): Promise<void> {
   await query('lock table deskbell.schema_version in share row exclusive mode');
 }
 
-// schemas of another user can be neither commented nor dropped
+// schemas of another user can be neither commented on nor dropped
 const noteUse = (schema: string): string => `
   do $$
   declare
