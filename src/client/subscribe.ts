@@ -134,7 +134,10 @@ export class DeskbellSubscribe extends Base {
     this.#button.addEventListener('click', () => this.#press());
     this.#channels.append(create('summary', 'summary'), this.#channelList);
     this.#channels.open = this.getAttribute('channels') === 'open';
-    this.#channels.addEventListener('toggle', () => this.#do());
+    this.#channels.addEventListener('toggle', () => {
+      if (this.#channels.open) this.#failure = undefined;
+      this.#do();
+    });
     this.#history.append(create('summary', 'summary'), this.#historyList);
     this.#history.addEventListener('toggle', () => this.#do());
     const box = create('div', 'box');

@@ -111,7 +111,7 @@ export const acknowledge = operation({
   operationId: 'acknowledgeAlarm',
   summary: 'Acknowledges an alarm',
   description:
-    'It stays on the list, with your name and note, until its condition ends. If the condition gets worse (it affects twice as many, or begins again), the acknowledgement ends.',
+    'It stays on the list, with your name and note, until its condition ends. If the condition gets worse (it affects twice as many, or begins again), the acknowledgement ends. For `store-failed` and `keys-missing`, it always lasts an hour.',
   params: {
     id: Type.String({ description: 'Percent-encoded: deletions-held%3Afcm.googleapis.com' }),
   },

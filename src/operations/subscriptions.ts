@@ -96,7 +96,7 @@ export const removePushService: Change<{ readonly origin: string }, number> = {
     let removed = 0;
     for (;;) {
       const rows = await subscriptions.pageOfPushService(origin, { afterId: 0, limit: pageRows });
-      // changes requested in the same turn of the event loop are committed together
+      // SQLite commits what is requested in the same turn of the event loop together
       const found = await Promise.all(rows.map(({ id }) => subscriptions.removeById(id, operator)));
       removed += found.filter(Boolean).length;
       if (rows.length < pageRows) break;

@@ -1,5 +1,6 @@
 // Leases: exclusive rights to a slice of an audience or to due retries, for a limited time. Workers may be in any
-// number of threads, processes and machines. Contains types, and numbers that both databases share.
+// number of threads, processes and machines. Contains types, numbers and conversions that both databases
+// share.
 import type { Broadcast, Recipient } from './broadcasts.ts';
 import { decodeIds } from './id-set.ts';
 import type { IfRefused } from './push-services.ts';

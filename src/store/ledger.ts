@@ -1,5 +1,6 @@
 // The ledger has the rows of an audience and their results. Each row is settled and counted once, in the transaction
-// that moves the cursor of its slice or deletes its retry. Contains types, and the definition of an answer.
+// that moves the cursor of its slice or deletes its retry. Contains types, the definition of an answer,
+// and the counts of a page.
 //
 //   a row of an audience   in a slice → settled, or stored as a retry → settled
 import type { Subscription } from '../protocol/subscription.ts';

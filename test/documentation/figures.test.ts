@@ -137,7 +137,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ['wait for at most two seconds', 2 * secondMs, 'delivery/broadcaster.ts', 'maxCreationMs'],
   ['opens at most 4 connections', 4, 'store/postgres/connection.ts', 'defaultMaxConnections'],
   ['first connection and every 5 seconds', 5 * secondMs, 'store/postgres/writable-server.ts', 'lookEveryMs'],
-  ['startup and then every 30 seconds', 30 * secondMs, 'store/postgres/database.ts', 'learnAgainAfterMs'],
+  ['measures its offset every 30 seconds', 30 * secondMs, 'store/postgres/database.ts', 'learnAgainAfterMs'],
   ['polls every 2 seconds for the work', 2 * secondMs, 'store/postgres/leases.ts', 'lookWhileHearingEveryMs'],
   ['it polls four times a second', secondMs / 4, 'store/leases.ts', 'lookForWorkEveryMs'],
   ['retries calls for 20 seconds', 20 * secondMs, 'store/postgres/database.ts', 'defaultRetryForMs'],

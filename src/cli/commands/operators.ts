@@ -114,8 +114,8 @@ function removeCommand({ environment, output }: Context): Command {
     .option('--pause', 'Also pauses its broadcasts and schedules that go on, even if it was removed before.')
     .onData(async ({ store }, name: string, flags: JsonFlag & { readonly pause?: true }) => {
       const isPaused = flags.pause === true;
-      const isRemoved = await store.operators.remove(name);
       const found = await findWorkOf(store, name);
+      const isRemoved = await store.operators.remove(name);
       // an earlier call may have removed the operator, and then failed before everything was paused
       if (!isRemoved && !(isPaused && found.broadcasts.length + found.schedules.length > 0)) {
         throw new DeskbellError('ERR_OPERATOR_NOT_FOUND', `There is no operator ${name}`);
@@ -149,7 +149,11 @@ async function findWorkOf({ broadcasts, schedules }: Store, name: string): Promi
   };
 }
 
-const hasEnded: ReadonlySet<string> = new Set<ErrorCode>(['ERR_BROADCAST_STATE', 'ERR_SCHEDULE_NOT_FOUND']);
+const hasEnded: ReadonlySet<string> = new Set<ErrorCode>([
+  'ERR_BROADCAST_STATE',
+  'ERR_BROADCAST_NOT_FOUND',
+  'ERR_SCHEDULE_NOT_FOUND',
+]);
 
 /** @returns the ids that were paused. Some of `ids` may have ended before they could be paused */
 async function pauseEach(

@@ -293,7 +293,11 @@ function removeCommand({ environment, output }: Context): Command {
     .option(
       '--push-service <host>',
       'Removes all subscriptions of this push service: a host, with its port if it has one, or an origin.',
-      (text) => parseOrigin(text.includes('://') ? text : `https://${text}`),
+      (text) =>
+        parseOrigin(
+          text.includes('://') ? text : `https://${text}`,
+          'a host, such as up.example.net, or an origin',
+        ),
     )
     .action(async (ids: readonly number[], flags: RemoveFlags) => {
       const user = flags.user === undefined ? undefined : checkUser(flags.user, '/user');

@@ -210,7 +210,7 @@ const log = {
 const pushServices = {
   subject: text({
     description:
-      'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required to send. The first serve or send stores it in the data directory.',
+      'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required to send. serve, or the first send, stores it in the data directory.',
     defaultLabel: 'the origin of publicUrl, if that is an https URL and not of this machine',
     valid: 'a mailto: or https: URI',
     check: checkVapidSubject,

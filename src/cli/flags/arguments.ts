@@ -27,12 +27,13 @@ export function parseOperatorName(text: string): string {
 }
 
 /** The origin of a push service. */
-export function parseOrigin(text: string): string {
+export function parseOrigin(
+  text: string,
+  what = 'the origin of a push service, such as https://fcm.googleapis.com',
+): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
-    throw new InvalidArgumentError(
-      'It must be the origin of a push service, such as https://fcm.googleapis.com.',
-    );
+    throw new InvalidArgumentError(`It must be ${what}.`);
   }
   return url.origin;
 }

@@ -87,7 +87,7 @@ export type WarningKind = InstallationWarning['code'] & AlarmKind;
 export const localKinds: ReadonlySet<string> = new Set<WarningKind>(['store-failed', 'keys-missing']);
 
 /** How long an acknowledgement of `localKinds` lasts. No process knows when the condition has ended everywhere. */
-const localKnownMs = 24 * 60 * 60 * 1000;
+const localKnownMs = 60 * 60 * 1000;
 
 export const alarmUnits = [
   'message',
@@ -150,7 +150,7 @@ export const maxNoteLength = 500;
 
 /**
  * False if the condition has ended and begun again, or if the alarm's count or number of broadcasts has doubled. For
- * `localKinds`, also false after a day.
+ * `localKinds`, also false after an hour.
  */
 export function isAcknowledged(
   { kind, sinceMs = 0, count, broadcastIds }: StandingAlarm,

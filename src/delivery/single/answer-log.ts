@@ -17,6 +17,8 @@ const reportAfterMs = 1000;
 const maxPending = 1000;
 /** The store itself retries for 20 seconds each time, and recognizes a repeated commit for ten minutes. */
 const maxTries = 5;
+/** After this time, `close` tries no further commit, so that a process ends soon if its database is away. */
+const closeWithinMs = 5000;
 
 export class AnswerLog {
   readonly #ledger: Pick<Ledger, 'recordAnswers'>;
@@ -51,8 +53,10 @@ export class AnswerLog {
   }
 
   async close(): Promise<void> {
+    const untilMs = performance.now() + closeWithinMs;
     do await this.#report();
-    while (this.#timer !== undefined);
+    while (this.#timer !== undefined && performance.now() < untilMs);
+    clearTimeout(this.#timer);
   }
 
   #reportLater(): void {

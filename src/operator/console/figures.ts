@@ -1,5 +1,5 @@
 // Every figure, state and time that a page shows has a name. Templates do not accept numbers, so pages can show them
-// only through `figure`. This makes the list of names complete. A test computes each figure from the rows of a store.
+// only through `figure`. A test has the list of names, and computes each figure from the rows of a store.
 import { channel } from 'node:diagnostics_channel';
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import { type Html, htmlText } from '../../http/description/html.ts';

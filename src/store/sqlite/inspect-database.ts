@@ -79,10 +79,13 @@ function assertWritable(database: DatabaseSync): void {
 }
 
 async function readContentOf(path: string): Promise<DatabaseContent> {
-  const database = new SqliteDatabase(new DatabaseSync(readWriteUrl(path)), { path });
+  let database: SqliteDatabase | undefined;
   try {
+    database = new SqliteDatabase(new DatabaseSync(readWriteUrl(path)), { path });
     return await readContent(createPortableDatabase(database));
+  } catch (error) {
+    throw toStoreError(error, path);
   } finally {
-    await database.close();
+    await database?.close();
   }
 }

@@ -31,8 +31,8 @@ export function addSearchPage(app: FastifyInstance, { store }: OperatorContext):
     if (hit !== undefined && others.length === 0) return reply.redirect(hit.url, 303);
     return sendPage(reply, {
       title: 'Search',
-      lead: html`A user, the id of a subscription, broadcast or schedule, the last ${String(minEndCharacters)}
-      characters of an endpoint or more, or words of a message.`,
+      lead: html`A user, the id of a subscription, broadcast or schedule, words of a message, or the last
+      ${String(minEndCharacters)} characters of an endpoint or more.`,
       content:
         text === ''
           ? empty('Write what to look for into the field “Search”.')
