@@ -241,7 +241,7 @@ export interface BroadcastStore {
    *   another process prepares it
    */
   prepare(id: number, holder: string): Promise<boolean>;
-  /** Of the unprepared broadcasts that no process is preparing, finds the one that was tried the longest ago. */
+  /** Of the unprepared broadcasts that no process is preparing, finds the one that was tried least recently. */
   findUnprepared(): Promise<number | undefined>;
   /**
    * Stores the broadcast and its slices in one transaction, which does not take longer for a larger audience. A

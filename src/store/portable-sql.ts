@@ -21,7 +21,7 @@ export const batchRows = 5000;
 
 /** Finds given subscriptions through an index, however large the tables are. */
 export interface GivenSubscriptions {
-  /** Selects the subscriptions in `:keys` as `s`, and their people, if any, as `p`. */
+  /** A `from` clause: the subscriptions in `:keys` as `s`, and their people, if any, as `p`. */
   readonly sql: string;
   keysOf(subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[]): string;
 }

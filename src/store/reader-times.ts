@@ -56,7 +56,7 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
     return { fromMs: isHeld ? quietEndMs : dueMs, isQuiet: quietEndMs !== undefined && !isHeld };
   };
 
-  /** Returns the next future time or, if that is within quiet hours, the end of the quiet hours. */
+  /** Returns the first due time, from this day on, that is in the future after quiet hours have delayed it. */
   const nextDue = (dayWallMs: number, zone: string): number => {
     const dueMs = toInstant(dayWallMs, zone);
     return afterQuietHours(dueMs, zone).fromMs < startMinuteMs ? nextDue(dayWallMs + dayMs, zone) : dueMs;

@@ -171,7 +171,7 @@ function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   return true;
 }
 
-/** Deletes removals, unless a broadcast counts them that is open or being created. @returns how many were deleted */
+/** Deletes removals that no open broadcast, or broadcast being created, counts. @returns how many were deleted */
 const pruneRemovals = (beforeMs: number): Work<number> =>
   changeRows(
     `delete from deskbell.removals where id in (

@@ -10,7 +10,7 @@ import { createReaderTimes, zoneOf, type ReaderTime, type TimeOptions } from './
 export interface AudienceSplit {
   /** Leaves out readers who turned this channel off. */
   readonly channel?: ChannelDefault | undefined;
-  /** Leaves out readers who clicked on none of the last so many broadcasts shown to them (`receipts.ts`). */
+  /** Leaves out readers who clicked on none of the last `skipInactive` broadcasts shown to them (`receipts.ts`). */
   readonly skipInactive?: number | undefined;
   /** The languages of the texts. */
   readonly languages: readonly string[];

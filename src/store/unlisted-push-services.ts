@@ -29,7 +29,7 @@ export interface UnlistedPushServices {
    * @returns `added`; `known` if it has a place; `full` if there are already `max`
    */
   add(origin: string, max: number, mayReplace?: boolean): Promise<'added' | 'known' | 'full'>;
-  /** Makes those of the given origins dormant that have not accepted a message: they lose their places. */
+  /** Makes the given origins dormant, except those that have accepted a message. A dormant origin has no place. */
   setDormant(origins: readonly string[]): Promise<void>;
   remove(origin: string): Promise<void>;
   /** Makes messages to these subscriptions due if they wait outside their broadcasts. */

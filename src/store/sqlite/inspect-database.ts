@@ -49,7 +49,7 @@ export function assertWhole(database: DatabaseSync, path: string): void {
 }
 
 /**
- * Checks all pages of a database, and that the database is writable. It may be in use.
+ * Checks all pages of a database, and that it is writable. The database may be in use.
  *
  * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_DATA_EXPOSED
  */

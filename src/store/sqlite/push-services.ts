@@ -94,7 +94,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     return remembered !== undefined;
   };
 
-  /** Usually nothing is suspended, and broadcasts need not be searched. */
+  /** Usually, nothing is suspended. Then, broadcasts need not be searched. */
   const hasSuspended = (): boolean =>
     database.first('select 1 from retries where push_service_id is not null limit 1') !== undefined;
 
