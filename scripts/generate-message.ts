@@ -74,7 +74,7 @@ export interface PushMessage {
 ${renderMembers(members, (name, type) => `${name}${required.has(name) ? '' : '?'}: ${typeInPage(type)}`)}
   /** Milliseconds since 1970, by this browser's clock. */
   readonly receivedAtMs: number;
-  /** The message's id, the same if it is delivered twice. Present only if the sender asked to alert again. */
+  /** An id that stays the same if the message is delivered twice. Present only if the sender asked to alert again. */
   readonly id?: string;
   /** The channel that the action \`turn-off-channel\` turns off. */
   readonly channel?: string;

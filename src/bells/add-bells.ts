@@ -119,7 +119,7 @@ export function addBells(
               new BellError(503, 50301, 'the message was not stored: try again later'),
             );
           });
-          // the body was not read completely
+          // close the connection, because the body was not read completely
           if (!request.raw.complete) reply.header('connection', 'close');
           return reply.code(status).header('content-type', `${type}; charset=utf-8`).send(body);
         },

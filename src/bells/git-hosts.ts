@@ -121,7 +121,7 @@ export function readGitLabEvent({ fields = {} }: Posted, event: string): Shown |
     repository: { full_name: path_with_namespace ?? fields['group_path'], html_url: web_url },
     sender: { login: fields['user_username'] ?? user['username'] ?? user['name'] },
     deleted: /^0+$/.test(String(fields['after'])),
-    // actions in GitHub's form, which is `opened` for GitLab's `open`, and `closed` for `close`
+    // GitHub's form of an action: `opened` instead of GitLab's `open`, `closed` instead of `close`
     action: action && (/(?:ed|al)$/.test(action) ? action : action.replace(/e?$/, 'ed')),
     comment: isNote ? { body: attributes['note'], html_url: attributes['url'] } : undefined,
     [name]: subject,

@@ -11,7 +11,7 @@ import { bellSecretPattern } from '../store/bells.ts';
 /** The error for a request that does not ring a bell. */
 export class BellError extends Error {
   readonly status: number;
-  /** ntfy's number for the error. */
+  /** The number that ntfy uses for this error. */
   readonly code: number;
 
   constructor(status: number, code: number, message: string) {
@@ -36,13 +36,13 @@ export interface Posted extends RequestHead {
   readonly text: string;
   /** A JSON object or array, or the members of a form. */
   readonly value: object | undefined;
-  /** The value, if it is an object. */
+  /** The value, if it is a JSON object. */
   readonly fields: JsonObject | undefined;
   /** The JSON that git hosts sign: the body, or the part of a form that contains it. */
   readonly json: Buffer;
 }
 
-/** The untrusted values to show. */
+/** What a notification shows. All values are untrusted. */
 export interface Shown {
   readonly title?: string | undefined;
   readonly text: string;
@@ -118,7 +118,7 @@ export const topicsIn = (start: Buffer): readonly string[] =>
     .filter((topic) => bellSecretPattern.test(topic))
     .slice(0, 1);
 
-/** Limits of a body's size: while its secret is not verified, and afterwards. */
+/** Limits of a body's size before and after the secret has been verified. */
 export const maxBytes = { unknown: 4096, known: 1024 * 1024 };
 
 const tooLarge = (most: number): BellError =>

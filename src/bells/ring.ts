@@ -31,7 +31,7 @@ const maxUrlBytes = 1000;
 /** Bytes reserved for the text, even if title, link and buttons are long. */
 const minTextBytes = 1500;
 
-/** The number of bytes that the text may still grow. */
+/** The number of bytes by which the text may still grow. */
 const room = (message: Message): number => maxPlaintextBytes - measureMessage(message)[0]!.bytes;
 
 /** Creates a bell's message, shortened so that it fits into one push message. */
@@ -185,7 +185,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
     const idempotencyKey = delivery && `bell/${bell.id}/${delivery.slice(0, 100)}`;
     const { broadcast, isNew } = await create(bell, message, { ...options, idempotencyKey }).catch(
       (error: unknown) => {
-        // a delivery number that comes with different content belongs to a new request
+        // a known delivery id with different content is a new request, not a repetition
         if (error instanceof DeskbellError && error.code === 'ERR_IDEMPOTENCY_KEY')
           return create(bell, message, options);
         throw error;

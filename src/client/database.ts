@@ -56,7 +56,7 @@ export interface StoredState {
    * push service drops the subscription, the body shows that the browser wants a new one, and which row to replace.
    */
   readonly storedBody?: string | undefined;
-  /** The previous `storedBody`. */
+  /** The value of `storedBody` before the current one. */
   readonly formerBody?: string | undefined;
   /** Channel choices that the service has not stored yet. */
   readonly choices?: Choices | undefined;

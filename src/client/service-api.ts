@@ -111,7 +111,7 @@ export class ServiceApi {
     });
   }
 
-  /** @param isAnswer checks the JSON, or undefined without a body, because a login page may respond with 200 too */
+  /** @param isAnswer checks the response's JSON (undefined without a body), because a login page may return 200 too */
   async #ask(...[method, path, isAnswer, headers, body]: Question): Promise<unknown> {
     const url = new URL(path, this.url);
     const name = `${method} ${url.origin}${url.pathname}`;

@@ -122,7 +122,7 @@ function describeRefusal(cause: Error, waitedMs: number): ClientError {
   return new ClientError('no-push-service', `This browser has no push service: ${message}`, cause);
 }
 
-/** When a subscription has ended for good, Chromium changes the endpoint's host to this name. The keys stay. */
+/** When a subscription has ended for good, Chromium changes the endpoint's host to this name and keeps the keys. */
 const removedHost = 'permanently-removed.invalid';
 
 function isUsable({ endpoint, options }: PushSubscription, vapidKey: string): boolean {

@@ -229,7 +229,7 @@ export const libraryErrors = {
   }),
 };
 
-/** The errors of the operator's listener with their HTTP status. It also returns errors of the service and library. */
+/** Errors of the operator's listener with their HTTP status. The listener also returns service and library errors. */
 const ownOperatorErrors = {
   ...answers(401, {
     ERR_TOKEN_INVALID:

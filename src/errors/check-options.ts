@@ -3,7 +3,7 @@
 import type { ErrorCode } from './catalogue.ts';
 import { DeskbellError } from './deskbell-error.ts';
 
-/** Throws if a value is not usable. Called for every required option, and for optional ones that are given. */
+/** Throws if a value is not usable. Called for every required option, and for each optional option that is given. */
 export type OptionCheck = (value: unknown, name: string) => void;
 
 export type OptionChecks<Options> = { readonly [Name in keyof Options]-?: OptionCheck };

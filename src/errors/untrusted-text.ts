@@ -73,7 +73,7 @@ function hideInWord(word: string): string {
 /** The form of a bell's secret, for use in a regular expression. ntfy uses it as a topic, Gotify as a token. */
 export const bellSecretForm = String.raw`A[\w-]{14}`;
 
-/** Also matches mistyped secrets (a character too many or too few), and all that ntfy's clients send as `auth`. */
+/** Also matches mistyped secrets (a character too many or too few), and every `auth` that a client of ntfy sends. */
 const bellSecretInUrl = /(?<=[/=])A[\w-]{13,15}(?![\w-])|(?<=[?&](?:auth|authorization|token)=)[^&\s"]+/g;
 
 /** Replaces bells' secrets in URLs, anywhere in a text. */

@@ -133,7 +133,7 @@ function closeConnections(app: FastifyInstance, graceMs: number): void {
 }
 
 interface TimeLimits {
-  /** Time for a request's headers to arrive. For the first request it starts with the connection. Default: 10 000. */
+  /** Time for a request's headers to arrive; for a first request, it begins with the connection. Default: 10 000. */
   readonly headersTimeoutMs?: number | undefined;
   /** Time for a whole request to arrive. Default: 30 000. */
   readonly requestTimeoutMs?: number | undefined;

@@ -173,7 +173,6 @@ export interface RenderedResponse {
 
 export interface Rejection {
   readonly fault: DeskbellError;
-  /** Value of the `allow` header. */
   readonly allow?: string;
 }
 

@@ -50,7 +50,7 @@ export const Type = {
   Integer: (keywords: Keywords = {}): Schema<number> => ({ type: 'integer', ...keywords }),
   Boolean: (keywords: Keywords = {}): Schema<boolean> => ({ type: 'boolean', ...keywords }),
 
-  /** A time in ISO 8601, with a zone. */
+  /** A time in ISO 8601 format with a time zone. */
   Time: (description?: string): Schema<string> =>
     Type.String({ format: 'date-time', ...(description !== undefined && { description }) }),
 

@@ -208,7 +208,7 @@ function describeType(value: unknown, { isText }: RequestPart): string {
   return isText ? 'is not usable' : `is of type ${typeOf(value)}`;
 }
 
-/** Keeps only the errors of the alternative of an `anyOf` that was meant. If this is unclear, keeps a single error. */
+/** If a value fails an `anyOf`, keeps only the errors of the alternative that was meant, or else a single error. */
 function reduceAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choice = errors.findLast(({ keyword }) => keyword === 'anyOf');
   if (choice === undefined) return errors;

@@ -1,4 +1,4 @@
-// An audit record as it is shown.
+// The form in which audit records are shown.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { lookUp } from '../errors/check-options.ts';
 import { Optional, Type } from '../http/schema.ts';

@@ -114,7 +114,7 @@ const bellView: View<Bell> = {
   }),
 };
 
-/** A request to a bell. If its broadcast is still stored, with the text that was shown. */
+/** A request to a bell. Includes the text that was shown, if its broadcast is still stored. */
 export interface ShownRequest extends BellRequest {
   readonly title?: string | undefined;
   readonly message?: string | undefined;

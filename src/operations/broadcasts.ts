@@ -266,7 +266,7 @@ function receiptTotalsOf(broadcast: Broadcast): object | undefined {
   };
 }
 
-/** A broadcast and its pace. */
+/** The JSON form of a broadcast with its progress. */
 export const progressToJson = ({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): object => ({
   ...broadcastToJson(broadcast),
   settled,

@@ -88,7 +88,7 @@ export interface NamedList<Item> extends Tagged {
 const changers: readonly OperatorRole[] = ['full'];
 export const readers: readonly OperatorRole[] = [...changers, 'read'];
 export const senders: readonly OperatorRole[] = [...changers, 'send'];
-/** Roles that may see broadcasts. An operator with the role `send` sees only broadcasts of its own. */
+/** Roles that may see broadcasts. Operators with the role `send` see only their own broadcasts. */
 export const watchers: readonly OperatorRole[] = [...readers, 'send'];
 
 export const defaultRoles = (isSafe: boolean): readonly OperatorRole[] => (isSafe ? readers : changers);

@@ -38,7 +38,7 @@ const example = {
   channels: { news: false },
 };
 
-/** A schema of choices by channel. */
+/** The schema of a map from channels to choices. */
 export const choicesSchema = (description: string) => mapOf(channelNameSchema, Type.Boolean(), description);
 
 const personChangeSchema = Type.Model(

@@ -16,7 +16,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What the request changed, for the audit record. A handler that creates something sets this. */
     auditTarget: string | undefined;
-    /** Id of the request's audit record. */
     auditId: number | undefined;
   }
   interface FastifyContextConfig {

@@ -97,7 +97,7 @@ export interface SharedFeeds<Key, State> {
     gone: AbortSignal,
     read: (stopped: Promise<void>) => AsyncIterable<State>,
   ): AsyncGenerator<State>;
-  /** The number of feeds being read. */
+  /** The number of feeds that are being read. */
   readonly size: number;
   close(): void;
 }

@@ -7,7 +7,6 @@ import type { OperationContext } from '../operations/operation.ts';
 import type { SharedFeeds } from './broadcast-events.ts';
 
 export interface OperatorContext extends OperationContext {
-  /** Sends messages and creates broadcasts. */
   readonly sender: Sender;
   readonly log: Log;
   /** Progress of broadcasts, read once for all followers. */

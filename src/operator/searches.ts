@@ -54,7 +54,7 @@ export interface BroadcastFilter extends OfOperator {
 }
 
 export interface FoundBroadcasts extends ListPage<Broadcast> {
-  /** For the id of each shown broadcast: how many older broadcasts of the same bell the page leaves out. */
+  /** Maps the id of a shown broadcast to the number of older broadcasts of the same bell that the page leaves out. */
   readonly folded: ReadonlyMap<number, number>;
 }
 
@@ -121,7 +121,7 @@ function compile({
 }
 
 export interface SubscriptionFilter {
-  /** A result of `checkExpression`. */
+  /** An expression that `checkExpression` has returned. */
   readonly matching?: AudienceExpression | undefined;
   /** The push service's origin, in any spelling, or an origin with the name that all its hosts share. */
   readonly pushService?: string | undefined;

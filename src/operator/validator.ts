@@ -126,7 +126,7 @@ export const operatorFormats: Formats = {
   },
 };
 
-/** Tags in a query. */
+/** Splits the comma-separated tags of a query parameter. */
 export const splitTags = (text = ''): readonly string[] => text.split(',').filter((tag) => tag !== '');
 
 export const compileValidator = createValidatorCompiler(operatorFormats);

@@ -59,7 +59,7 @@ export function createHandler<HostRequest = Request>(
   const { toRequest = (given: unknown) => given as Request, clientAddress = () => undefined } = options;
   const app = createMountedApp(settings, options);
   const ready = Promise.all([import('light-my-request'), app.ready()]);
-  // each request reports this error
+  // ignored here, because each request reports this error
   ready.catch(() => undefined);
   const needsAddress = settings.registrationsPerMinute !== 'off' && options.trustProxy === undefined;
   let hasWarned = !needsAddress;

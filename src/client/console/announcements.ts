@@ -27,7 +27,7 @@ export function announce(text: string): void {
   if (place.childElementCount > maxLines) place.firstElementChild!.remove();
 }
 
-// Shows on a form's button, and announces, that the form was sent and the response is awaited.
+// When a form has been sent, its button says so until the response arrives. Screen readers announce this too.
 
 const patienceMs = 500;
 

@@ -1,4 +1,4 @@
-// Shows the value of the bar under the pointer, or of the bar selected with arrow keys. The table has the value.
+// Shows the value (from the chart's table) of the bar under the pointer, or of the bar selected with arrow keys.
 import { localText } from './local-times.ts';
 
 interface Reading {

@@ -99,7 +99,7 @@ export function followLive(url: string): void {
   };
 
   document.addEventListener('focusout', () => {
-    // wait until the focus has moved
+    // wait until the focus has moved to another control
     setTimeout(() => {
       for (const [part, content] of waiting) update(part, content);
     });

@@ -60,7 +60,7 @@ function invitation(): string | undefined {
   return new URLSearchParams(location.hash.slice(1)).get('invitation') ?? undefined;
 }
 
-/** Links a manifest. With an invitation it has no start URL, so a Home Screen app starts at this page's URL. */
+/** Links a manifest. An invitation's manifest has no start URL, so a Home Screen app starts at this page's URL. */
 function linkManifest(): void {
   const link = document.querySelector<HTMLLinkElement>('link[rel="manifest"]');
   if (link) link.href = invitation() ? 'invitation.webmanifest' : 'manifest.webmanifest';

@@ -61,7 +61,7 @@ export async function renewWithRetries(former: PushSubscription | null): Promise
     try {
       return await renew();
     } catch {
-      // renew() has reported the error
+      // try again; renew() has already reported the error
     }
   }
   // in browsers without Background Sync, the page library tries again when a page is loaded

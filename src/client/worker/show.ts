@@ -105,7 +105,7 @@ export function readPush(event: DeclarativePushEvent): Texts {
 
 /** Never throws: browsers revoke subscriptions whose messages show nothing. Any payload but a JSON object is text. */
 export function readPayload(data: PushMessageData | null): Texts {
-  // Chromium keeps a byte order mark.
+  // Remove a byte order mark, which Chromium keeps.
   const text = (data?.text() ?? '').replace(/^\uFEFF/, '');
   let payload: unknown;
   try {

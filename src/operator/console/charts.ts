@@ -116,7 +116,6 @@ const rect = (x: number, y: number, width: number, height: number): string =>
 const round = (value: number): string => String(Math.round(value * 10) / 10);
 
 export interface FigureRow {
-  /** Index of the bar in its chart. */
   readonly index: number;
   readonly name: string | Html;
   readonly values: readonly string[];

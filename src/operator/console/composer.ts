@@ -236,7 +236,7 @@ const renderReaders = (form: FormState): Html =>
     </div>`,
   );
 
-/** Inputs for the reader as whom the preview is shown. */
+/** Inputs that choose the reader for whom the preview is shown. */
 function renderReader(form: Composer): Html | false {
   const languages = languagesOf(form.fields);
   return html`<div class="pair">

@@ -147,7 +147,7 @@ export interface Duplicate {
   readonly done: Html;
 }
 
-/** Maximum ids in the form. */
+/** The maximum number of ids that the form can hold. */
 const maxIds = 1000;
 
 export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore): Promise<Duplicate> {

@@ -11,7 +11,7 @@ export interface ShownFigure {
   /** What the figure describes: an id, a host or a name, or several of these separated by spaces. */
   readonly of: string;
   readonly value: number | string;
-  /** The text on the page. */
+  /** The figure as the page shows it. */
   readonly text: string;
 }
 
@@ -40,7 +40,7 @@ export const figuresOf =
   ): Text =>
     figure(`${thing}.${name}`, value, of, write);
 
-/** An object's id as text. */
+/** Formats the id of an object as text. */
 export const idText = (thing: 'broadcast' | 'schedule' | 'subscription', id: number): string =>
   figure(`${thing}.id`, id, id, String);
 

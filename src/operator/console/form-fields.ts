@@ -6,9 +6,9 @@ import type { Fields } from './forms.ts';
 
 export interface FormState {
   readonly fields: Fields;
-  /** Notes on values, by field name. */
+  /** A note on each value that needs one, by field name. */
   readonly notes: Fields;
-  /** Errors in values, by field name. */
+  /** What is wrong with values, by field name. */
   readonly faults: Fields;
 }
 

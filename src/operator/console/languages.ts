@@ -76,7 +76,7 @@ function toActions(fields: Fields, language: string): MessageTexts['actions'] {
     .map(({ own, title, url }) => ({ title: title || own, url }));
 }
 
-/** Fields for existing texts. */
+/** Converts existing texts to fields. */
 export function fromTexts(texts: Readonly<Record<string, MessageTexts>>): Fields {
   const fields = Object.entries(texts).flatMap(([language, { actions = [], ...text }]) =>
     [

@@ -72,7 +72,7 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
       try {
         yield toState(await read(), begun);
       } catch (error) {
-        // the next read may succeed
+        // go on, because the next read may succeed
         onFault(error);
         yield { page: undefined, ...begun };
       }

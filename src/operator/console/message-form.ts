@@ -31,7 +31,7 @@ const audienceNames = [
 const defaultTestTag = 'test';
 const deliveryNames = [...Object.keys(deliveryOptions), 'startAt', zoneName, 'idempotencyKey'];
 
-/** All fields of the form, except the fields of languages. */
+/** The names of all fields of the form, except the fields for languages. */
 const fieldNames: readonly string[] = [
   ...audienceNames,
   ...Object.keys(memberDescriptions).filter((name) => name !== 'actions' && name !== 'texts'),

@@ -115,9 +115,9 @@ export interface Page {
   readonly title: string;
   /** The navigation entry to which the page belongs. Default: the entry with the page's title. */
   readonly entry?: PageName | undefined;
-  /** Shown beside the title. */
+  /** Content that is shown beside the title. */
   readonly actions?: Html | false | undefined;
-  /** Shown below the title. */
+  /** Content that is shown below the title. */
   readonly lead?: string | Html | undefined;
   readonly content: Html;
   /** True if the page is only for changes. Viewers who may only read then get a message instead of the page. */

@@ -115,7 +115,7 @@ export const outcomesOf = (broadcast: Broadcast): Html =>
 
 const pictures = ['icon', 'image', 'badge'] as const;
 
-/** The maximum number of characters in a preview. No browser shows so many. */
+/** The maximum number of characters in a preview. No browser shows that many. */
 const maxPreviewCharacters = 500;
 
 interface Surface {

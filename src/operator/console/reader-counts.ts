@@ -152,7 +152,7 @@ export const renderChoices = (
     'There are no channels yet.',
   );
 
-/** Choices of a subscription. */
+/** Shows the channels that a subscription has switched on or off. */
 export const renderOwnChoices = (choices: Choices): Html | string => {
   const made = Object.entries(choices);
   return made.length === 0

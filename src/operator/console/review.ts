@@ -24,7 +24,7 @@ import type { ConsoleSession } from './sessions.ts';
 export interface Review {
   readonly audience: ComposedAudience;
   readonly audienceSize: AudienceSize;
-  /** The audience is the test group. */
+  /** True if the audience is the test group. */
   readonly isTest: boolean;
   readonly payload: Uint8Array;
   readonly startAt: Date | undefined;
@@ -32,7 +32,7 @@ export interface Review {
   readonly shown: ShownMessage;
   /** Present if readers may get different texts, or get the message at different times. */
   readonly readers?: ReaderCounts | undefined;
-  /** Absent if no forecast is possible. */
+  /** The expected duration; absent if no forecast is possible. */
   readonly forecast?: Forecast | undefined;
 }
 

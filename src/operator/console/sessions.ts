@@ -63,7 +63,7 @@ export function createSessions({ operators, now }: Pick<Store, 'operators' | 'no
   const findSealed = async (name: string): Promise<ConsoleSession | undefined> => {
     const [, text = '', id, endsAtMs, seal = ''] = /^(sealed\.(\d+)\.(\d+))\.([\w-]+)$/.exec(name) ?? [];
     if (!isSameSecret(seal, sealOf(text)) || now() >= Number(endsAtMs)) return undefined;
-    // the session ends when the operator, and with it the token, is removed
+    // removing the operator also removes the token, and so ends the session
     const operator = await operators.findById(Number(id));
     return operator && toSession(name, { ...operator, role: 'read' }, true);
   };
@@ -74,7 +74,7 @@ export function createSessions({ operators, now }: Pick<Store, 'operators' | 'no
       return `${text}.${sealOf(text)}`;
     },
     start: async ({ id: operatorId }) => {
-      // 256 bits
+      // the name has 256 random bits
       const name = randomBytes(32).toString('base64url');
       await operators.startSession({ nameHash: derive('session', name), operatorId, lifetimeMs });
       return name;

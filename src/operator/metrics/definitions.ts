@@ -21,7 +21,7 @@ export interface MachineFigures {
   readonly subscriptionLimit?: number | undefined;
   /** The certificate of the operator's listener. */
   readonly certificateEndsAtMs?: number | undefined;
-  /** 0 if there was no backup. */
+  /** When the last backup was made; 0 if there was none. */
   readonly lastBackupAtMs?: number | undefined;
 }
 

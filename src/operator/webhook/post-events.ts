@@ -44,7 +44,7 @@ async function dataOf(event: WebhookEvent, broadcasts: Pick<BroadcastStore, 'fin
 export interface WebhookOptions {
   readonly store: Pick<Store, 'webhooks' | 'broadcasts' | 'now'>;
   readonly target: WebhookTarget;
-  /** The key that signs the posts. */
+  /** The key with which each post is signed. */
   readonly secret: Uint8Array;
   readonly log: Log;
   readonly transport?: TransportOptions | undefined;

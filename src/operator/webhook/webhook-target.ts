@@ -6,9 +6,9 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 export interface WebhookTarget {
   readonly origin: string;
-  /** Includes the query. */
+  /** The path with the query. */
   readonly path: string;
-  /** The target's origin if it is an IP address or localhost, whose address is not checked; otherwise empty. */
+  /** The target's origin if the target is an IP address or localhost, which is not checked. Otherwise empty. */
   readonly trustedOrigins: readonly string[];
 }
 

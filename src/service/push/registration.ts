@@ -69,7 +69,7 @@ async function askApplication(
   return readUserAndTags(await onSubscribe(offered, request));
 }
 
-/** Returns the subscription's user and tags; the application can return others instead. */
+/** Returns the user and tags that the subscription gets, unless the application returns others. */
 async function whoseItWillBe(
   { assign, former }: Registration,
   known: StoredSubscription | undefined,

@@ -144,7 +144,7 @@ function readKey(tokens: SubscriberTokens): Parameters<typeof jwtVerify>[1] {
     const key = createPublicKey(tokens.publicKey);
     if (key.asymmetricKeyType === 'ed25519') return key;
   } catch {
-    // the parser's own error says less
+    // the parser's own error says less about what is wrong
   }
   throw wrong(`${name}.publicKey`, 'must be an Ed25519 public key as PEM');
 }

@@ -222,7 +222,7 @@ function toQuestion(broadcast: Broadcast, { text, style, consequence }: Control)
   };
 }
 
-/** @param texts by language */
+/** @param texts the message's texts by language */
 function renderMessage(broadcast: Broadcast, texts: ReadonlyMap<string, Uint8Array> = new Map()): Html {
   const { id, payload, idempotencyKey, audience, createdBy, createdAtMs, expiresAtMs } = broadcast;
   const { title, message } = readPayloadTexts(payload);

@@ -131,7 +131,7 @@ function readTitles(text: string): Channel['titles'] {
   );
 }
 
-/** @param faults errors by field name */
+/** @param faults the errors to show, by field name */
 function sendForm(reply: FastifyReply, session: ConsoleSession, fields: Fields, faults: Fields = {}) {
   const isKnown = fields['isKnown'] === 'yes';
   return sendPage(reply, {

@@ -20,7 +20,7 @@ import { lossesUrl } from './losses.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const shownDays = 30;
-/** Maximum open broadcasts shown. */
+/** The maximum number of open broadcasts that are shown. */
 const maxOpen = 50;
 const recentBroadcasts = 20;
 
