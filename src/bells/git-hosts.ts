@@ -1,4 +1,4 @@
-// Reads webhooks of GitHub, Gitea, Forgejo and GitLab, and checks their signatures. The key is the secret of the bell.
+// Reads webhooks of GitHub, Gitea, Forgejo and GitLab, and checks their signatures. The key is the bell's secret.
 import { createHmac } from 'node:crypto';
 import { lookUp } from '../errors/check-options.ts';
 import { isSameSecret } from '../protocol/bytes.ts';

@@ -60,7 +60,7 @@ function decodeHeader(text: string): string {
 const priorities = ['min', 'low', 'default', 'high', 'max'];
 const urgencies = ['very-low', 'low', 'normal', 'high', 'high'] as const;
 
-/** Parameters that notifications cannot have. */
+/** Parameters that notifications do not support. */
 const notShown = { attach: 'an attachment', icon: 'an icon', email: 'an e-mail', call: 'a call' } as const;
 
 /** @param text the text of the body */

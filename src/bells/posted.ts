@@ -46,7 +46,7 @@ export interface Posted extends RequestHead {
 export interface Shown {
   readonly title?: string | undefined;
   readonly text: string;
-  /** What a click opens, if this is an http(s) URL. */
+  /** The address that a click opens, if it is an http(s) URL. */
   readonly url?: unknown;
   readonly urgency?: Urgency | undefined;
   /** Notifications from the same bell replace each other if they have the same key. */

@@ -149,7 +149,7 @@ const isNothing = (answer: unknown): boolean => answer === undefined;
 /** A VAPID key has 65 bytes and begins with 4, here as base64url. */
 const isKey = (answer: unknown): boolean => isString(answer) && /^B[\w-]{86}$/.test(answer as string);
 
-/** Returns null if the body is not JSON, undefined if it is empty. */
+/** Returns null if the body is not JSON, or undefined if the body is empty. */
 async function readJson(response: Response): Promise<any> {
   const text = await response.text();
   try {

@@ -111,7 +111,7 @@ export class DeskbellSubscribe extends Base {
       const { client } = this;
       client.addEventListener('change', () => this.#do(), { signal });
       client.addEventListener('message', () => this.#do(), { signal });
-      // A click on a notification may have marked it as read.
+      // A click on a notification may have marked the notification as read.
       addEventListener('focus', () => this.#do(), { signal });
       this.#do(async () => {
         await this.#chooseTexts();

@@ -36,7 +36,7 @@ export function checkOptions<Options>(
   }
 }
 
-/** @param expected follows "must be" in the message */
+/** @param expected the words after "must be" in the message */
 export function mustBe(expected: string, isMet: (value: unknown) => boolean): OptionCheck {
   return (value, name) => {
     if (!isMet(value)) throw wrong(name, `must be ${expected}, not ${kindOf(value)}`);

@@ -14,7 +14,7 @@ export function escapeControls(text: string): string {
   return plainAscii.test(text) ? text : text.replaceAll(unsafe, toEscapes);
 }
 
-/** Escapes controls and direction overrides in text for people; show it in an element such as `<bdi>`. */
+/** Escapes controls and direction overrides in text for people. Show the result in an element such as `<bdi>`. */
 export const escapeProse = (text: string): string => text.replaceAll(unsafeInProse, toEscapes);
 
 function toEscapes(character: string): string {

@@ -8,7 +8,7 @@ import { requestStartMs } from './connections.ts';
 export interface RequestHead {
   readonly method: string | undefined;
   readonly url: string | undefined;
-  /** When the request began, by `performance.now()`: at its first byte, or without filters, after its header. */
+  /** When the request's first byte (or, without filters, all of its header) had arrived, by `performance.now()`. */
   readonly startMs: number;
 }
 

@@ -17,7 +17,7 @@ export function readJsonBodies(app: FastifyInstance, bodyLimit: number): void {
   addParser(app, jsonType, parseJson);
 }
 
-/** Also accepts plain text on the routes of this scope, and drops a line break at its end. */
+/** Also accepts plain text on the routes of this scope. Drops a line break at the end of the text. */
 export function readTextBodies(app: FastifyInstance): void {
   addParser(app, 'text/plain', (body) => decode(body).replace(/\r?\n$/, ''));
 }
@@ -80,7 +80,7 @@ export function acceptConsumedBodies(app: FastifyInstance): void {
       const message = 'The body was read before the request reached the service, and is not in request.body.';
       return done(new DeskbellError('ERR_BODY_CONSUMED', message));
     }
-    // Fastify compares this number with content-length.
+    // Fastify compares `receivedEncodedLength` with the header content-length.
     const receivedEncodedLength = Number(raw.headers['content-length'] ?? bytes.length);
     done(null, Object.assign(Readable.from([bytes]), { receivedEncodedLength }));
   });

@@ -59,7 +59,7 @@ const hintAt = (url: string): string =>
     ? ': bells are on the operator’s listener, serve --operator'
     : '';
 
-/** Returns an empty list for an unknown path. OPTIONS proves nothing, because a route may handle it for all paths. */
+/** Returns an empty list for an unknown path. Ignores OPTIONS, which a route may handle for all paths. */
 export function allowedMethods(app: FastifyInstance, url: string): string[] {
   const methods = app.supportedMethods.filter((method) => method !== 'OPTIONS' && hasRoute(app, method, url));
   return methods.length === 0 ? [] : [...methods, 'OPTIONS'].toSorted();

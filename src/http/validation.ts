@@ -53,7 +53,7 @@ export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler
     let compiled: ValidateFunction | undefined;
     const findAll = (): ValidateFunction => all.compile(schema);
     return (value) => {
-      // compiled at the first request, because most routes get none for a long time
+      // compiled at the first request, because most routes get no request for a long time
       const check = (compiled ??= first.compile(schema));
       if (check(value)) return { value };
       const { errors } = isShort(value) ? failed(findAll(), value) : check;

@@ -24,7 +24,7 @@ declare module 'fastify' {
   }
 }
 
-/** Call it before any route is added. */
+/** Call this before any route is added. */
 export function auditChanges(app: FastifyInstance, audit: AuditStore): void {
   app.decorateRequest('auditTarget');
   app.decorateRequest('auditId');

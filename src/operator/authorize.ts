@@ -41,7 +41,7 @@ export function requireToken(app: FastifyInstance, operators: OperatorStore): vo
 export const consoleRoles: readonly OperatorRole[] = readers;
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Whether a method changes nothing (RFC 9110 §9.2.1). */
+/** True if the method is safe, so that it changes nothing (RFC 9110 §9.2.1). */
 export const isSafe = (method: string): boolean => safeMethods.has(method);
 
 /** @throws {DeskbellError} ERR_TOKEN_ROLE if the operator's role does not permit the request */
@@ -65,7 +65,7 @@ type Asking = Operator | null;
 export const ownerIdOf = (operator: Asking): number | undefined =>
   operator?.role === 'send' ? operator.id : undefined;
 
-/** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND if it does not exist or is not visible */
+/** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND if the broadcast does not exist or is not visible */
 export async function getOwnBroadcast(
   { broadcasts, operators }: Pick<Store, 'broadcasts' | 'operators'>,
   id: number,

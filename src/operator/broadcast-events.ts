@@ -207,7 +207,7 @@ export interface SeenEvents {
   readonly isDone: boolean;
 }
 
-/** @param lastEventId from the client; an unknown value means that it has received nothing */
+/** @param lastEventId from the client; an unknown value means that the client has received nothing */
 export function readLastEventId(lastEventId: unknown): SeenEvents {
   const [, alarms = '0', done] = /^(\d{1,6})(-done)?$/.exec(String(lastEventId)) ?? [];
   return { alarms: Number(alarms), isDone: done !== undefined };

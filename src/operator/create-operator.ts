@@ -59,7 +59,7 @@ export interface HostCheckSettings {
   readonly isSecure: boolean;
 }
 
-/** Call it before any route is added. */
+/** Call this before any route is added. */
 export function checkHost(app: FastifyInstance, settings: HostCheckSettings): void {
   let known: ReadonlySet<string> | undefined;
   app.addHook('onRequest', (request, _reply, done) => {
@@ -102,7 +102,7 @@ function faultOf(
 
 export interface OperatorOptions
   extends ListenerOptions, Pick<OperatorContext, 'sender' | 'metrics' | 'hashPerson' | 'bellsUrl'> {
-  /** Default: only the store's warnings. */
+  /** Reads the warnings to show. Default: reads only the store's warnings. */
   readonly readWarnings?: ReadWarnings | undefined;
   /** The title of plain-text messages that have none. Default: the name of this machine. */
   readonly defaultTitle?: string | undefined;

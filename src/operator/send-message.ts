@@ -24,7 +24,7 @@ import { readAddressedDevices } from './searches.ts';
 /** No push service accepted the message, but repeating the request may help. The problem's `items` has the results. */
 export class UndeliveredError extends ProblemError {
   readonly isInDoubt: boolean;
-  /** The shortest time to wait that a push service asked for. Undefined if no push service asked for it. */
+  /** The shortest wait that a push service has asked for; undefined if no push service has asked for one. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor({ items, isInDoubt }: SentMessages) {

@@ -26,7 +26,7 @@ export function followLive(url: string): void {
   let heardAt = performance.now();
   let triedAt = heardAt;
   let isRetrying = false;
-  /** New content that waits because replacing the control would take its focus. */
+  /** New content that is not shown yet, because replacing a control would take the focus from it. */
   const waiting = new Map<Element, string>();
 
   const show = (next: State): void => {

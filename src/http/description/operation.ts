@@ -28,7 +28,7 @@ export interface Operation {
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[] | undefined;
 }
 
-/** Adds errors and security to a route's annotation, if it has one. */
+/** Adds errors and security to the annotation of a route, if the route has an annotation. */
 export function amendOperation(
   route: RouteOptions,
   { errors, security }: { readonly [Name in 'errors' | 'security']: NonNullable<Operation[Name]> },

@@ -168,7 +168,7 @@ export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore
     fields: {
       ...(message && toMessageFields(message)),
       ...toOptionFields(broadcast),
-      // if the form cannot express the audience, it asks for ids, so that the copy never goes to everybody
+      // a form that cannot express the audience asks for ids, so that the copy never goes to everybody
       ...(audienceFields ?? { audience: 'ids', ids: '' }),
     },
     done: notice(

@@ -38,9 +38,9 @@ type PartTexts = readonly (readonly [id: string, text: string])[];
 /** The shared parts of a page as text. `page` is undefined if reading failed. */
 interface LiveState {
   readonly page: (Omit<LivePage, 'shared'> & { readonly shared: PartTexts }) | undefined;
-  /** When reading began. */
+  /** When reading of the page began. */
   readonly atMs: number;
-  /** When reading began, by a monotonic clock. */
+  /** When reading of the page began, by a monotonic clock. */
   readonly begunAt: number;
 }
 

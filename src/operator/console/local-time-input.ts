@@ -87,7 +87,7 @@ export const dayFields = (days: Fields, label: string): readonly Html[] => [
 /**
  * Returns the interval from the first to the last day, in the zone of the form.
  *
- * @throws {DeskbellError} ERR_FIELD_VALUE for an invalid zone
+ * @throws {DeskbellError} ERR_FIELD_VALUE if the zone is invalid
  */
 export function toInterval({ since = '', until = '', ...zone }: Fields): {
   readonly sinceMs: number | undefined;
@@ -135,7 +135,7 @@ const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE for an invalid zone */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if the zone is invalid */
 function checkZone(timeZone: string): string {
   if (isTimeZone(timeZone)) return timeZone;
   throw fieldFault(

@@ -124,7 +124,7 @@ export interface Page {
   readonly isForChange?: boolean;
   /** The URL of the event stream for the page's live parts. */
   readonly liveUrl?: string | undefined;
-  /** Short sentences that screen readers announce when one becomes true. */
+  /** Short sentences. Screen readers announce a sentence when it becomes true. */
   readonly status?: readonly string[] | undefined;
 }
 

@@ -67,7 +67,7 @@ const renderTexts = (
     none,
   );
 
-/** Shown on a broadcast's page; empty if all readers get the same message at the same time. */
+/** Shows which text readers get and when. Renders nothing if all get the same message at the same time. */
 export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[]): Html {
   const { id, texts = [], recipients, state } = broadcast;
   const others = texts.reduce((sum, text) => sum + text.recipients, 0);

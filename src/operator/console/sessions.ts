@@ -123,7 +123,7 @@ declare module 'fastify' {
   }
 }
 
-/** Call it before any console route is added. */
+/** Call this before any console route is added. */
 export function requireSession(app: FastifyInstance, sessions: ConsoleSessions): void {
   app.decorateRequest('consoleSession', null);
 

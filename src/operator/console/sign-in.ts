@@ -1,4 +1,4 @@
-// Signing in to the console with an operator's token, and signing out.
+// Routes to sign in to the console with an operator's token, and to sign out.
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

@@ -31,7 +31,7 @@ export interface Metrics {
 }
 
 export interface MetricsOptions {
-  /** Default: only the store's warnings. */
+  /** Reads the warnings to report. Default: reads only the store's warnings. */
   readonly readWarnings?: ReadWarnings | undefined;
   /** Configured push services; each has its own label. */
   readonly pushServices?: PushServices | undefined;

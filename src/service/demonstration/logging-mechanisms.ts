@@ -14,7 +14,7 @@ export interface MechanismRecord {
   readonly body?: unknown;
   readonly session?: SessionEntries;
   readonly result?: unknown;
-  /** Why the action failed; `true` if the mechanism sees only that the action failed. */
+  /** Why the action failed; `true` if the mechanism only sees that it failed. */
   readonly failure?: string | true;
   readonly verdict?: string;
   readonly status?: number;
@@ -53,12 +53,12 @@ export class ActionRequest {
   }
 }
 
-// The mechanism `action`: a call in each action's body logs. It sees everything, including the result.
+// The mechanism `action`: each action's own code calls the log, and so can log everything, including the result.
 
 /** Handles a request. Returns the value to send as JSON. */
 export type Action = (request: ActionRequest) => unknown;
 
-/** Runs the work of an action. */
+/** Runs the work of an action, and may log. */
 export type InAction = (request: ActionRequest, work: () => unknown) => unknown;
 
 /** Runs an action's work and writes one record: the request with the result or the failure. */

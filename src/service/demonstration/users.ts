@@ -26,7 +26,7 @@ export interface ExampleUsers {
 
 /** Options of `openExampleUsers`. */
 export interface ExampleUsersOptions {
-  /** The file; created with one user if it does not exist. Default: in memory. */
+  /** The path of the file, which is created with one user if it does not exist. Default: in memory. */
   readonly path?: string | undefined;
 }
 

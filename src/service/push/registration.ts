@@ -103,7 +103,7 @@ function createReport({ endpointPolicy, log, redactSubscriptions }: Settings) {
   };
 }
 
-/** Flushes the log once for all callers of one turn of the event loop. */
+/** Flushes the log once for all callers in the same turn of the event loop. */
 function createWriteOut(log: Log): () => Promise<void> {
   let next: Promise<void> | undefined;
   const writeOut = async (): Promise<void> => {

@@ -32,7 +32,7 @@ export const chosenAttempts = (query: unknown): Fields =>
 const isAsked = ({ user, subscription }: Fields): boolean =>
   [user, subscription].some((text) => text!.trim() !== '');
 
-/** The parts that change while the broadcast runs. */
+/** The parts of the page that change while the broadcast runs. */
 interface AttemptParts {
   /** The outcome of the requested subscription or person. */
   readonly answer?: Html;

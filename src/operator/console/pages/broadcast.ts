@@ -42,8 +42,8 @@ import { hasReaders, renderReaders } from '../reader-counts.ts';
 import { chosenAttempts, readAttempts, renderAttempts } from './broadcast-attempts.ts';
 import { renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
 
-/** The actions: the states that permit each, the message and count to show afterwards, and the question to ask before
- * an action that cannot be undone. */
+/** The actions. Each has the states that permit it, the message and count to show afterwards, and a question to ask
+ * first if the action cannot be undone. */
 const controls = {
   pause: {
     text: 'Pause',
