@@ -43,7 +43,7 @@ export class ServiceApi {
   invitation: string | undefined;
   readonly #options: ServiceApiOptions;
 
-  /** @param url a folder; must end with a slash */
+  /** @param url the address of a folder, which must end with a slash */
   constructor(url: URL, options: ServiceApiOptions = {}) {
     this.url = url;
     this.timeoutMs = options.timeoutMs ?? defaultTimeoutMs;

@@ -32,7 +32,7 @@ export interface HttpServerOptions extends TimeLimits {
   readonly trustProxy?: TrustedProxies;
 }
 
-/** Certificate chain and private key, PEM. */
+/** The certificate chain and the private key, as PEM. */
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;

@@ -66,7 +66,7 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly pushServices?: PushServices | undefined;
   /** With `'public'`: maximum number of push services that are neither known nor listed. Default: 100. */
   readonly maxPushServices?: number | undefined;
-  /** Default: only the filter. */
+  /** The logging mechanisms to use. Default: only the filter. */
   readonly logging?: readonly LoggingMechanism[] | undefined;
   /** The demonstration actions that require a session. Default: `all` if the authenticator logs, else `none`. */
   readonly authenticate?: 'none' | 'all' | readonly DemoActionName[] | undefined;

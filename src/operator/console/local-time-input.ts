@@ -103,7 +103,7 @@ function startOfDay(text: string, afterMs: number, zone: Fields): number | undef
   return toInstant(wallMs, checkZone(zoneOf(zone)));
 }
 
-/** For the value of `<input type="datetime-local">`: `2027-01-01T09:00`. */
+/** Formats a time as the value of `<input type="datetime-local">`: `2027-01-01T09:00`. */
 export function toLocalTime(atMs: number, fields: Fields): string {
   return formatWallTime(toWallTime(atMs, checkZone(zoneOf(fields))));
 }

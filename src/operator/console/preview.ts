@@ -218,6 +218,6 @@ const omissions = ({ pictures: shown, maxActions }: Surface): readonly (readonly
   ...actionIndexes.slice(maxActions).map((index) => [`actionTitle${index}`, `button ${index + 1}`] as const),
 ];
 
-/** Hides a part until its field has a value; the page's script then shows it. */
+/** Hides a part until its field has a value; the page's script then shows the part. */
 const hiddenUnless = (fields: Fields, name: string): Html =>
   html`data-when="${name}" ${(lookUp(fields, name) ?? '') === '' && html`hidden`}`;

@@ -63,7 +63,7 @@ export class BoundedNames {
   readonly #admitted = new Set<string>();
   readonly #policy: ReturnType<typeof createEndpointPolicy>;
 
-  /** @param pushServices from the configuration */
+  /** @param pushServices the push services in the configuration */
   constructor(pushServices: PushServices = []) {
     this.#policy = createEndpointPolicy(pushServices);
   }

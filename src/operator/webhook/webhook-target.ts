@@ -34,7 +34,7 @@ export function formatWebhookSecret(secret: Uint8Array): string {
   return `whsec_${Buffer.from(secret).toString('base64')}`;
 }
 
-/** @param id the same in each attempt @param timestampSeconds since 1970, of this attempt */
+/** @param id the event's id, the same in each attempt @param timestampSeconds the time of this attempt, since 1970 */
 export function webhookHeaders(
   secret: Uint8Array,
   id: string,

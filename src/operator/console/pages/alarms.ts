@@ -83,7 +83,7 @@ function nameBroadcasts(ids: readonly number[]): Html | false {
   ${links}${others > 0 && html` and ${figure('alarm.otherBroadcasts', others)} others`} · `;
 }
 
-/** An alarm of one broadcast, on its page. */
+/** Shows an alarm of a broadcast on the broadcast's page. */
 export function renderAlarm(alarm: Alarm, broadcastId: number): Html {
   const { origin, reason, detail, rows, firstAtMs } = alarm;
   const shown = figuresOf('raised', `${broadcastId} ${origin} ${reason}`);
