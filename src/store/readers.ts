@@ -82,6 +82,7 @@ function tooMany(): DeskbellError {
   return fieldError('ERR_FIELD_VALUE', '/name', detail);
 }
 
+/** What audiences and messages use of a reader: the person's values where there are any, else the subscription's. */
 export interface ReaderFacts {
   readonly language: string | undefined;
   readonly timeZone: string | undefined;
