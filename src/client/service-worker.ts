@@ -3,7 +3,8 @@
 // service worker.
 import { ownName, question } from './subscription.ts';
 import { click, readPush, receive, reportDismissal } from './worker/show.ts';
-import { receiptsName, renew, renewWithRetries, sendReceipts } from './worker/receipts.ts';
+import { receiptsName, sendReceipts } from './worker/receipts.ts';
+import { renew, renewWithRetries } from './worker/renew.ts';
 import { messageOf, readOwnState, updateOwnState, worker } from './worker/scope.ts';
 
 const scriptPath = worker.location.pathname;

@@ -21,7 +21,14 @@ const pushMessageData = (bytes: Uint8Array) => ({
   text: () => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes),
 });
 
-const modules = ['database', 'service-worker', 'worker/receipts', 'worker/scope', 'worker/show'];
+const modules = [
+  'database',
+  'service-worker',
+  'worker/receipts',
+  'worker/renew',
+  'worker/scope',
+  'worker/show',
+];
 const { outputFiles } = await build({
   stdin: {
     contents: modules.map((path) => `export * from './${path}.ts';`).join(''),

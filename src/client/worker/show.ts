@@ -2,7 +2,8 @@
 import { addToHistory, defaultHistoryLimit, markAsRead } from '../database.ts';
 import { optionNames, pictureNames, type PushMessage } from '../push-message.ts';
 import { hookTimeoutMs, withTimeLimit } from '../time-limit.ts';
-import { report, turnOff } from './receipts.ts';
+import { report } from './receipts.ts';
+import { turnOff } from './renew.ts';
 import {
   hooks,
   linkScheme,
