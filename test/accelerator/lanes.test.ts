@@ -1,9 +1,10 @@
-// P-256 in lanes, on any machine: its bounds by intervals, and the same arithmetic in plain C against OpenSSL. accelerator.test.ts tests
-// the lanes of this machine's processor, soak/lanes.test.ts those of a release on an emulated one.
+// P-256 in lanes: its bounds by intervals, and its results against OpenSSL's, in plain C on any machine, and with the instructions of this
+// machine's processor if it has them. soak/lanes.test.ts tests a release on an emulated processor.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
+import type { Addon } from '../../src/accelerator/addon.ts';
 import {
   badPoints,
   buildPortable,
@@ -15,7 +16,7 @@ import {
   randomPair,
   toBytes,
 } from './lanes.ts';
-import { folder, skip } from './native.ts';
+import { folder, native, skip } from './native.ts';
 
 test('no value leaves the bound that its line gives, and none overflows', { skip }, () => {
   assert.ok(checkBounds(folder) >= 40);
@@ -28,8 +29,7 @@ test('no value leaves the bound that its line gives, and none overflows', { skip
   );
 });
 
-test('in plain C they agree with OpenSSL, on edges, exceptions and what is no point too', { skip }, () => {
-  const addon = buildPortable(join(folder, 'portable.node'), ['-O1']);
+test('they agree with OpenSSL, on edges, exceptions and what is no point too', { skip }, () => {
   const points = edgeScalars.map(pointOf);
   const edges = [0, 1, 17].flatMap((shift) =>
     edgeScalars.map((scalar, index) => ({
@@ -38,9 +38,14 @@ test('in plain C they agree with OpenSSL, on edges, exceptions and what is no po
     })),
   );
   const refused = badPoints.map((peer): Pair => ({ privateKey: toBytes(9n), peer }));
-  const random = Array.from({ length: 1024 - edges.length - refused.length }, randomPair);
-  const pairs = [...edges, ...refused, ...random];
-  for (let start = 0; start < pairs.length; start += 64) {
-    assert.deepEqual(findDifferences(addon, pairs.slice(start, start + 64)), [], `from ${start}`);
-  }
+  const agree = (addon: Addon, count: number): void => {
+    const random = Array.from({ length: count - edges.length - refused.length }, randomPair);
+    const pairs = [...edges, ...refused, ...random];
+    for (let start = 0; start < pairs.length; start += 64) {
+      assert.deepEqual(findDifferences(addon, pairs.slice(start, start + 64)), [], `from ${start}`);
+    }
+  };
+  agree(buildPortable(join(folder, 'portable.node'), ['-O1']), 1024);
+  const { addon } = native();
+  if (addon.hasMultiBuffer()) agree(addon, 10_240);
 });
