@@ -28,7 +28,7 @@ function nameReaders(directory: string): void {
   database.exec(`
     update subscriptions set user_name = 'user ' || id;
     insert into people (user_name, data, language, updated_at_ms)
-      select user, json_object('name', 'Ada ' || id), case id % 3 when 0 then 'de' when 1 then 'fr' end, 0 from subscriptions`);
+      select user_name, json_object('name', 'Ada ' || id), case id % 3 when 0 then 'de' when 1 then 'fr' end, 0 from subscriptions`);
 }
 
 export async function bench({ quick }: { readonly quick: boolean }): Promise<void> {
