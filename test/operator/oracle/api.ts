@@ -11,6 +11,7 @@ import {
   iso,
   isStored,
   lateTimes,
+  removedNames,
   standingAlarms,
   type Json,
   type Post,
@@ -305,18 +306,7 @@ export const apiOracle: ApiOracle = {
     status: ({ audited }, { id }) => audited[Number(id) - 1]!.status,
   },
   RemovedPerson: Object.fromEntries(
-    (
-      [
-        'attempts',
-        'bells',
-        'broadcasts',
-        'ended',
-        'receipts',
-        'recipients',
-        'schedules',
-        'subscriptions',
-      ] as const
-    ).map((name) => [name, ({ removed }: World) => removed[name]]),
+    removedNames.map((name) => [name, ({ removed }: World) => removed[name]]),
   ),
   // what a push service answers at that moment
   SentMessage: Object.fromEntries(

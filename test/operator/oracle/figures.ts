@@ -5,6 +5,7 @@ import type { ShownFigure } from '../../../src/operator/console/figures.ts';
 import { settlements, type Settlement } from '../../../src/store/broadcasts.ts';
 import { vapidPublicKey } from '../../store/made-up-subscription.ts';
 import {
+  acceptancesOf,
   alarmsOf,
   causeOf,
   count,
@@ -16,7 +17,10 @@ import {
   nextPartOf,
   ofCause,
   ofOutcome,
+  reachedAfterMs,
+  removedNames,
   reports,
+  shareOfRecipients,
   standingAlarms,
   stateOf,
   stateOfRow,
@@ -120,19 +124,7 @@ const waits = (cause: Parameters<typeof ofCause>[2]): FigureOracle =>
 
 /** When so many were reached, as exact as the intervals of the counts: the figure says at most so much more. */
 const timeTo = (percent: number): FigureOracle =>
-  ofStory((story) => {
-    const all = count(story, ({ outcome }) => outcome !== 'removed');
-    const times = story.rows
-      .filter(({ outcome }) => outcome === 'accepted')
-      .map(({ atMs }) => atMs!)
-      .toSorted((one, other) => one - other);
-    const widthMs = widthOf(times[Math.ceil((all * percent) / 100) - 1]! - story.startAtMs);
-    return (
-      (Math.floor((times[Math.ceil((all * percent) / 100) - 1]! - story.startAtMs) / widthMs) * widthMs +
-        widthMs) /
-      1000
-    );
-  });
+  ofStory((story) => endOf(reachedAfterMs(story, percent)!) / 1000);
 
 /** How wide the intervals of a broadcast are after so long. */
 const widthOf = (elapsedMs: number): number => {
@@ -146,12 +138,7 @@ const startOf = (elapsedMs: number): number =>
 const endOf = (elapsedMs: number): number => startOf(elapsedMs) + widthOf(elapsedMs);
 
 const precision = (percent: number): FigureOracle =>
-  ofStory((story) => {
-    const all = count(story, ({ outcome }) => outcome !== 'removed');
-    const times = story.rows.filter(({ outcome }) => outcome === 'accepted').map(({ atMs }) => atMs!);
-    const last = times.toSorted((one, other) => one - other)[Math.ceil((all * percent) / 100) - 1]!;
-    return widthOf(last - story.startAtMs) / 1000;
-  });
+  ofStory((story) => widthOf(reachedAfterMs(story, percent)!) / 1000);
 
 const ofOrigin = (figure: (rows: Story['rows'], story: Story, world: World) => number): FigureOracle =>
   ofStory((story, world, [, name]) =>
@@ -239,11 +226,6 @@ const now: FigureOracle = (_world, _of, { value }) => {
 
 const scheduleOf = (world: World, id: string | undefined) =>
   world.schedules.find((schedule) => String(schedule.id) === id)!;
-
-const removed =
-  (name: keyof World['removed']): FigureOracle =>
-  ({ removed: all }) =>
-    all[name];
 
 /** By name. */
 export const figureOracle: Readonly<Record<string, FigureOracle>> = {
@@ -465,14 +447,9 @@ export const figureOracle: Readonly<Record<string, FigureOracle>> = {
   'raised.firstAt': raised(({ firstAtMs }) => firstAtMs),
   'raised.rows': raised(({ rows }) => rows),
 
-  'removed.attempts': removed('attempts'),
-  'removed.bells': removed('bells'),
-  'removed.broadcasts': removed('broadcasts'),
-  'removed.ended': removed('ended'),
-  'removed.receipts': removed('receipts'),
-  'removed.recipients': removed('recipients'),
-  'removed.schedules': removed('schedules'),
-  'removed.subscriptions': removed('subscriptions'),
+  ...Object.fromEntries(
+    removedNames.map((name) => [`removed.${name}`, ({ removed }: World) => removed[name]]),
+  ),
 
   'review.bytes': ({ draft }) => draft.bytes,
   'review.doneAt': (world, _of, { value }) => {
@@ -562,21 +539,17 @@ function usualRate(world: World, recipients: number) {
         story.rows.length >= Math.max(1, recipients),
     )
     .flatMap((story) => {
-      const all = count(story, ({ outcome }) => outcome !== 'removed');
       const times = world.posts
         .filter((post) => post.story === story)
         .map(({ atMs }) => atMs - story.startAtMs)
         .toSorted((one, other) => one - other);
       const later = times.find((each, index) => startOf(each) - endOf(times[index - 1] ?? each) > 60_000);
-      const accepted = story.rows
-        .filter(({ outcome }) => outcome === 'accepted')
-        .map(({ atMs }) => atMs! - story.startAtMs)
-        .filter((each) => each < (later ?? Infinity))
-        .toSorted((one, other) => one - other);
-      const percent = [95, 50].find((each) => accepted.length >= Math.ceil((all * each) / 100));
+      const accepted = acceptancesOf(story).filter((each) => each < (later ?? Infinity));
+      const percent = [95, 50].find((each) => accepted.length >= shareOfRecipients(story, each));
       if (percent === undefined) return [];
-      const last = accepted[Math.ceil((all * percent) / 100) - 1]!;
+      const last = accepted[shareOfRecipients(story, percent) - 1]!;
       const seconds = (endOf(last) - startOf(times[0]!)) / 1000;
+      const all = count(story, ({ outcome }) => outcome !== 'removed');
       return [{ rows: (all * percent) / 100, seconds }];
     })
     .slice(0, 3);

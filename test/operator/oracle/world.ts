@@ -6,7 +6,7 @@ import type { LossReason } from '../../../src/store/losses.ts';
 import { heldDeletionsDetail, heldDeletionsReason } from '../../../src/store/held-deletions.ts';
 import type { AudienceSplit, LeftOut } from '../../../src/store/split-audience.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { madeUpSubscription, vapidPublicKey } from '../../store/made-up-subscription.ts';
+import { madeUpSubscription, nothingRemoved, vapidPublicKey } from '../../store/made-up-subscription.ts';
 import { madeUpBroadcast } from '../../store/store-under-test.ts';
 
 export const hosts = [
@@ -212,28 +212,7 @@ export class World {
   /** What the console last did to so many. */
   done = 0;
   /** What was removed of a person. */
-  removed: Readonly<
-    Record<
-      | 'attempts'
-      | 'bells'
-      | 'broadcasts'
-      | 'ended'
-      | 'receipts'
-      | 'recipients'
-      | 'schedules'
-      | 'subscriptions',
-      number
-    >
-  > = {
-    attempts: 0,
-    bells: 0,
-    broadcasts: 0,
-    ended: 0,
-    receipts: 0,
-    recipients: 0,
-    schedules: 0,
-    subscriptions: 0,
-  };
+  removed: Readonly<typeof nothingRemoved> = nothingRemoved;
   readonly bell = { createdAtMs: 0, rungAtMs: [] as number[] };
   readonly audited: { readonly atMs: number; readonly status: number }[] = [];
   /** Posted to a webhook: when each happened. */
@@ -615,6 +594,24 @@ export const ofOutcome =
   (outcome: Row['outcome']): Oracle =>
   (story) =>
     count(story, (row) => row.outcome === outcome);
+
+/** How long after its start each acceptance came, in order. */
+export const acceptancesOf = ({ rows, startAtMs }: Story): readonly number[] =>
+  rows
+    .filter(({ outcome }) => outcome === 'accepted')
+    .map(({ atMs }) => atMs! - startAtMs)
+    .toSorted((one, other) => one - other);
+
+/** So many are this share of the recipients; those who were removed before their turn are none. */
+export const shareOfRecipients = (story: Story, percent: number): number =>
+  Math.ceil((count(story, ({ outcome }) => outcome !== 'removed') * percent) / 100);
+
+/** How long after its start this share was reached, if it was. */
+export const reachedAfterMs = (story: Story, percent: number): number | undefined =>
+  acceptancesOf(story)[shareOfRecipients(story, percent) - 1];
+
+/** The names of what a removal of a person counts. */
+export const removedNames = Object.keys(nothingRemoved) as readonly (keyof typeof nothingRemoved)[];
 
 /** A local time that has come makes a row sendable. */
 export const causeOf = (row: Row, { nowMs }: World): Cause =>
