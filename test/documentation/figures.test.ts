@@ -180,7 +180,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ['if it is refused five times', 5, 'store/push-services.ts', 'maxRefusals'],
   ['fewer than 20 of them are marked', 20, 'store/deletion-guard.ts', 'fewMarks'],
   ['nothing is accepted for an hour', hourMs, 'store/push-services.ts', 'patienceMs'],
-  ['**If it fails** ten times in a row', 10, 'transport/breaker.ts', 'maxFailuresInRow'],
+  ['**If a push service fails** ten times in a row', 10, 'transport/breaker.ts', 'maxFailuresInRow'],
   ['for an hour at most', hourMs, 'transport/breaker.ts', 'maxRetryAfterMs'],
   ['a quarter of a second', 1 / 4, 'store/push-services.ts', 'burstSeconds'],
   [
