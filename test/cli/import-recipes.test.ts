@@ -230,7 +230,7 @@ suite('the recipes for importing subscriptions', { concurrency: true }, () => {
   test('every recipe of the page is run here', () => {
     const { text } = pages.find(({ path }) => path === page)!;
     const headings = Array.from(text.matchAll(/^## (.+)$/gm), ([, heading]) => heading!);
-    assert.deepEqual(headings, [...Object.keys(recipes), 'Node.js: a table or a collection of your own']);
+    assert.deepEqual(headings, [...Object.keys(recipes), 'Node.js: your own table or collection']);
   });
 
   test('Node.js: what mongoexport writes, and a table with keys as JSON', async () => {
@@ -240,7 +240,7 @@ suite('the recipes for importing subscriptions', { concurrency: true }, () => {
       subscription,
       createdAt: { $date: index === 0 ? marchIso : { $numberLong: String(Date.parse(marchIso)) } },
     }));
-    const [commands] = blocksUnder('Node.js: a table or a collection of your own', 'sh');
+    const [commands] = blocksUnder('Node.js: your own table or collection', 'sh');
     const words = commandIn(commands!, 'deskbell subscriptions import');
     const imported = await importFile(words, JSON.stringify(documents));
     assert.deepEqual(
