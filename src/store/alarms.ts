@@ -62,16 +62,7 @@ export interface Acknowledgement {
   readonly broadcasts: number;
 }
 
-export interface AlarmStore {
-  raised(): Promise<readonly RaisedAlarm[]>;
-  tokenAnswers(): Promise<readonly TokenAnswers[]>;
-  dueWork(): Promise<DueWork>;
-  acknowledgements(): Promise<readonly Acknowledgement[]>;
-  /** Replaces an earlier acknowledgement of the same alarm. */
-  acknowledge(acknowledgement: Omit<Acknowledgement, 'atMs'>): Promise<void>;
-  /** Removes acknowledgements of alarms that have ended or become worse, unless new ones replaced them. */
-  endAcknowledgements(ended: readonly Acknowledgement[]): Promise<void>;
-}
+export type AlarmStore = ReturnType<typeof createAlarmStore>;
 
 /** How long an alarm stays active after its broadcast has ended. */
 export const alarmsKeptMs = 24 * 60 * 60 * 1000;
@@ -117,9 +108,9 @@ const dueBroadcasts = `
   ].join(' union all ')}) u
   group by broadcast_id order by min(at_ms), broadcast_id limit ${maxDue}`;
 
-export function createAlarmStore(database: PortableDatabase): AlarmStore {
+export function createAlarmStore(database: PortableDatabase) {
   return {
-    raised: async () => {
+    raised: async (): Promise<readonly RaisedAlarm[]> => {
       const rows = await database.read<Omit<RaisedAlarm, 'broadcastIds'> & { readonly ids: unknown }>(
         `select a.origin, a.reason, (${newestDetail}) as detail, min(a.first_at_ms) as "sinceMs", max(a.rows) as rows,
                 ${database.jsonArray}(a.broadcast_id) as ids
@@ -142,7 +133,7 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
       return rows.map(nullsToUndefined);
     },
 
-    dueWork: async () => {
+    dueWork: async (): Promise<DueWork> => {
       const nowMs = database.now();
       const [broadcasts, preparing, schedules, [sent]] = await Promise.all([
         // read details in subqueries, so that each uses an index even if there are few broadcasts
@@ -185,12 +176,13 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
     },
 
     acknowledgements: () =>
-      database.read(
+      database.read<Acknowledgement>(
         `select alarm, operator, note, at_ms as "atMs", count, broadcasts
          from deskbell.acknowledgements order by alarm`,
       ),
 
-    acknowledge: ({ alarm, operator, note, count, broadcasts }) =>
+    /** Replaces an earlier acknowledgement of the same alarm. */
+    acknowledge: ({ alarm, operator, note, count, broadcasts }: Omit<Acknowledgement, 'atMs'>) =>
       database.write(
         `insert into deskbell.acknowledgements (alarm, operator, note, at_ms, count, broadcasts)
          values (:alarm, :operator, :note, :nowMs, :count, :broadcasts)
@@ -199,7 +191,8 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
         { alarm, operator, note, count, broadcasts, nowMs: database.now() },
       ),
 
-    endAcknowledgements: (ended) =>
+    /** Removes acknowledgements of alarms that have ended or become worse, unless new ones replaced them. */
+    endAcknowledgements: (ended: readonly Acknowledgement[]) =>
       database.transaction(function* () {
         for (const { alarm, atMs } of ended)
           yield* run('delete from deskbell.acknowledgements where alarm = :alarm and at_ms = :atMs', {

@@ -81,43 +81,13 @@ export interface Fold {
  */
 export type Admission = 'rings' | number | (Fold & { readonly startAtMs: number });
 
-export interface BellStore {
-  /** @throws {DeskbellError} ERR_BELL_EXISTS if the name is taken */
-  add(
-    bell: Omit<Bell, 'id' | 'createdAtMs' | 'lastRequestAtMs'> & { readonly secretHash: Uint8Array },
-  ): Promise<Bell>;
-  /** Lists bells in the order of their names. */
-  list(): Promise<readonly Bell[]>;
-  /** @throws {DeskbellError} ERR_BELL_NOT_FOUND */
-  get(name: string): Promise<Bell>;
-  findBySecret(secretHash: Uint8Array): Promise<Bell | undefined>;
-  /** Replaces the secret; the former one becomes invalid. @throws {DeskbellError} ERR_BELL_NOT_FOUND */
-  rotate(name: string, secretHash: Uint8Array): Promise<void>;
-  /** Removes a bell. The broadcasts that the bell created stay. @returns false if no bell has this name */
-  remove(name: string): Promise<boolean>;
-  /**
-   * Counts a request. Requests over the limit per minute are combined in a single broadcast, which is sent after that
-   * minute. Each of these requests replaces the payload of the broadcast.
-   *
-   * @param encode makes the payload
-   */
-  admit(id: number, perMinute: number, encode: (fold: Fold) => Uint8Array): Promise<Admission>;
-  /**
-   * Sets the broadcast that counts all further requests of this minute. Requests that have already arrived count too.
-   *
-   * @param startAtMs as returned by `admit`
-   */
-  foldInto(
-    id: number,
-    broadcastId: number,
-    startAtMs: number,
-    encode: (fold: Fold) => Uint8Array,
-  ): Promise<void>;
-  /** Stores the result of a request. The last ten are kept. */
-  note(id: number, request: NewBellRequest): Promise<void>;
-  /** Newest first. */
-  requests(id: number): Promise<readonly BellRequest[]>;
+type EncodeFold = (fold: Fold) => Uint8Array;
+
+export interface NewBell extends Omit<Bell, 'id' | 'createdAtMs' | 'lastRequestAtMs'> {
+  readonly secretHash: Uint8Array;
 }
+
+export type BellStore = ReturnType<typeof createBells>;
 
 interface BellRow {
   readonly id: number;
@@ -145,7 +115,7 @@ export const createBellSecret = (): string =>
 /** 32 bytes. The secret is random, so it cannot be guessed from its hash. */
 export const hashBellSecret = (secret: string): Uint8Array => hash('sha256', secret, 'buffer');
 
-export function createBells(database: PortableDatabase): BellStore {
+export function createBells(database: PortableDatabase) {
   const find = async (condition: string, values: PortableValues): Promise<readonly Bell[]> => {
     const rows = await database.read<BellRow>(
       `select id, name, audience, settings, created_at_ms,
@@ -157,7 +127,8 @@ export function createBells(database: PortableDatabase): BellStore {
   };
 
   return {
-    add: async ({ name, audience, secretHash, ...settings }) => {
+    /** @throws {DeskbellError} ERR_BELL_EXISTS if the name is taken */
+    add: async ({ name, audience, secretHash, ...settings }: NewBell): Promise<Bell> => {
       // if the secret is stored already, the call was repeated because its response was lost
       const [row] = await database.writeOnce<{ readonly id: number }>(
         `insert into deskbell.bells as b (name, secret_hash, audience, user_name, settings, created_at_ms)
@@ -178,27 +149,44 @@ export function createBells(database: PortableDatabase): BellStore {
       throw fieldError('ERR_BELL_EXISTS', '/name', `There is a bell ${name} already.`);
     },
 
-    list: async () => (await find('true', {})).toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+    /** Lists bells in the order of their names. */
+    list: async (): Promise<readonly Bell[]> =>
+      (await find('true', {})).toSorted((one, other) => (one.name < other.name ? -1 : 1)),
 
-    get: async (name) => {
+    /** @throws {DeskbellError} ERR_BELL_NOT_FOUND */
+    get: async (name: string): Promise<Bell> => {
       const [bell] = await find('name = :name', { name });
       if (bell !== undefined) return bell;
       throw notFound(name);
     },
 
-    findBySecret: async (secretHash) => (await find('secret_hash = :secretHash', { secretHash }))[0],
+    findBySecret: async (secretHash: Uint8Array): Promise<Bell | undefined> =>
+      (await find('secret_hash = :secretHash', { secretHash }))[0],
 
-    rotate: async (name, secretHash) => {
+    /** Replaces the secret; the former one becomes invalid. @throws {DeskbellError} ERR_BELL_NOT_FOUND */
+    rotate: async (name: string, secretHash: Uint8Array): Promise<void> => {
       const sql = 'update deskbell.bells set secret_hash = :secretHash where name = :name';
       if (!(await changesAny(database, sql, { name, secretHash }))) throw notFound(name);
     },
 
-    remove: (name) => changesAny(database, 'delete from deskbell.bells where name = :name', { name }),
+    /** Removes a bell. The broadcasts that the bell created stay. @returns false if no bell has this name */
+    remove: (name: string) => changesAny(database, 'delete from deskbell.bells where name = :name', { name }),
 
-    admit: (id, perMinute, encode) =>
+    /**
+     * Counts a request. Requests over the limit per minute are combined in a single broadcast, which is sent after that
+     * minute. Each of these requests replaces the payload of the broadcast.
+     *
+     * @param encode makes the payload
+     */
+    admit: (id: number, perMinute: number, encode: EncodeFold): Promise<Admission> =>
       database.transaction(() => admit(id, perMinute, encode, database.now())),
 
-    foldInto: (id, broadcastId, startAtMs, encode) =>
+    /**
+     * Sets the broadcast that counts all further requests of this minute. Requests that have already arrived count too.
+     *
+     * @param startAtMs as returned by `admit`
+     */
+    foldInto: (id: number, broadcastId: number, startAtMs: number, encode: EncodeFold): Promise<void> =>
       database.transaction(function* () {
         const [row] = yield* run<FoldRow>(
           `update deskbell.bells set folded_into = :broadcastId where id = :id and folded_minute = :minute
@@ -208,13 +196,22 @@ export function createBells(database: PortableDatabase): BellStore {
         if (row !== undefined) yield* setPayload(broadcastId, encode(toFold(row)));
       }),
 
-    note: (id, { tool, outcome, broadcastId = null, leftOut = null, shape = null }) =>
+    /** Stores the result of a request. The last ten are kept. */
+    note: (id: number, { tool, outcome, broadcastId, leftOut, shape }: NewBellRequest): Promise<void> =>
       database.transaction(function* () {
         yield* run(
           `insert into deskbell.bell_requests (bell_id, at_ms, tool, outcome, broadcast_id, left_out, shape)
            select id, cast(:nowMs as bigint), :tool, :outcome, cast(:broadcastId as bigint), :leftOut, :shape
            from deskbell.bells where id = :id`,
-          { id, nowMs: database.now(), tool, outcome, broadcastId, leftOut, shape },
+          {
+            id,
+            nowMs: database.now(),
+            tool,
+            outcome,
+            broadcastId: broadcastId ?? null,
+            leftOut: leftOut ?? null,
+            shape: shape ?? null,
+          },
         );
         yield* run(
           `delete from deskbell.bell_requests where bell_id = :id and id <= (
@@ -223,7 +220,8 @@ export function createBells(database: PortableDatabase): BellStore {
         );
       }),
 
-    requests: async (id) => {
+    /** Newest first. */
+    requests: async (id: number): Promise<readonly BellRequest[]> => {
       const rows = await database.read<BellRequest>(
         `select at_ms as "atMs", tool, outcome, broadcast_id as "broadcastId", left_out as "leftOut", shape
          from deskbell.bell_requests where bell_id = :id order by id desc`,
@@ -252,12 +250,7 @@ const setPayload = (broadcastId: number, payload: Uint8Array): Work<number> =>
     { broadcastId, payload },
   );
 
-function* admit(
-  id: number,
-  perMinute: number,
-  encode: (fold: Fold) => Uint8Array,
-  nowMs: number,
-): Work<Admission> {
+function* admit(id: number, perMinute: number, encode: EncodeFold, nowMs: number): Work<Admission> {
   const minute = minuteOf(nowMs);
   const [counted] = yield* run<FoldRow>(
     `update deskbell.bells set rung = case when minute = :minute then rung + 1 else 1 end, minute = :minute

@@ -2,12 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 
-export interface Endpoints {
-  /** Lists the hosts of all stored endpoints in order, with any port that is not the default. One look-up per host. */
-  hosts(): Promise<readonly string[]>;
-  /** Reads every subscription, a few thousand at a time. @returns ids in order, at most `limit` */
-  endingIn(end: string, limit: number): Promise<readonly number[]>;
-}
+export type Endpoints = ReturnType<typeof createEndpoints>;
 
 interface EndRow {
   readonly through_id: number | null;
@@ -16,7 +11,7 @@ interface EndRow {
 
 const rowsAtOnce = 10_000;
 
-export function createEndpoints({ read, endpoint: { place } }: PortableDatabase): Endpoints {
+export function createEndpoints({ read, endpoint: { place } }: PortableDatabase) {
   const selectPlaces = `
     with recursive places (place) as (
       select (select ${place} from deskbell.subscriptions order by ${place} limit 1)
@@ -31,11 +26,13 @@ export function createEndpoints({ read, endpoint: { place } }: PortableDatabase)
           where id > :afterId order by id limit ${rowsAtOnce}) s`;
 
   return {
-    hosts: async () => {
+    /** Lists the hosts of all stored endpoints in order, with any port that is not the default. One look-up per host. */
+    hosts: async (): Promise<readonly string[]> => {
       const rows = await read<{ readonly place: string }>(selectPlaces);
       return rows.map(({ place: text }) => text.replaceAll(/^https?:\/\/|\/$/g, ''));
     },
-    endingIn: async (end, limit) => {
+    /** Reads every subscription, a few thousand at a time. @returns ids in order, at most `limit` */
+    endingIn: async (end: string, limit: number): Promise<readonly number[]> => {
       const ids: number[] = [];
       for (let afterId: number | null = 0; afterId !== null && ids.length < limit;) {
         const values: PortableValues = { end, length: end.length, afterId };

@@ -18,31 +18,27 @@ export interface HeldOrigin {
   readonly sinceMs: number;
 }
 
-export interface HeldDeletions {
-  /** Ordered by origin. */
-  list(): Promise<readonly HeldOrigin[]>;
-  /** Deletes the held subscriptions of the origin as gone. @returns how many were deleted */
-  confirm(origin: string): Promise<number>;
-  /** Keeps the origin's held subscriptions, because its responses were wrong. @returns how many were kept */
-  discard(origin: string): Promise<number>;
-}
+export type HeldDeletions = ReturnType<typeof createHeldDeletions>;
 
 /** Selects a batch of held subscriptions. `is_held = true` is written as in the index's condition. */
 const held = `select subscription_id from deskbell.gone_marks
   where origin = :origin and is_held = true limit :batchRows`;
 
-export function createHeldDeletions(database: PortableDatabase): HeldDeletions {
+export function createHeldDeletions(database: PortableDatabase) {
   return {
+    /** Ordered by origin. */
     list: () =>
-      database.read(
+      database.read<HeldOrigin>(
         `select origin, sum(subscriptions) as subscriptions,
            (select min(m.marked_at_ms) from deskbell.gone_marks m
             where m.origin = h.origin and m.is_held = true) as "sinceMs"
          from deskbell.held_marks h group by origin having sum(subscriptions) > 0 order by origin`,
       ),
-    confirm: (origin) =>
+    /** Deletes the held subscriptions of the origin as gone. @returns how many were deleted */
+    confirm: (origin: string) =>
       database.writeInBatches(`delete from deskbell.subscriptions where id in (${held})`, { origin }),
-    discard: (origin) =>
+    /** Keeps the origin's held subscriptions, because its responses were wrong. @returns how many were kept */
+    discard: (origin: string) =>
       database.writeInBatches(`delete from deskbell.gone_marks where subscription_id in (${held})`, {
         origin,
       }),

@@ -8,19 +8,12 @@ import type { PortableDatabase, PortableStatement } from './portable-sql.ts';
 
 export const invitationLifetimeMs = 10 * 60 * 1000;
 
-export interface Invitations {
-  /** @returns when the invitation expires, in milliseconds since 1970 */
-  add(invitation: { readonly tokenHash: Uint8Array; readonly user: string }): Promise<number>;
-  /**
-   * Returns the invited user if this endpoint can still use the invitation: it has not expired, and no other endpoint
-   * has consumed it.
-   */
-  findUser(tokenHash: Uint8Array, endpoint: string): Promise<string | undefined>;
-}
+export type Invitations = ReturnType<typeof createInvitations>;
 
-export function createInvitations(database: PortableDatabase): Invitations {
+export function createInvitations(database: PortableDatabase) {
   return {
-    add: async ({ tokenHash, user }) => {
+    /** @returns when the invitation expires, in milliseconds since 1970 */
+    add: async ({ tokenHash, user }: { readonly tokenHash: Uint8Array; readonly user: string }) => {
       const expiresAtMs = database.now() + invitationLifetimeMs;
       // if the token is stored already, the call was repeated because its response was lost
       await database.write(
@@ -30,7 +23,11 @@ export function createInvitations(database: PortableDatabase): Invitations {
       );
       return expiresAtMs;
     },
-    findUser: async (tokenHash, endpoint) => {
+    /**
+     * Returns the invited user if this endpoint can still use the invitation: it has not expired, and no other endpoint
+     * has consumed it.
+     */
+    findUser: async (tokenHash: Uint8Array, endpoint: string): Promise<string | undefined> => {
       const [row] = await database.read<{ readonly user_name: string }>(
         `select user_name from deskbell.invitations where ${isUsable}`,
         valuesOf(tokenHash, endpoint, database.now()),

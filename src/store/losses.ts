@@ -38,23 +38,21 @@ export interface Loss {
   readonly user: string | undefined;
 }
 
-/** Losses are kept for 90 days. */
-export interface Losses {
-  /** Newest day first. */
-  countByDay(): Promise<readonly LossCount[]>;
-  /** Newest first. */
-  list(range: {
-    readonly reason?: LossReason | undefined;
-    readonly origins?: readonly string[] | undefined;
-    readonly subscriptionId?: number | undefined;
-    /** The start, included. `untilMs` is excluded. */
-    readonly sinceMs?: number | undefined;
-    readonly untilMs?: number | undefined;
-    /** The last id of the previous page. */
-    readonly beforeId?: number | undefined;
-    readonly limit: number;
-  }): Promise<readonly Loss[]>;
+/** Selects losses that match all given members. */
+export interface LossFilter {
+  readonly reason?: LossReason | undefined;
+  readonly origins?: readonly string[] | undefined;
+  readonly subscriptionId?: number | undefined;
+  /** The start, included. `untilMs` is excluded. */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+  /** The last id of the previous page. */
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
 }
+
+/** Losses are kept for 90 days. */
+export type Losses = ReturnType<typeof createLosses>;
 
 export const lossesKeptMs = 90 * 24 * 60 * 60 * 1000;
 
@@ -72,7 +70,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 const startOfDay = (atMs: number): number => atMs - (atMs % dayMs);
 
-export function createLosses(database: PortableDatabase): Losses {
+export function createLosses(database: PortableDatabase) {
   const conditions = {
     reason: 'l.reason = :reason',
     origins: `${database.position}(:origins, '"' || l.origin || '"') > 0`,
@@ -94,7 +92,8 @@ export function createLosses(database: PortableDatabase): Losses {
   };
 
   return {
-    countByDay: async () => {
+    /** Newest day first. */
+    countByDay: async (): Promise<readonly LossCount[]> => {
       const [range] = await database.read<{ readonly first: number | null; readonly last: number | null }>(
         'select min(at_ms) as first, max(at_ms) as last from deskbell.losses',
       );
@@ -112,7 +111,8 @@ export function createLosses(database: PortableDatabase): Losses {
       }
       return days;
     },
-    list: async ({ limit, origins, ...others }) => {
+    /** Newest first. */
+    list: async ({ limit, origins, ...others }: LossFilter): Promise<readonly Loss[]> => {
       const filter = { ...others, origins: origins && JSON.stringify(origins) };
       const given = Object.entries(filter).filter(([, value]) => value !== undefined);
       const where = ['true', ...given.map(([name]) => conditions[name as keyof typeof conditions])];

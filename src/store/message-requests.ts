@@ -16,23 +16,18 @@ export interface MessageRequest {
   readonly claim: string;
 }
 
-export interface MessageRequests {
-  /**
-   * Reserves the key durably, or finds the earlier request that has it.
-   *
-   * @returns the response to the earlier request; `undefined` if there was none, so the message may be sent
-   * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to different content, ERR_MESSAGE_IN_DOUBT if the
-   *   earlier request has no response: it is still being sent, or its process ended or failed
-   */
-  begin(request: MessageRequest): Promise<string | undefined>;
-  finish(request: MessageRequest, answer: string): Promise<void>;
-  /** Releases the key, because nothing was sent. */
-  release(request: MessageRequest): Promise<void>;
-}
+export type MessageRequests = ReturnType<typeof createMessageRequests>;
 
-export function createMessageRequests(database: PortableDatabase): MessageRequests {
+export function createMessageRequests(database: PortableDatabase) {
   return {
-    begin: ({ key, contentHash, claim }) =>
+    /**
+     * Reserves the key durably, or finds the earlier request that has it.
+     *
+     * @returns the response to the earlier request; `undefined` if there was none, so the message may be sent
+     * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to different content, ERR_MESSAGE_IN_DOUBT if the
+     *   earlier request has no response: it is still being sent, or its process ended or failed
+     */
+    begin: ({ key, contentHash, claim }: MessageRequest) =>
       database.transaction(function* () {
         const nowMs = database.now();
         yield* run(
@@ -51,12 +46,13 @@ export function createMessageRequests(database: PortableDatabase): MessageReques
         );
         return row!.claim === claim ? undefined : repeatRequest(row!, contentHash);
       }),
-    finish: ({ key, claim }, answer) =>
+    finish: ({ key, claim }: MessageRequest, answer: string) =>
       database.write(
         'update deskbell.message_requests set answer = :answer where key = :key and claim = :claim',
         { key, claim, answer },
       ),
-    release: ({ key, claim }) =>
+    /** Releases the key, because nothing was sent. */
+    release: ({ key, claim }: MessageRequest) =>
       database.write('delete from deskbell.message_requests where key = :key and claim = :claim', {
         key,
         claim,

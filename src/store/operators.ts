@@ -37,32 +37,20 @@ export interface AuditFilter {
   readonly untilMs?: number | undefined;
 }
 
-export interface AuditStore {
-  /** @returns the id of the record, once it is durable */
-  begin(record: {
-    readonly operator: string;
-    readonly action: string;
-    readonly target?: string | undefined;
-  }): Promise<number>;
-  /**
-   * Never rejects, because a change that was made must not be reported as failed. If the store is unavailable, the
-   * record stays without a status.
-   *
-   * @param target replaces the one given to `begin`, if it is only known after the change
-   */
-  finish(
-    id: number,
-    outcome: { readonly status: number; readonly target?: string | undefined },
-  ): Promise<void>;
-  /**
-   * Lists records, newest first.
-   *
-   * @param range `beforeId`: the last record of the previous page
-   */
-  list(
-    range: AuditFilter & { readonly beforeId?: number | undefined; readonly limit: number },
-  ): Promise<readonly AuditRecord[]>;
+export type AuditedChange = Pick<AuditRecord, 'operator' | 'action' | 'target'>;
+
+export interface AuditOutcome {
+  readonly status: number;
+  readonly target?: string | undefined;
 }
+
+export interface AuditPage extends AuditFilter {
+  /** The last record of the previous page. */
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+}
+
+export type AuditStore = ReturnType<typeof createAudit>;
 
 /**
  * Each condition selects a range of an index. Retention drops the oldest records first. So if the record `beforeId` is
@@ -77,24 +65,32 @@ const conditions = {
   beforeId: '(at_ms, id) < ((select at_ms from deskbell.audit where id = :beforeId), :beforeId)',
 } as const;
 
-export function createAudit(database: PortableDatabase): AuditStore {
+export function createAudit(database: PortableDatabase) {
   return {
-    begin: async ({ operator, action, target = null }) => {
+    /** @returns the id of the record, once it is durable */
+    begin: async ({ operator, action, target }: AuditedChange): Promise<number> => {
       const [row] = await database.writeOnce<{ readonly id: number }>(
         `insert into deskbell.audit (at_ms, operator, action, target) values (:nowMs, :operator, :action, :target)
          returning id`,
-        { nowMs: database.now(), operator, action, target },
+        { nowMs: database.now(), operator, action, target: target ?? null },
       );
       return row!.id;
     },
-    finish: (id, { status, target = null }) =>
+    /**
+     * Never rejects, because a change that was made must not be reported as failed. If the store is unavailable, the
+     * record stays without a status.
+     *
+     * @param outcome `target` replaces the one given to `begin`, if it is only known after the change
+     */
+    finish: (id: number, { status, target }: AuditOutcome): Promise<void> =>
       database
         .write(
           'update deskbell.audit set status = :status, target = coalesce(:target, target) where id = :id',
-          { id, status, target },
+          { id, status, target: target ?? null },
         )
         .catch(() => {}),
-    list: async ({ limit, ...filter }) => {
+    /** Lists records, newest first. */
+    list: async ({ limit, ...filter }: AuditPage): Promise<readonly AuditRecord[]> => {
       const given = Object.entries(filter).filter(
         (entry): entry is [keyof typeof conditions, string | number] => entry[1] !== undefined,
       );
@@ -121,47 +117,25 @@ export interface Operator {
   readonly createdAtMs: number;
 }
 
-export interface OperatorStore {
-  /** @throws {DeskbellError} ERR_OPERATOR_EXISTS if the name is taken */
-  add(operator: {
-    readonly name: string;
-    readonly role: OperatorRole;
-    readonly tokenHash: Uint8Array;
-  }): Promise<Operator>;
-  findById(id: number): Promise<Operator | undefined>;
-  findByToken(tokenHash: Uint8Array): Promise<Operator | undefined>;
-  /** Ordered by name. */
-  list(): Promise<readonly Operator[]>;
-  /** @returns false if no operator has this name */
-  remove(name: string): Promise<boolean>;
-  /**
-   * Records a broadcast as an operator's own, unless it belongs to another operator.
-   *
-   * @returns true if it is this operator's
-   */
-  claimBroadcast(broadcastId: number, operatorId: number): Promise<boolean>;
-  ownsBroadcast(broadcastId: number, operatorId: number): Promise<boolean>;
-  /**
-   * Starts a session. Forgets expired sessions, and the oldest if there are too many.
-   *
-   * @param session `nameHash`: 32 bytes, the hash of the cookie's value
-   */
-  startSession(session: {
-    readonly nameHash: Uint8Array;
-    readonly operatorId: number;
-    readonly lifetimeMs: number;
-  }): Promise<void>;
-  /** Returns the operator of a session that has not expired. */
-  findBySession(nameHash: Uint8Array): Promise<Operator | undefined>;
-  endSession(nameHash: Uint8Array): Promise<void>;
+export interface NewOperator extends Pick<Operator, 'name' | 'role'> {
+  readonly tokenHash: Uint8Array;
 }
+
+export interface NewSession {
+  /** 32 bytes, the hash of the cookie's value. */
+  readonly nameHash: Uint8Array;
+  readonly operatorId: number;
+  readonly lifetimeMs: number;
+}
+
+export type OperatorStore = ReturnType<typeof createOperators>;
 
 /** More sessions than all operators of an installation need. */
 export const maxSessions = 1000;
 
 const columns = 'id, name, role, created_at_ms as "createdAtMs"';
 
-export function createOperators(database: PortableDatabase): OperatorStore {
+export function createOperators(database: PortableDatabase) {
   const find = async (condition: string, values: PortableValues): Promise<Operator | undefined> => {
     const [row] = await database.read<Operator>(
       `select ${columns} from deskbell.operators where ${condition}`,
@@ -170,7 +144,7 @@ export function createOperators(database: PortableDatabase): OperatorStore {
     return row;
   };
 
-  const ownsBroadcast: OperatorStore['ownsBroadcast'] = async (broadcastId, operatorId) => {
+  const ownsBroadcast = async (broadcastId: number, operatorId: number): Promise<boolean> => {
     const rows = await database.read(
       `select broadcast_id from deskbell.operator_broadcasts
        where broadcast_id = :broadcastId and operator_id = :operatorId`,
@@ -180,7 +154,8 @@ export function createOperators(database: PortableDatabase): OperatorStore {
   };
 
   return {
-    add: async ({ name, role, tokenHash }) => {
+    /** @throws {DeskbellError} ERR_OPERATOR_EXISTS if the name is taken */
+    add: async ({ name, role, tokenHash }: NewOperator): Promise<Operator> => {
       // if the token is stored already, the call was repeated because its response was lost
       const [row] = await database.writeOnce<Operator>(
         `insert into deskbell.operators as o (name, role, token_hash, created_at_ms)
@@ -192,14 +167,22 @@ export function createOperators(database: PortableDatabase): OperatorStore {
       if (row !== undefined) return row;
       throw new DeskbellError('ERR_OPERATOR_EXISTS', `There is an operator ${name} already.`);
     },
-    findById: (id) => find('id = :id', { id }),
-    findByToken: (tokenHash) => find('token_hash = :tokenHash', { tokenHash }),
-    list: async () => {
+    findById: (id: number) => find('id = :id', { id }),
+    findByToken: (tokenHash: Uint8Array) => find('token_hash = :tokenHash', { tokenHash }),
+    /** Ordered by name. */
+    list: async (): Promise<readonly Operator[]> => {
       const rows = await database.read<Operator>(`select ${columns} from deskbell.operators`);
       return rows.toSorted((one, other) => (one.name < other.name ? -1 : 1));
     },
-    remove: (name) => changesAny(database, 'delete from deskbell.operators where name = :name', { name }),
-    claimBroadcast: async (broadcastId, operatorId) => {
+    /** @returns false if no operator has this name */
+    remove: (name: string) =>
+      changesAny(database, 'delete from deskbell.operators where name = :name', { name }),
+    /**
+     * Records a broadcast as an operator's own, unless it belongs to another operator.
+     *
+     * @returns true if it is this operator's
+     */
+    claimBroadcast: async (broadcastId: number, operatorId: number): Promise<boolean> => {
       await database.write(
         `insert into deskbell.operator_broadcasts (broadcast_id, operator_id)
          values (:broadcastId, :operatorId) on conflict (broadcast_id) do nothing`,
@@ -208,7 +191,8 @@ export function createOperators(database: PortableDatabase): OperatorStore {
       return ownsBroadcast(broadcastId, operatorId);
     },
     ownsBroadcast,
-    startSession: ({ nameHash, operatorId, lifetimeMs }) =>
+    /** Starts a session. Forgets expired sessions, and the oldest if there are too many. */
+    startSession: ({ nameHash, operatorId, lifetimeMs }: NewSession) =>
       database.transaction(function* () {
         const nowMs = database.now();
         yield* run(
@@ -223,13 +207,14 @@ export function createOperators(database: PortableDatabase): OperatorStore {
           { nowMs },
         );
       }),
-    findBySession: (nameHash) =>
+    /** Returns the operator of a session that has not expired. */
+    findBySession: (nameHash: Uint8Array) =>
       find(
         `id = (select operator_id from deskbell.console_sessions
                where name_hash = :nameHash and ends_at_ms > :nowMs)`,
         { nameHash, nowMs: database.now() },
       ),
-    endSession: (nameHash) =>
+    endSession: (nameHash: Uint8Array) =>
       database.write('delete from deskbell.console_sessions where name_hash = :nameHash', { nameHash }),
   };
 }

@@ -140,9 +140,7 @@ export interface RateShare {
   readonly queueMs: number;
 }
 
-export interface RateShares {
-  take(request: RateRequest): Promise<RateShare>;
-}
+export type RateShares = ReturnType<typeof createRateShares>;
 
 interface LimitRow {
   readonly permits: number;
@@ -151,8 +149,8 @@ interface LimitRow {
   readonly sent_at_ms: number;
 }
 
-export const createRateShares = (database: PortableDatabase): RateShares => ({
-  take: (request) => database.background(() => take(request, database.now())),
+export const createRateShares = (database: PortableDatabase) => ({
+  take: (request: RateRequest) => database.background(() => take(request, database.now())),
 });
 
 function* take({ origin, perSecond, wanted, rateLimited }: RateRequest, nowMs: number): Work<RateShare> {

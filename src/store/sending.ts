@@ -12,19 +12,7 @@ export interface SendingPause {
   readonly broadcastIds: readonly number[];
 }
 
-export interface Sending {
-  /** @returns `undefined` if sending is not paused */
-  findPause(): Promise<SendingPause | undefined>;
-  /** Pauses sending, and every broadcast that is not over. If called again, adds broadcasts started since then. */
-  pause(reason: PauseReason): Promise<SendingPause>;
-  /**
-   * Resumes schedules and webhook events.
-   *
-   * @param options.withBroadcasts also resume the broadcasts that were paused with the store, unless they are over
-   * @returns the resumed broadcasts
-   */
-  resume(options: { readonly withBroadcasts: boolean }): Promise<readonly number[]>;
-}
+export type Sending = ReturnType<typeof createSending>;
 
 /** Condition for leasing work that nobody has requested explicitly. */
 export const isNotPaused = 'not exists (select 1 from deskbell.sending_pause)';
@@ -34,17 +22,19 @@ interface SendingPauseRow extends Omit<SendingPause, 'broadcastIds'> {
   readonly broadcastIds: string;
 }
 
-export function createSending(database: PortableDatabase): Sending {
+export function createSending(database: PortableDatabase) {
   /** Changes run one after another. */
   const change = <Result>(work: () => Work<Result>): Promise<Result> => database.transaction(work, 'sending');
 
   return {
-    findPause: async () => {
+    /** @returns `undefined` if sending is not paused */
+    findPause: async (): Promise<SendingPause | undefined> => {
       const [row] = await database.read<SendingPauseRow>(selectPause);
       return row && toSendingPause(row);
     },
 
-    pause: (reason) =>
+    /** Pauses sending, and every broadcast that is not over. If called again, adds broadcasts started since then. */
+    pause: (reason: PauseReason) =>
       change(function* () {
         const [known] = yield* run<SendingPauseRow>(selectPause);
         const paused = yield* run<{ readonly id: number }>(
@@ -67,8 +57,14 @@ export function createSending(database: PortableDatabase): Sending {
         return toSendingPause(row!);
       }),
 
-    resume: ({ withBroadcasts }) =>
-      change(function* () {
+    /**
+     * Resumes schedules and webhook events.
+     *
+     * @param options.withBroadcasts also resume the broadcasts that were paused with the store, unless they are over
+     * @returns the resumed broadcasts
+     */
+    resume: ({ withBroadcasts }: { readonly withBroadcasts: boolean }) =>
+      change(function* (): Work<readonly number[]> {
         const [known] = yield* run<SendingPauseRow>(selectPause);
         yield* run('delete from deskbell.sending_pause');
         if (known === undefined || !withBroadcasts) return [];
@@ -147,17 +143,12 @@ export interface StoredSenderReport extends SenderReport {
 /** A sender that has not reported for this long has ended. */
 export const reportLifetimeMs = 20_000;
 
-export interface SenderReports {
-  /** Replaces the sender's earlier report, and deletes reports of senders that have ended. */
-  put(report: SenderReport): Promise<void>;
-  remove(id: string): Promise<void>;
-  /** Lists the reports of running senders, in the order in which the senders started. */
-  list(): Promise<readonly StoredSenderReport[]>;
-}
+export type SenderReports = ReturnType<typeof createSenders>;
 
-export function createSenders(database: PortableDatabase): SenderReports {
+export function createSenders(database: PortableDatabase) {
   return {
-    put: (report) =>
+    /** Replaces the sender's earlier report, and deletes reports of senders that have ended. */
+    put: (report: SenderReport) =>
       database.transaction(function* () {
         const nowMs = database.now();
         const { id, startedAtMs } = report;
@@ -171,8 +162,9 @@ export function createSenders(database: PortableDatabase): SenderReports {
           beforeMs: nowMs - reportLifetimeMs,
         });
       }),
-    remove: (id) => database.write('delete from deskbell.senders where id = :id', { id }),
-    list: async () => {
+    remove: (id: string) => database.write('delete from deskbell.senders where id = :id', { id }),
+    /** Lists the reports of running senders, in the order in which the senders started. */
+    list: async (): Promise<readonly StoredSenderReport[]> => {
       const rows = await database.read<{ readonly seenAtMs: number; readonly report: unknown }>(
         `select seen_at_ms as "seenAtMs", report from deskbell.senders
          where seen_at_ms >= :sinceMs order by started_at_ms, id`,

@@ -85,20 +85,7 @@ export interface Backlog {
   readonly alarms: readonly { readonly reason: string; readonly count: number }[];
 }
 
-export interface Statistics {
-  /** Returns the days from `sinceMs` on, in order, without days on which nothing changed. */
-  subscriptionDays(sinceMs: number): Promise<readonly SubscriptionDay[]>;
-  /** Returns the outcomes of all messages in order, without intervals in which nothing was sent. */
-  outcomes(range: {
-    readonly width: keyof typeof outcomeWidths;
-    readonly sinceMs: number;
-  }): Promise<readonly OutcomeInterval[]>;
-  /** Returns totals, which never decrease, with the most used push service first. */
-  outcomeTotals(): Promise<readonly OutcomeTotal[]>;
-  backlog(): Promise<Backlog>;
-  /** Returns the outcomes of one broadcast. */
-  outcomesOf(broadcastId: number): Promise<readonly OutcomeInterval[]>;
-}
+export type Statistics = ReturnType<typeof createStatistics>;
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -108,7 +95,7 @@ export const allBroadcasts = 0;
 /** The width of the interval that counts all messages ever sent. */
 export const totalWidthMs = 0;
 
-export function createStatistics(database: PortableDatabase): Statistics {
+export function createStatistics(database: PortableDatabase) {
   const byService = `push_service collate ${database.byBytes}`;
 
   const intervals = (condition: string, values: PortableValues): Promise<readonly OutcomeInterval[]> =>
@@ -119,7 +106,8 @@ export function createStatistics(database: PortableDatabase): Statistics {
     );
 
   return {
-    subscriptionDays: async (sinceMs) => {
+    /** Returns the days from `sinceMs` on, in order, without days on which nothing changed. */
+    subscriptionDays: async (sinceMs: number): Promise<readonly SubscriptionDay[]> => {
       const rows = await database.read<Omit<SubscriptionDay, 'startMs'> & { readonly day: number }>(
         `select day, sum(gained) as gained, sum(lost) as lost from deskbell.subscription_days
          where day >= :sinceDay group by day order by day`,
@@ -127,18 +115,20 @@ export function createStatistics(database: PortableDatabase): Statistics {
       );
       return rows.map(({ day, gained, lost }) => ({ startMs: day * dayMs, gained, lost }));
     },
-    outcomes: ({ width, sinceMs }) =>
+    /** Returns the outcomes of all messages in order, without intervals in which nothing was sent. */
+    outcomes: (range: { readonly width: keyof typeof outcomeWidths; readonly sinceMs: number }) =>
       intervals('broadcast_id = :allBroadcasts and width_ms = :widthMs and start_ms >= :sinceMs', {
         allBroadcasts,
-        widthMs: outcomeWidths[width].widthMs,
-        sinceMs: Math.trunc(sinceMs),
+        widthMs: outcomeWidths[range.width].widthMs,
+        sinceMs: Math.trunc(range.sinceMs),
       }),
+    /** Returns totals, which never decrease, with the most used push service first. */
     outcomeTotals: () =>
-      database.read(
+      database.read<OutcomeTotal>(
         `select push_service as "pushService", ${sumColumns} from deskbell.outcome_intervals
          where broadcast_id = ${allBroadcasts} and width_ms = ${totalWidthMs} group by push_service order by sum(attempts) desc, ${byService}`,
       ),
-    backlog: async () => {
+    backlog: async (): Promise<Backlog> => {
       const [rows] = await database.read<
         Omit<Backlog, 'alarms' | 'sendableRows'> & { readonly laterRows: number }
       >(
@@ -164,7 +154,7 @@ export function createStatistics(database: PortableDatabase): Statistics {
          join deskbell.broadcasts b on b.id = a.broadcast_id
          where b.state in ('running', 'paused') and b.finished_at_ms is null group by a.reason order by a.reason`,
       );
-      const { laterRows, ...found } = rows ?? noRows;
+      const { laterRows, ...found } = rows!;
       const { pendingRows, retryRows, deferredRows, suspendedRows } = found;
       return {
         ...found,
@@ -172,11 +162,10 @@ export function createStatistics(database: PortableDatabase): Statistics {
         alarms,
       };
     },
-    outcomesOf: (broadcastId) => intervals('broadcast_id = :broadcastId', { broadcastId }),
+    /** Returns the outcomes of one broadcast. */
+    outcomesOf: (broadcastId: number) => intervals('broadcast_id = :broadcastId', { broadcastId }),
   };
 }
-
-const noRows = { pendingRows: 0, laterRows: 0, retryRows: 0, deferredRows: 0, suspendedRows: 0 };
 
 const keyOfInterval = 'broadcast_id, width_ms, start_ms, push_service';
 

@@ -13,28 +13,7 @@ import type { SubscriptionStore } from './subscriptions.ts';
 /** A push service without stored subscriptions loses its place after this time. By then, its registration has ended. */
 const emptyAfterMs = 60_000;
 
-export interface UnlistedPushServices {
-  /** Lists the hosts that have a place, ordered by origin. @param beforeMs only hosts added before this time */
-  list(beforeMs?: number): Promise<readonly string[]>;
-  /** Number of push services that keep their places because they have accepted a message. */
-  countProven(): Promise<number>;
-  /** Returns those of the given origins that have a place or are dormant. */
-  among(origins: readonly string[]): Promise<readonly string[]>;
-  /** Returns the given origins that are dormant. */
-  dormantAmong(origins: readonly string[]): Promise<readonly string[]>;
-  /**
-   * Gives an origin a place.
-   *
-   * @param mayReplace if no place is free, take one from an origin that has not accepted a message yet
-   * @returns `added`; `known` if it has a place; `full` if there are already `max`
-   */
-  add(origin: string, max: number, mayReplace?: boolean): Promise<'added' | 'known' | 'full'>;
-  /** Makes the given origins dormant, except those that have accepted a message. A dormant origin has no place. */
-  setDormant(origins: readonly string[]): Promise<void>;
-  remove(origin: string): Promise<void>;
-  /** Makes messages to these subscriptions due if they wait outside their broadcasts. */
-  wake(ids: readonly number[]): Promise<void>;
-}
+export type UnlistedPushServices = ReturnType<typeof createUnlistedPushServices>;
 
 /** How long workers treat a host as dormant without checking again. The host may register again at any time. */
 export const dormantKnownForMs = 10_000;
@@ -50,7 +29,7 @@ const isDormant = `(u.dormant_since_ms is not null and not ${isProven})`;
 /** Returns parameters for `isOneOf`. */
 const given = (names: readonly string[]) => ({ given: ` ${names.join(' ')} ` });
 
-export function createUnlistedPushServices(database: PortableDatabase): UnlistedPushServices {
+export function createUnlistedPushServices(database: PortableDatabase) {
   const origins = async (condition: string, values = {}): Promise<readonly string[]> => {
     const rows = await database.read<{ readonly origin: string }>(
       `select u.origin from deskbell.unlisted_push_services u where ${condition} order by u.origin`,
@@ -62,12 +41,22 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
   const hasPlace = `u.origin = :origin and not ${isDormant}`;
 
   return {
+    /** Lists the hosts that have a place, ordered by origin. @param beforeMs only hosts added before this time */
     list: (beforeMs = Number.MAX_SAFE_INTEGER) =>
       origins(`u.added_at_ms < :beforeMs and not ${isDormant}`, { beforeMs }),
+    /** Number of push services that keep their places because they have accepted a message. */
     countProven: async () => (await origins(isProven)).length,
-    among: (names) => origins(isOneOf, given(names)),
-    dormantAmong: (names) => origins(`${isOneOf} and ${isDormant}`, given(names)),
-    add: async (origin, max, mayReplace = false) => {
+    /** Returns those of the given origins that have a place or are dormant. */
+    among: (names: readonly string[]) => origins(isOneOf, given(names)),
+    /** Returns the given origins that are dormant. */
+    dormantAmong: (names: readonly string[]) => origins(`${isOneOf} and ${isDormant}`, given(names)),
+    /**
+     * Gives an origin a place.
+     *
+     * @param mayReplace if no place is free, take one from an origin that has not accepted a message yet
+     * @returns `added`; `known` if it has a place; `full` if there are already `max`
+     */
+    add: async (origin: string, max: number, mayReplace = false): Promise<'added' | 'known' | 'full'> => {
       // usually the origin is known, and nothing needs to be written
       if ((await origins(hasPlace, { origin })).length > 0) return 'known';
       return database.transaction(function* () {
@@ -85,12 +74,14 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
         return 'added' as const;
       }, 'unlisted push services');
     },
-    setDormant: async (names) => {
+    /** Makes the given origins dormant, except those that have accepted a message. A dormant origin has no place. */
+    setDormant: async (names: readonly string[]) => {
       for (const origin of names) await database.write(makeDormant, { origin, nowMs: database.now() });
     },
-    remove: (origin) =>
+    remove: (origin: string) =>
       database.write('delete from deskbell.unlisted_push_services where origin = :origin', { origin }),
-    wake: async (ids) => {
+    /** Makes messages to these subscriptions due if they wait outside their broadcasts. */
+    wake: async (ids: readonly number[]) => {
       const open = await database.read<{ readonly id: number }>(
         `select b.id from deskbell.broadcasts b where b.state = 'running' and exists (
            select 1 from deskbell.waiting_rows w where w.broadcast_id = b.id and w.push_service_id = -2)`,

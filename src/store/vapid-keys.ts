@@ -5,7 +5,7 @@
 // A key becomes `next` once every sender can find its private key, and `current` after that. So no browser subscribes
 // with a key that a sender cannot sign with.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { run, type PortableDatabase, type Work } from './portable-sql.ts';
+import { nullsToUndefined, run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 /**
  * `next`: senders can sign with it, but no service offers it yet. `current`: services offer it. `previous`:
@@ -20,31 +20,9 @@ export interface StoredVapidKey {
   readonly state: VapidKeyState | undefined;
 }
 
-export interface VapidKeyStore {
-  /** Lists the keys in the order in which they were first stored. */
-  list(): Promise<readonly StoredVapidKey[]>;
-  /** Returns the key that services offer. */
-  current(): Promise<string | undefined>;
-  /** Counts the subscriptions made with each key. Omits keys without subscriptions. */
-  countSubscriptions(): Promise<ReadonlyMap<string, number>>;
-  /** Makes the key `current` if there is no current key. @returns the current key */
-  adopt(publicKey: string): Promise<string>;
-  /** Makes the key `next` if there is no next key. @returns the next key */
-  prepare(publicKey: string): Promise<string>;
-  /** Makes the key `current`, and the current one `previous`. */
-  makeCurrent(publicKey: string): Promise<void>;
-  /**
-   * Makes the key `retired`, unless subscriptions were made with it and `force` is false.
-   *
-   * @returns the number of these subscriptions
-   * @throws {DeskbellError} ERR_KEY_IN_USE for the current key
-   */
-  retire(publicKey: string, options: { readonly force: boolean }): Promise<number>;
-  /** Makes the key `current` and retires all our other keys. */
-  replaceAll(publicKey: string): Promise<void>;
-}
+export type VapidKeyStore = ReturnType<typeof createVapidKeys>;
 
-export function createVapidKeys(database: PortableDatabase): VapidKeyStore {
+export function createVapidKeys(database: PortableDatabase) {
   const selectCounts = `select v.public_key as "publicKey", sum(c.subscriptions) as subscriptions
     from deskbell.subscription_counts c join deskbell.vapid_keys v on v.id = c.vapid_key_id
     group by v.public_key`;
@@ -56,22 +34,26 @@ export function createVapidKeys(database: PortableDatabase): VapidKeyStore {
   };
 
   return {
+    /** Lists the keys in the order in which they were first stored. */
     list: async () => {
-      const rows = await database.read<PublicKeyRow & { readonly state: VapidKeyState | null }>(
+      const rows = await database.read<StoredVapidKey>(
         'select public_key as "publicKey", state from deskbell.vapid_keys order by id',
       );
-      return rows.map(({ publicKey, state }) => ({ publicKey, state: state ?? undefined }));
+      return rows.map(nullsToUndefined);
     },
 
+    /** Returns the key that services offer. */
     current,
 
-    countSubscriptions: async () => {
+    /** Counts the subscriptions made with each key. Omits keys without subscriptions. */
+    countSubscriptions: async (): Promise<ReadonlyMap<string, number>> => {
       const rows = await database.read<CountRow>(selectCounts);
       const used = rows.filter(({ subscriptions }) => subscriptions > 0);
       return new Map(used.map((row) => [row.publicKey, row.subscriptions]));
     },
 
-    adopt: async (publicKey) =>
+    /** Makes the key `current` if there is no current key. @returns the current key */
+    adopt: async (publicKey: string) =>
       (await current()) ??
       change(function* () {
         const adopted = (yield* inState('current')) ?? publicKey;
@@ -79,16 +61,24 @@ export function createVapidKeys(database: PortableDatabase): VapidKeyStore {
         return adopted;
       }),
 
-    prepare: (publicKey) =>
+    /** Makes the key `next` if there is no next key. @returns the next key */
+    prepare: (publicKey: string) =>
       change(function* () {
         const next = (yield* inState('next')) ?? publicKey;
         yield* replace('next', next, 'retired');
         return next;
       }),
 
-    makeCurrent: (publicKey) => change(() => replace('current', publicKey, 'previous')),
+    /** Makes the key `current`, and the current one `previous`. */
+    makeCurrent: (publicKey: string) => change(() => replace('current', publicKey, 'previous')),
 
-    retire: (publicKey, { force }) =>
+    /**
+     * Makes the key `retired`, unless subscriptions were made with it and `force` is false.
+     *
+     * @returns the number of these subscriptions
+     * @throws {DeskbellError} ERR_KEY_IN_USE for the current key
+     */
+    retire: (publicKey: string, { force }: { readonly force: boolean }) =>
       change(function* () {
         if ((yield* inState('current')) === publicKey) {
           throw new DeskbellError('ERR_KEY_IN_USE', `The key ${publicKey} is the current one.`);
@@ -99,7 +89,8 @@ export function createVapidKeys(database: PortableDatabase): VapidKeyStore {
         return count;
       }),
 
-    replaceAll: (publicKey) =>
+    /** Makes the key `current` and retires all our other keys. */
+    replaceAll: (publicKey: string) =>
       change(function* () {
         yield* run("update deskbell.vapid_keys set state = 'retired' where state is not null");
         yield* setState(publicKey, 'current');

@@ -19,10 +19,7 @@ export interface PushServiceVisits {
   readonly visits: Visits;
 }
 
-export interface VisitStore {
-  /** Reads all subscriptions, a few thousand at a time. @returns push services, those with most subscriptions first */
-  count(): Promise<readonly PushServiceVisits[]>;
-}
+export type VisitStore = ReturnType<typeof createVisits>;
 
 interface VisitRow {
   /** Origin followed by a slash. */
@@ -36,7 +33,7 @@ const none: Visits = { within7Days: 0, within30Days: 0, within90Days: 0, longerA
 const rowsAtOnce = 5000;
 const dayMs = 24 * 60 * 60 * 1000;
 
-export function createVisits({ now, read, position }: PortableDatabase): VisitStore {
+export function createVisits({ now, read, position }: PortableDatabase) {
   const countRange = `
     select prefix, visit, count(*) as rows, max(id) as through_id
     from (select id, substr(endpoint, 1, ${position}(substr(endpoint, 9), '/') + 8) as prefix,
@@ -49,7 +46,8 @@ export function createVisits({ now, read, position }: PortableDatabase): VisitSt
     group by prefix, visit`;
 
   return {
-    count: async () => {
+    /** Reads all subscriptions, a few thousand at a time. @returns push services, those with most subscriptions first */
+    count: async (): Promise<readonly PushServiceVisits[]> => {
       const counts = new Map<string, Record<keyof Visits, number>>();
       const nowMs = now();
       const since = {

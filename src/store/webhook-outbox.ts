@@ -42,35 +42,21 @@ export interface WebhookBacklog {
   readonly dropped: number;
 }
 
-export interface WebhookOutbox {
-  /** Stores an event: a single message has reached none of the person's devices. */
-  tellUnreached(user: string): Promise<void>;
-  /** Makes the database store events for the next few days, and drops events that are days old. */
-  watch(): Promise<void>;
-  /** Returns due events, oldest first. No other process gets them for `leaseMs`. */
-  lease(range: { readonly limit: number; readonly leaseMs: number }): Promise<readonly WebhookEvent[]>;
-  /** Makes the event due again after `delayMs`. */
-  postpone(id: string, delayMs: number): Promise<void>;
-  /** Removes an event that was delivered. */
-  remove(id: string): Promise<void>;
-  /** Gives up on an event, and counts it. */
-  drop(id: string): Promise<void>;
-  count(): Promise<number>;
-  backlog(): Promise<WebhookBacklog>;
-}
+export type WebhookOutbox = ReturnType<typeof createWebhookOutbox>;
 
 /** How long events are stored after the last request for deliveries. The triggers contain the same number. */
 const watchedForMs = 7 * 24 * 60 * 60 * 1000;
 /** Events that could not be delivered for this long are dropped. */
 const webhookEventRetentionMs = 3 * 24 * 60 * 60 * 1000;
 
-export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
+export function createWebhookOutbox(database: PortableDatabase) {
   const selectDue = `
     select d.id from deskbell.webhook_events d where d.due_at_ms <= :nowMs and ${isNotPaused}
     order by d.due_at_ms limit :limit`;
 
   return {
-    tellUnreached: async (user) => {
+    /** Stores an event: a single message has reached none of the person's devices. */
+    tellUnreached: async (user: string): Promise<void> => {
       const nowMs = database.now();
       await database.write(
         `insert into deskbell.webhook_events (type, at_ms, user_name)
@@ -79,6 +65,7 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
       );
     },
 
+    /** Makes the database store events for the next few days, and drops events that are days old. */
     watch: () =>
       database.transaction(function* () {
         const nowMs = database.now();
@@ -90,7 +77,8 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
         yield* dropOldWebhookEvents(nowMs);
       }),
 
-    lease: async ({ limit, leaseMs }) => {
+    /** Returns due events, oldest first. No other process gets them for `leaseMs`. */
+    lease: async ({ limit, leaseMs }: { readonly limit: number; readonly leaseMs: number }) => {
       const nowMs = database.now();
       // this is called often and rarely finds events, so first look without a transaction
       if ((await database.read(selectDue, { nowMs, limit: 1 })).length === 0) return [];
@@ -104,15 +92,18 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
       return rows.toSorted((one, other) => one.atMs - other.atMs).map(withoutNulls);
     },
 
-    postpone: (id, delayMs) =>
+    /** Makes the event due again after `delayMs`. */
+    postpone: (id: string, delayMs: number) =>
       database.write('update deskbell.webhook_events set due_at_ms = :dueAtMs where id = :id', {
         id,
         dueAtMs: database.now() + delayMs,
       }),
 
-    remove: (id) => database.write('delete from deskbell.webhook_events where id = :id', { id }),
+    /** Removes an event that was delivered. */
+    remove: (id: string) => database.write('delete from deskbell.webhook_events where id = :id', { id }),
 
-    drop: (id) => database.transaction(() => drop('id = :id', { id })),
+    /** Gives up on an event, and counts it. */
+    drop: (id: string) => database.transaction(() => drop('id = :id', { id })),
 
     count: async () => {
       const [row] = await database.read<{ readonly count: number }>(
