@@ -11,7 +11,8 @@ await writePage(
 
 <!-- Made from the comments in src/ by \`npm run docs\`. -->
 
-What each entry of the package exports. Functions and classes come first, then the types in their signatures.
+This page lists what each entry of the package exports. In each section, functions and classes come first, then the types
+in their signatures. The package has these entries:
 
 ${entries.map(({ specifier, header }) => `- [\`${specifier}\`](#${anchorOf(specifier)}): ${summaryOf(header)}`).join('\n')}
 

@@ -30,8 +30,9 @@ function renderMessage(): string {
 ${made}
 
 /**
- * The notification to be shown. \`title\` and \`message\` alone are the specification's message: the service worker shows
- * it under one fixed tag, it stays until the user dismisses it, and a later one replaces it without a sound.
+ * The notification to be shown. A message needs only \`title\` and \`message\`. The service worker shows such a message
+ * under one fixed tag. The notification stays until the user dismisses it. A later notification with the same tag
+ * replaces it without a sound.
  *
  * @see https://notifications.spec.whatwg.org/#dictdef-notificationoptions
  */
@@ -44,9 +45,12 @@ export interface MessageAction {
 ${renderMembers(actionMembers, (name, type) => (name === 'title' ? `${name}: ${type}` : `${name}?: ${orUndefined(type)}`))}
 }
 
-/** The texts of a message in one language. What a button leaves out is taken from the message's button at the same index. */
+/**
+ * The texts of a message in one language. If a button leaves out a member, the member is taken from the message's button
+ * at the same index.
+ */
 export interface MessageTexts {
-${renderMembers(textDescriptions, (name, type) => `${name}?: ${orUndefined(type)}`, 'that of the message')}
+${renderMembers(textDescriptions, (name, type) => `${name}?: ${orUndefined(type)}`, 'the value in the message')}
 }
 `;
 }
@@ -78,7 +82,7 @@ ${renderMembers(members, (name, type) => `${name}${required.has(name) ? '' : '?'
   readonly id?: string;
   /** The channel that the action \`turn-off-channel\` turns off. */
   readonly channel?: string;
-  /** Proves that the service worker's reports on the message are genuine; present if its sender asked for receipts. */
+  /** Proves that the service worker's reports on the message are genuine. Present if the sender asked for receipts. */
   readonly receipt?: string | undefined;
 }
 

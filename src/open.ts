@@ -5,7 +5,8 @@ import type { SqliteStoreOptions } from './store/sqlite/open-store.ts';
 import type { Store } from './store/store.ts';
 
 /**
- * Opens a data directory: VAPID pair, session key and database. Creates what does not exist yet.
+ * Opens a data directory, which contains the VAPID pair, the session key and the database. Creates the parts that do
+ * not exist yet.
  *
  * @example
  * const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
@@ -22,7 +23,7 @@ export async function openDataDirectory(
 }
 
 /**
- * Opens the store in a SQLite file; creates the file if there is none.
+ * Opens the store in a SQLite file. Creates the file if it does not exist.
  *
  * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD
  */
@@ -32,7 +33,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 /**
- * Opens the store in a PostgreSQL database; creates its tables if there are none. Needs the package `pg`.
+ * Opens the store in a PostgreSQL database. Creates the store's tables if they do not exist. Needs the package `pg`.
  *
  * @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT,
  *   ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD

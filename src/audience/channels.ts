@@ -7,7 +7,7 @@ import { checkName } from './user-and-tags.ts';
 
 /** A topic, such as news, that readers can switch on and off. */
 export interface Channel {
-  /** Follows the rules for tags. */
+  /** The channel's name, which follows the rules for tags. */
   readonly name: string;
   /** The title for readers whose language is not in `titles`. */
   readonly title: string;

@@ -14,7 +14,10 @@ export interface Person {
 
 type Change<Members> = { readonly [Name in keyof Members]: Members[Name] | null };
 
-/** A change: absent members stay unchanged; `null` clears a member, or one entry of `data` or `channels`. */
+/**
+ * A change to a person. Members that are absent do not change. `null` clears a member, or one entry of `data` or
+ * `channels`.
+ */
 export interface PersonChange {
   readonly data?: Change<PersonData> | null | undefined;
   readonly language?: string | null | undefined;

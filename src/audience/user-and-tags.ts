@@ -17,7 +17,7 @@ export interface AudienceExpression {
   readonly tags?: TagExpression | undefined;
 }
 
-/** Each member contains at most 32 tags. */
+/** Selects subscriptions by their tags. Each member contains at most 32 tags. */
 export interface TagExpression {
   /** The subscription must have all of these tags. */
   readonly all?: readonly string[] | undefined;

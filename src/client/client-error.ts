@@ -1,5 +1,5 @@
 // Why something failed in the browser, and what the person can do.
-/** Why something failed. `ClientError.message` describes it; docs/troubleshooting.md says what to do. */
+/** Why a call failed. `ClientError.message` describes the failure; docs/troubleshooting.md says what to do. */
 export type FailureReason =
   | 'not-in-browser'
   | 'no-support'

@@ -32,7 +32,7 @@ export interface ClientState {
   readonly obstacle: FailureReason | undefined;
   /** Whether the user allows notifications; `default` if the browser has not asked yet. */
   readonly permission: NotificationPermission;
-  /** The browser's subscription, whether the service has it or not. */
+  /** The browser's subscription, even if the service does not have it. */
   readonly subscription: PushSubscription | undefined;
   /** True once the service has confirmed this subscription since the page was loaded. */
   readonly isStored: boolean;
@@ -43,8 +43,9 @@ export interface ClientOptions extends ServiceApiOptions {
   /** Address of the Deskbell service. Default: the page's own folder. */
   readonly serviceUrl?: string | URL;
   /**
-   * Address of the service worker's script, on the page's own origin. It is registered if the site has not done so.
-   * Default: the service worker that controls the page, or `service-worker.js` beside the page if none does.
+   * Address of the service worker's script, on the page's own origin. The client registers this script if the site has
+   * not registered it. Default: the service worker that controls the page. If no service worker controls the page, the
+   * default is `service-worker.js` beside the page.
    */
   readonly serviceWorkerUrl?: string | URL;
   /** How many notifications the service worker keeps for `history()`; 0 for none. Default: 100. */
@@ -71,26 +72,26 @@ export interface Client extends EventTarget {
   subscribe(options?: SubscribeOptions): Promise<PushSubscription>;
   /**
    * Ends the subscription and removes the service's copy. This browser is unsubscribed even if a server cannot be
-   * reached; the service then removes its copy at the next send.
+   * reached. The service then removes its copy when it next sends to the subscription.
    *
    * @throws {ClientError}
    */
   unsubscribe(): Promise<void>;
   /**
-   * Removes user and tags from the service's copy of the subscription. `token` should return nothing from then on.
+   * Removes user and tags from the service's copy of the subscription. After this call, `token` should return nothing.
    *
    * @throws {ClientError}
    */
   signOut(): Promise<void>;
   /**
-   * Lists all channels, each on or off for the signed-in person, or for this browser. Needs a service that lets readers
-   * choose.
+   * Lists all channels, and says whether each channel is on for the signed-in person or for this browser. Needs a
+   * service that lets readers choose channels.
    *
    * @throws {ClientError} `not-subscribed` if this browser has no subscription
    */
   channels(): Promise<readonly Channel[]>;
   /**
-   * Switches channels on or off by name; the others stay as they are.
+   * Switches channels on or off by name. Other channels do not change.
    *
    * @example
    * await client.setChannels({ news: false });
@@ -102,12 +103,13 @@ export interface Client extends EventTarget {
   state(): Promise<ClientState>;
   /**
    * Sends the subscription to the service. Subscribes again before that if the service's key has changed or the push
-   * service has dropped the subscription. Runs at page load; call it when somebody signs in without loading a page.
+   * service has dropped the subscription. The client calls this method at each page load. Call it yourself when
+   * somebody signs in without loading a page.
    *
    * @throws {ClientError}
    */
   resync(): Promise<SyncResult>;
-  /** The re-sync of this page load; rejects with a `ClientError`. */
+  /** A promise for the re-sync at this page load. It rejects with a `ClientError`. */
   readonly synced: Promise<SyncResult>;
   /**
    * The last notifications that this browser showed, newest first, including dismissed ones. `unsubscribe` and
@@ -142,14 +144,15 @@ const optionNames: readonly string[] = [
 ] satisfies readonly (keyof ClientOptions)[];
 
 /**
- * Makes the client and starts its re-sync. Call it once per page, at module level. While a server renders the page it
- * does nothing, and its methods reject with `not-in-browser`.
+ * Creates the client and starts its re-sync. Call this function once per page, at module level. While a server renders
+ * the page, the client does nothing, and its methods reject with `not-in-browser`.
  *
  * @example
  * const client = createClient({ serviceUrl: '/push/' });
  * button.onclick = () => client.subscribe();
  * for await (const { title, message } of client.messages()) console.log(title, message);
- * @throws {TypeError} names an unknown option and the known options, or `historyLimit` if it is not a whole number from 0
+ * @throws {TypeError} names an unknown option and the known options, or `historyLimit` if it is negative or not a whole
+ *   number
  */
 export function createClient(options: ClientOptions = {}): Client {
   const unknown = Object.keys(options).find((name) => !optionNames.includes(name));

@@ -54,7 +54,7 @@ export interface PushMessage {
   readonly id?: string;
   /** The channel that the action `turn-off-channel` turns off. */
   readonly channel?: string;
-  /** Proves that the service worker's reports on the message are genuine; present if its sender asked for receipts. */
+  /** Proves that the service worker's reports on the message are genuine. Present if the sender asked for receipts. */
   readonly receipt?: string | undefined;
 }
 

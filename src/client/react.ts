@@ -45,9 +45,10 @@ export interface UsePushOptions {
 }
 
 /**
- * This browser's state, and functions to change it. All components with the same client share it.
+ * Returns this browser's state, and functions to change the state. All components with the same client share this
+ * state.
  *
- * @param client made in a module, not in a component
+ * @param client a client that was created in a module, not in a component
  * @example
  * const { state, subscribe } = usePush(client);
  */

@@ -40,10 +40,14 @@ const clients = new Map<string, Client>();
 const Base = (globalThis.HTMLElement ?? Object) as typeof HTMLElement;
 
 /**
- * Attributes: `service`, the address of the service (default: this script's); `worker`, the address of the service
- * worker's script (default: the service's); `channels` and `history`, to show the reader's channels and last
- * notifications (`channels="open"`: the list is open at first); `lang` (default: the reader's). The element sets
- * `state` to `subscribed`, `unsubscribed` or a reason.
+ * The element `<deskbell-subscribe>`. The element sets the attribute `state` to `subscribed`, `unsubscribed` or a
+ * reason. It reads these attributes:
+ *
+ * - `service`: the address of the service. By default, the address of this script is used.
+ * - `worker`: the address of the service worker's script. By default, the script of the service is used.
+ * - `channels`: shows the reader's channels. With `channels="open"`, the list is open at first.
+ * - `history`: shows the reader's last notifications.
+ * - `lang`: the language of the element. By default, the reader's language is used.
  */
 export class DeskbellSubscribe extends Base {
   /** The token of an invitation, for the next press of the button. */

@@ -39,7 +39,8 @@ export type { SenderVapid } from './settings/settings.ts';
 export type { SubscriptionInput } from './message-path/subscription-input.ts';
 
 /**
- * Makes a sender, which opens connections when needed and keeps them open. One sender per process is enough.
+ * Creates a sender. The sender opens connections when it needs them, and keeps them open. One sender per process is
+ * enough.
  *
  * @example
  * const { store, vapidKeys } = await openDataDirectory('deskbell-data');

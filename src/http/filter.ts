@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { requestStartMs } from './connections.ts';
 
-/** What a filter sees of a request: no body, no session. */
+/** The parts of a request that a filter can see. A filter sees neither the body nor the session. */
 export interface RequestHead {
   readonly method: string | undefined;
   readonly url: string | undefined;
@@ -12,7 +12,7 @@ export interface RequestHead {
   readonly startMs: number;
 }
 
-/** What a filter sees of a response; the body is opaque. */
+/** The parts of a response that a filter can see. The body is an opaque value. */
 export interface FilteredResponse {
   readonly status: number;
   readonly entity: SealedValue;
@@ -32,7 +32,7 @@ export type Filter = (request: RequestHead) => (response: FilteredResponse) => v
 const finishers = Symbol('finishers of the enabled filters');
 type FilteredReply = FastifyReply & { [finishers]: readonly ReturnType<Filter>[] | null };
 
-/** Runs the filters around every request of the application, errors included, in the order of the list. */
+/** Runs the filters around every request of the application, including requests that fail, in the order of the list. */
 export function enableFilters(app: FastifyInstance, filters: readonly Filter[]): void {
   if (filters.length === 0) return;
   app.decorateReply(finishers, null);

@@ -14,7 +14,7 @@ import {
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { escapeControls, hideBellSecrets } from '../errors/untrusted-text.ts';
 
-/** What the service needs of a logger, such as pino's. */
+/** The methods of a logger that the service calls. For example, the loggers of pino have these methods. */
 export interface Log {
   info(record: object): void;
   error(record: object): void;
@@ -54,7 +54,11 @@ export interface LogOptions {
 
 const logChecks: OptionChecks<LogOptions> = { file: isText, isReadable: isFlag };
 
-/** @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE */
+/**
+ * Opens a log, which writes to a file or to standard output.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE
+ */
 export function createLog(options: LogOptions = {}): OpenLog {
   checkOptions(options, logChecks);
   const { file, isReadable = file === undefined && process.stdout.isTTY } = options;

@@ -13,10 +13,12 @@ import type { Alarm } from '../store/broadcasts.ts';
 import { type NamedList, operation, type View } from './operation.ts';
 
 const schema = Type.Named('Alarm', {
-  origin: Type.String({ description: 'Empty if it does not concern a push service.' }),
+  origin: Type.String({
+    description: 'The push service’s origin. Empty if the alarm does not concern a push service.',
+  }),
   reason: Type.String(),
   detail: Type.String({ description: 'The push service’s own words.' }),
-  rows: Type.Integer({ description: 'The number of messages that it concerns.' }),
+  rows: Type.Integer({ description: 'The number of messages that the alarm concerns.' }),
   firstAt: Type.Time(),
 });
 
@@ -51,14 +53,16 @@ const standingAlarmView: View<StandingAlarm> = {
   schema: Type.Named(
     'StandingAlarm',
     {
-      id: Type.String({ description: 'Does not change as long as the alarm stands.' }),
+      id: Type.String({
+        description: 'The id of the alarm, which does not change as long as the alarm stands.',
+      }),
       kind: Type.String({
         description: `${alarmKinds.map((kind) => `\`${kind}\``).join(', ')}, or the reason of an alarm that broadcasts have raised.`,
       }),
       rank: Type.String({
         enum: [...alarmRanks],
         description:
-          '`urgent`: something will not be sent or stored until somebody acts. `soon`: somebody has to decide. `note`: single messages.',
+          '`urgent`: something will not be sent or stored until somebody acts. `soon`: somebody has to decide. `note`: the alarm concerns single messages.',
       }),
       pushService: Optional.String({ description: 'Host or domain.' }),
       what: Type.String(),
@@ -69,9 +73,9 @@ const standingAlarmView: View<StandingAlarm> = {
         description: 'An approximate number. If several broadcasts have the same alarm, the largest number.',
       }),
       unit: Type.String({ enum: [...alarmUnits] }),
-      isAtLeast: Type.Boolean({ description: 'There may be more than `count`.' }),
+      isAtLeast: Type.Boolean({ description: 'True if there may be more than `count`.' }),
       broadcasts: Type.Array(Type.Integer()),
-      link: Type.String({ description: 'The page of the console on which you can deal with it.' }),
+      link: Type.String({ description: 'The page of the console on which you can deal with the alarm.' }),
       acknowledgement: Optional.Named('AcknowledgedBy', {
         operator: Type.String(),
         note: Type.String(),
@@ -98,7 +102,7 @@ export const listAlarms: NamedList<StandingAlarm> = {
   path: '/v1/alarms',
   tag: 'Installation',
   operationId: 'listAlarms',
-  summary: 'What is wrong now',
+  summary: 'Lists the current alarms',
   description: 'An alarm stands as long as its condition lasts.',
   view: standingAlarmView,
   nameOf: ({ id }) => id,
@@ -111,14 +115,20 @@ export const acknowledge = operation({
   operationId: 'acknowledgeAlarm',
   summary: 'Acknowledges an alarm',
   description:
-    'It stays on the list, with your name and note, until its condition ends. If the condition gets worse (it affects twice as many, or begins again), the acknowledgement ends. For `store-failed` and `keys-missing`, it always lasts an hour.',
+    'The alarm stays on the list, with your name and note, until its condition ends. If the condition gets worse (it affects twice as many, or begins again), the acknowledgement ends. For `store-failed` and `keys-missing`, an acknowledgement always lasts an hour.',
   params: {
-    id: Type.String({ description: 'Percent-encoded: deletions-held%3Afcm.googleapis.com' }),
+    id: Type.String({
+      description: 'The id of the alarm, percent-encoded, such as deletions-held%3Afcm.googleapis.com',
+    }),
   },
   body: Type.Named(
     'Acknowledgement',
     {
-      note: Type.String({ minLength: 1, maxLength: maxNoteLength, description: 'For other operators.' }),
+      note: Type.String({
+        minLength: 1,
+        maxLength: maxNoteLength,
+        description: 'A note for other operators.',
+      }),
     },
     { additionalProperties: false, examples: [{ note: 'I have asked the push service.' }] },
   ),

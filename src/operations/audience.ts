@@ -39,7 +39,8 @@ const matchingAudience = Type.Model(
       {
         minProperties: 1,
         additionalProperties: false,
-        description: 'The subscriptions of a user, or with tags, or both.',
+        description:
+          'The subscriptions of a user, the subscriptions with tags, or a user’s subscriptions with tags.',
       },
     ),
   ),
@@ -54,13 +55,13 @@ const outcomeAudience = Type.Named(
       type: 'string',
       enum: outcomeGroups,
       description:
-        'An outcome; `missed`: ended without getting it, except those in doubt; why they were left out; or, of those accepted, what their browsers reported or did not.',
+        'An outcome; `missed` for recipients whose message ended with another outcome than `accepted` or `doubtful`; a reason for which readers were left out; or, for recipients whose message was accepted, what their browsers reported or did not report.',
     }),
   },
   {
     additionalProperties: false,
     description:
-      'The stored subscriptions with an outcome in an earlier broadcast, looked up once, when the broadcast is created.',
+      'The stored subscriptions with an outcome in an earlier broadcast. They are looked up once, when the new broadcast is created.',
   },
 );
 
@@ -77,7 +78,7 @@ const keys = {
 /** Refuses `p256dh` and `auth` next to `keys`, because they would take precedence over `keys`. */
 const notBeside = { p256dh: Type.Optional(Type.Never()), auth: Type.Optional(Type.Never()) };
 const endpoint = Type.String({
-  description: 'The value from the browser.',
+  description: 'The endpoint that the browser gave.',
   maxLength: maxEndpointLength,
   format: 'endpoint',
 });
@@ -101,8 +102,8 @@ const pushSubscriptionSchema = Type.Model(
       ],
       {
         description:
-          'What PushSubscription.toJSON() gives, or the three values. Further members are ignored. Its push service must be one ' +
-          'that the setting pushServices admits.',
+          'The result of PushSubscription.toJSON(), or the three values. Other members are ignored. The setting pushServices must ' +
+          'admit the push service.',
       },
     ),
   ),
@@ -132,7 +133,7 @@ export const audienceSchema = Type.Model(
       ],
       {
         description:
-          'All subscriptions; some by id; those of a user or with tags at this moment; those with an outcome in an earlier broadcast; or given subscriptions, which need not be stored.',
+          'All subscriptions; the subscriptions with some ids; the subscriptions that belong to a user or have tags at this moment; the subscriptions with an outcome in an earlier broadcast; or a list of subscriptions, which need not be stored.',
       },
     ),
   ),
@@ -142,7 +143,8 @@ export const recurringAudienceSchema = Type.Model(
   'RecurringAudience',
   Type.Unsafe<RecurringAudience>(
     Type.Union([allAudience, matchingAudience], {
-      description: 'All subscriptions, or those of a user or with tags. They are looked up each time.',
+      description:
+        'All subscriptions, the subscriptions of a user, or the subscriptions with tags. They are looked up each time.',
     }),
   ),
 );
@@ -167,7 +169,8 @@ export const askedAudienceSchema = Type.Model(
         outcomeAudience,
       ],
       {
-        description: 'The audience in the request; for a list, only its kind. Absent if it was not recorded.',
+        description:
+          'The audience in the request. For a list, only the kind of the list. Absent if the audience was not recorded.',
       },
     ),
   ),

@@ -14,14 +14,16 @@ export const auditView: View<AuditRecord> = {
     operator: Type.String(),
     action: Type.String({ description: 'The action, such as broadcast.pause.' }),
     target: Optional.String({ description: 'What the action changed. A person appears as a keyed hash.' }),
-    status: Optional.Integer({ description: 'HTTP status of the answer; absent if there was none.' }),
+    status: Optional.Integer({
+      description: 'HTTP status of the response. Absent if there was no response.',
+    }),
   }),
   toJson: ({ atMs, ...record }) => ({ at: isoTime(atMs), ...record }),
 };
 
 export const changesSchema = Type.Array(auditView.schema, {
   description:
-    'Only for a single item: its changes by operators and commands, newest first, at most 20, as long as the audit is kept.',
+    'The changes that operators and commands have made, newest first, at most 20, as long as the audit is kept. Lists leave this member out.',
 });
 
 export interface Changed {

@@ -53,19 +53,19 @@ export const bellSettings: Readonly<Record<keyof BellSettings, Setting>> = {
   title: {
     label: 'Title',
     value: 'text',
-    description: 'Title for requests without one. Default: the name of the bell.',
+    description: 'The title for requests that have no title. Default: the name of the bell.',
     keywords: { format: 'channel-title' },
   },
   url: {
     label: 'Link',
     value: 'url',
-    description: 'URL that a click opens if the request has no link.',
+    description: 'The URL that a click opens if the request has no link.',
     keywords: { format: 'link', maxLength: 1000 },
   },
   urgency: {
     label: 'Urgency',
     value: 'urgency',
-    description: 'Urgency for requests without one: very-low, low, normal or high.',
+    description: 'The urgency for requests that have no urgency: very-low, low, normal or high.',
     keywords: { enum: urgencies },
   },
   textFrom: pointer('text', '/alert/name'),
@@ -143,15 +143,19 @@ export interface BellWithRequests extends Bell {
 
 const requestSchema = Type.Named('RequestToBell', {
   at: Type.Time(),
-  tool: Type.String({ description: 'The tool that sent it, if it was recognised, such as Alertmanager.' }),
+  tool: Type.String({
+    description:
+      'The tool that sent the request, such as Alertmanager. Absent if the tool was not recognised.',
+  }),
   outcome: Type.String({
     enum: bellOutcomes,
     description:
-      'rung: a broadcast was made. folded: counted in one with others, since more came in this minute than the limit. repeated: it ' +
-      'came before. cancelled: what waited is not sent. nothing: there is nothing to show. refused: the answer was an error.',
+      'rung: the request created a broadcast. folded: one broadcast counts several requests, since more came in this minute than ' +
+      'the limit allows. repeated: the same request came before. cancelled: the message that waited is not sent. nothing: the ' +
+      'request contains nothing to show. refused: the response was an error.',
   }),
-  broadcast: Optional.Integer({ description: 'Id of the broadcast.' }),
-  title: Optional.String({ description: 'The message that was sent, as long as the broadcast is kept.' }),
+  broadcast: Optional.Integer({ description: 'The id of the broadcast.' }),
+  title: Optional.String({ description: 'The title that was sent, as long as the broadcast is kept.' }),
   message: Optional.String(),
   reachedNobody: Optional.String({
     description: 'Why the broadcast reached nobody, such as: nobody is subscribed.',
@@ -161,14 +165,14 @@ const requestSchema = Type.Named('RequestToBell', {
       'The parts of the request that were not sent, or the reason why it was refused or shows nothing.',
   }),
   shape: Optional.String({
-    description: 'Members and types of JSON that was not understood, without values.',
+    description: 'The members and types of a JSON body that Deskbell did not understand, without values.',
   }),
 });
 
 export const bellWithRequestsView: View<BellWithRequests> = {
   schema: Type.Named('BellWithRequests', {
     ...members,
-    requests: Type.Array(requestSchema, { description: 'The last ten.' }),
+    requests: Type.Array(requestSchema, { description: 'The last ten requests.' }),
   }),
   toJson: ({ requests, ...bell }) => ({
     ...bellView.toJson(bell),
@@ -224,8 +228,8 @@ export interface NewSecret {
 const secretView: View<NewSecret> = {
   schema: Type.Named('BellSecret', {
     name: nameSchema,
-    secret: Type.String({ description: 'Shown only in this answer.' }),
-    path: Type.String({ description: 'The path of the address on the listener.' }),
+    secret: Type.String({ description: 'The secret, which is shown only in this response.' }),
+    path: Type.String({ description: 'The path of the bell’s address on the listener.' }),
   }),
   toJson: (made) => ({ ...made, path: `${bellsPath}/${made.secret}` }),
 };
@@ -245,7 +249,7 @@ export const listBells: NamedList<Bell> = {
   path: '/v1/bells',
   tag: 'Sending',
   operationId: 'listBells',
-  summary: 'Bells: addresses whose requests become notifications for an audience',
+  summary: 'Lists bells: addresses whose requests become notifications for an audience',
   view: bellView,
   nameOf: ({ name }) => name,
   read: ({ store }) => store.bells.list(),
@@ -256,7 +260,7 @@ export const addBell = operation({
   tag: 'Sending',
   operationId: 'addBell',
   summary: 'Creates a bell',
-  description: 'The answer contains the secret, which is shown only once, since only its hash is stored.',
+  description: 'The response contains the secret, which is shown only once, since only its hash is stored.',
   body: bellBody,
   answer: secretView,
   errors: ['ERR_BELL_EXISTS', 'ERR_CHANNEL_NOT_FOUND', 'ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],
@@ -278,7 +282,7 @@ export const rotateBell = operation({
   operationId: 'rotateBell',
   summary: 'Gives a bell another secret',
   description:
-    'The old secret stops working at once. The answer contains the new secret, which is shown only once.',
+    'The old secret stops working at once. The response contains the new secret, which is shown only once.',
   answer: secretView,
   action: 'bell.rotate',
   run: async ({ store }, { name }): Promise<NewSecret> => {
@@ -293,7 +297,7 @@ export const removeBell = operation({
   route: 'DELETE /v1/bells/:name',
   operationId: 'removeBell',
   summary: 'Removes a bell',
-  description: 'Its address stops working at once. Broadcasts that it has created stay.',
+  description: 'The bell’s address stops working at once. Broadcasts that the bell has created stay.',
   action: 'bell.remove',
   run: async ({ store }, { name }) => {
     if (await store.bells.remove(name)) return;

@@ -79,7 +79,7 @@ export const creatorSchema = Type.Model(
       one('CreatedByBell', 'bell', Type.String(), 'A bell, by its name.'),
       one('CreatedByApplication', 'application', Type.String(), 'An application with the library.'),
     ],
-    { description: 'Who made it. Absent if it was not recorded.' },
+    { description: 'The creator of the broadcast. Absent if the creator was not recorded.' },
   ),
 );
 
@@ -96,13 +96,15 @@ const reachTime = Type.Named(
   'ReachTime',
   {
     percent: Type.Integer({
-      description: 'Share of the recipients, without those that were removed before their turn.',
+      description: 'A share of the recipients. Recipients that were removed before their turn do not count.',
     }),
     seconds: Optional.Integer({
       description:
-        'Push services had accepted the message for this share at most this long after the start. Absent if this has not happened.',
+        'How many seconds after the start push services had accepted the message for this share, at the latest. Absent if they have not accepted it for this share.',
     }),
-    precisionSeconds: Optional.Integer({ description: 'The time may be too long by at most this much.' }),
+    precisionSeconds: Optional.Integer({
+      description: 'By how many seconds the time may be too long, at most.',
+    }),
   },
   { description: 'The time until a share of the recipients was reached.' },
 );
@@ -123,39 +125,42 @@ const schema = Type.Named('Broadcast', {
   state: Type.String({
     enum: broadcastStates,
     examples: ['running'],
-    description: '`preparing`: its audience is being selected; nothing is sent until it is complete.',
+    description:
+      '`preparing`: the audience is being selected, and nothing is sent until the audience is complete.',
   }),
   title: Optional.String({
-    description: 'Title of the message; empty if the payload is not a message. Not in events.',
+    description: 'Title of the message. Empty if the payload is not a message. Events leave this member out.',
   }),
   audience: Type.Optional(askedAudienceSchema),
   createdBy: Type.Optional(creatorSchema),
   recipients: Type.Integer({
     description:
-      'The number of subscriptions in the audience when the broadcast was created; the counts add up to it. While `preparing`: the number found so far.',
+      'The number of subscriptions in the audience when the broadcast was created. The counts add up to this number. While the broadcast is `preparing`, the number of subscriptions found so far.',
     examples: [1000],
   }),
   inactive: Optional.Integer({
     minimum: 0,
-    description: 'Subscriptions that were left out as inactive; absent without `skipInactive`.',
+    description: 'The number of subscriptions that were left out as inactive. Absent without `skipInactive`.',
   }),
   leftOut: Optional.Named(
     'LeftOut',
     Object.fromEntries(Object.keys(leftOutCodes).map((reason) => [reason, Type.Optional(count)])),
     {
       description:
-        'Only for a single broadcast: the numbers of readers who were left out of its audience, by reason, without zeros, as long as this is kept.',
+        'The numbers of readers who were left out of the audience, by reason, without zeros, as long as these numbers are kept. Lists leave this member out.',
     },
   ),
   texts: Optional.Array(Type.Named('RecipientsOfText', { language: Type.String(), recipients: count }), {
     description:
-      'The number of readers for the text of each language; all others get the message’s own text. Absent if it has no texts.',
+      'The number of readers for the text of each language. All other readers get the message’s own text. Absent if the message has no texts.',
   }),
   counts: countsSchema,
-  waiting: Type.Integer({ description: 'Pending messages that are stored one by one, to be sent later.' }),
+  waiting: Type.Integer({
+    description: 'The number of pending messages that are stored one by one, to be sent later.',
+  }),
   toRetry: Type.Integer({
     description:
-      'Waiting messages that were tried and will be tried again. The others are held back, or were put off and not tried yet.',
+      'The number of waiting messages that were tried and will be tried again. Other waiting messages are held back, or were put off and not tried yet.',
   }),
   heldBack: Type.Array(Type.Named('RowsHeldBack', { origin: Type.String(), rows: Type.Integer() }), {
     description: 'Waiting messages that are held back, because their push service refuses our token or key.',
@@ -164,12 +169,13 @@ const schema = Type.Named('Broadcast', {
     Type.Named('Wait', {
       for: Type.String({ enum: Object.keys(waitMeanings) }),
       rows: count,
-      origin: Optional.String({ description: 'With `pushService`.' }),
+      origin: Optional.String({ description: 'The push service’s origin. Only with `pushService`.' }),
     }),
     {
       description:
-        'What the pending messages wait for; the rows add up to their number. `now`: nothing keeps them from being sent. `localTime`: the time of their readers, or ' +
-        'the end of their quiet hours. `retry`: tried before. `turn`: put off, not tried yet. `pushService`: it refuses our token or key.',
+        'What the pending messages wait for. The rows add up to the number of pending messages. `now`: these messages can be sent now. ' +
+        '`localTime`: they wait for their readers’ local time, or for the end of quiet hours. `retry`: they were tried, and wait ' +
+        'for the next attempt. `turn`: they were put off, and not tried yet. `pushService`: the push service refuses our token or key.',
       examples: [[{ for: 'now', rows: 578 }]],
     },
   ),
@@ -189,7 +195,7 @@ const schema = Type.Named('Broadcast', {
   receipts: Optional.Array(receiptCounts),
   receiptTotals: Type.Optional(receiptTotals),
   reachTimes: Optional.Array(reachTime, {
-    description: 'Only for a single broadcast; lists leave this out.',
+    description: 'Lists leave this member out.',
   }),
   changes: Type.Optional(changesSchema),
   ...storedOptionSchemas,

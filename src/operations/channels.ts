@@ -16,7 +16,7 @@ const members = {
     maxProperties: maxTitles,
     propertyNames: { type: 'string', format: 'language', maxLength: maxLanguageCharacters },
     additionalProperties: titleSchema('In this language.'),
-    description: 'By language (BCP 47).',
+    description: 'Titles by language (BCP 47).',
   }),
   isOnByDefault: Type.Boolean({ description: 'Whether the channel is on for readers who have not chosen.' }),
 };
@@ -40,11 +40,12 @@ const channelBody = Type.Named(
       Type.Unsafe<Readonly<Record<string, string | null>>>({
         ...members.titles,
         additionalProperties: { ...titleSchema('In this language.'), type: ['string', 'null'] },
-        description: 'By language (BCP 47); null removes one.',
+        description: 'Titles by language (BCP 47). null removes the title in a language.',
       }),
     ),
     isOnByDefault: Optional.Boolean({
-      description: 'Whether the channel is on for readers who have not chosen. A new channel is on.',
+      description:
+        'Whether the channel is on for readers who have not chosen. By default, a new channel is on.',
     }),
   },
   { additionalProperties: false, minProperties: 1, examples: [example] },
@@ -66,7 +67,7 @@ export const listChannels: NamedList<Channel> = {
   path: '/v1/channels',
   tag: 'Subscriptions',
   operationId: 'listChannels',
-  summary: 'Channels: topics that readers switch on and off',
+  summary: 'Lists channels: topics that readers switch on and off',
   roles: watchers,
   view: channelView,
   nameOf: ({ name }) => name,
@@ -82,7 +83,7 @@ export const updateChannel = operation({
   tag: 'Subscriptions',
   operationId: 'updateChannel',
   summary: 'Creates or changes a channel',
-  description: 'Members that are absent do not change, and neither do the choices of readers.',
+  description: 'Members that are absent do not change. The choices of readers do not change either.',
   params,
   body: channelBody,
   answer: channelView,
@@ -109,8 +110,8 @@ export const removeChannel = operation({
   operationId: 'removeChannel',
   summary: 'Removes a channel',
   description:
-    'Readers no longer see it, and no new broadcast can be sent to it. Their choices stay stored, and apply again if you create a channel with ' +
-    'this name.',
+    'Readers no longer see the channel, and no new broadcast can be sent to it. The choices of readers stay stored. They apply again if ' +
+    'you create a channel with this name.',
   params,
   errors: ['ERR_CHANNEL_NOT_FOUND'],
   action: 'channel.remove',

@@ -16,7 +16,7 @@ const heldDeletionView: View<HeldOrigin> = {
 const params = {
   origin: Type.String({
     format: 'plain-text',
-    description: 'Origin of the push service, percent-encoded: https%3A%2F%2Ffcm.googleapis.com',
+    description: 'Origin of the push service, percent-encoded, such as https%3A%2F%2Ffcm.googleapis.com',
   }),
 };
 
@@ -29,9 +29,9 @@ export const listHeldDeletions: NamedList<HeldOrigin> = {
   path: '/v1/held-deletions',
   tag: 'Push services',
   operationId: 'listHeldDeletions',
-  summary: 'Push services with deletions that wait for a decision',
+  summary: 'Lists push services with deletions that wait for a decision',
   description:
-    'If a push service calls subscriptions gone while it accepts almost nothing, they are not deleted automatically.',
+    'If a push service reports subscriptions as gone while it accepts almost no messages, Deskbell does not delete these subscriptions automatically.',
   view: heldDeletionView,
   nameOf: ({ origin }) => origin,
   read: ({ store }) => store.heldDeletions.list(),

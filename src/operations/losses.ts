@@ -14,9 +14,9 @@ export const lossMeanings: Readonly<Record<LossReason, string>> = {
 export const lossReasonSchema = Type.Unsafe<LossReason>({
   type: 'string',
   enum: lossReasons,
-  description: lossReasons.map((reason) => `\`${reason}\`: ${lossMeanings[reason]}.`).join(' '),
+  description: `Why the subscriptions were lost. ${lossReasons.map((reason) => `\`${reason}\`: ${lossMeanings[reason]}.`).join(' ')}`,
 });
-const pushService = Type.String({ description: 'Origin.' });
+const pushService = Type.String({ description: 'Origin of the push service.' });
 
 export const lossView: View<Loss> = {
   schema: Type.Named('Loss', {
@@ -30,7 +30,7 @@ export const lossView: View<Loss> = {
       description: 'Who removed the subscription: an operator, or the user of a command.',
     }),
     user: Optional.String({
-      description: 'User of the subscription; for those that are gone, kept for 30 days.',
+      description: 'User of the subscription. If the subscription is gone, the user is kept for 30 days.',
     }),
   }),
   toJson: ({ subscriptionId, atMs, origin, reason, removedBy, user }) => ({
@@ -50,8 +50,8 @@ export const listLosses: NamedList<LossCount> = {
   path: '/v1/losses/days',
   tag: 'Subscriptions',
   operationId: 'countLosses',
-  summary: 'How many subscriptions were lost, by day, push service and reason',
-  description: 'The last 90 days, in UTC, newest first.',
+  summary: 'Counts lost subscriptions by day, push service and reason',
+  description: 'The list covers the last 90 days, in UTC, newest first.',
   view: {
     schema: Type.Named('LossCount', {
       day: Type.String({ format: 'date' }),

@@ -56,7 +56,7 @@ const textsSchema = Type.Model(
     ...memberDescriptions['texts']!.schema.additionalProperties,
     additionalProperties: false,
     description:
-      'The parts of a message that differ in one language. Members that a button leaves out come from the message’s button at the same position.',
+      'The parts of a message that differ in one language. If a button leaves out a member, the member comes from the message’s button at the same position.',
     properties: withModels(textDescriptions),
   }),
 );
@@ -107,10 +107,10 @@ export const sentMessageSchema = Type.Named('SentMessage', {
   outcome: Type.String({
     enum: ['accepted', 'gone', 'retry', 'rejected'],
     description:
-      'accepted: the push service took the message. gone: the subscription has ended. retry: may be accepted later. rejected: ' +
-      'will not be accepted as it is.',
+      'accepted: the push service accepted the message. gone: the subscription has ended. retry: the push service may accept the ' +
+      'message later. rejected: the push service will not accept the message as it is.',
   }),
-  status: Optional.Integer({ description: 'HTTP status of the push service’s answer.' }),
+  status: Optional.Integer({ description: 'HTTP status of the push service’s response.' }),
   reason: Optional.String(),
   detail: Optional.String({ description: 'The push service’s own words.' }),
   retryAfterSeconds: Optional.Integer(),

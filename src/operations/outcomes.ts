@@ -26,10 +26,14 @@ export const attemptView: View<AttemptRecord> = {
     at: Type.Time('The time at which the result was stored.'),
     origin: Type.String({ description: 'Origin of the push service.' }),
     attempt: Type.Integer({
-      description: '1 for the first attempt; if nothing was sent, the number of earlier attempts.',
+      description:
+        'The number of the attempt; the first attempt is 1. If nothing was sent, the number of earlier attempts.',
     }),
     outcome: Type.String({ enum: [...attemptOutcomes], examples: ['rejected'] }),
-    status: Optional.Integer({ description: 'HTTP status; absent if there was no answer.', examples: [403] }),
+    status: Optional.Integer({
+      description: 'HTTP status. Absent if there was no response.',
+      examples: [403],
+    }),
     reason: Optional.String(),
     detail: Optional.String({ description: 'The push service’s own words.' }),
   }),
@@ -42,14 +46,14 @@ export const rowOutcomeView: View<RowOutcome> = {
     broadcastId: Type.Integer(),
     subscriptionId: Type.Integer(),
     user: Optional.String({ description: 'Absent if the subscription is anonymous or no longer stored.' }),
-    pushService: Optional.String({ description: 'Origin.' }),
+    pushService: Optional.String({ description: 'Origin of the push service.' }),
     state: Type.String({
       enum: [...rowStates],
       examples: ['rejected'],
       description:
-        'An outcome; or `notInAudience`, `inactive`, `channelOff`, `timePassed` (left out by `skipInactive`, for the channel, or since a local time was over),  `preparing` (the audience is not complete), `pending` (its turn is still to come), `inFlight`, ' +
+        'An outcome; or `notInAudience`, `inactive`, `channelOff`, `timePassed` (left out because of `skipInactive`, the channel, or a local time that had passed), `preparing` (the audience is not complete), `pending` (the subscription’s turn has not come), `inFlight`, ' +
         '`waiting`, `removed` (before its turn), `cancelled`, `notTracked` (the broadcast is to a list of subscriptions that need ' +
-        'not be stored, of which only sums are kept), `noLongerKept`.',
+        'not be stored, so only counts are stored), `noLongerKept`.',
     }),
     explanation: Type.String({
       description: 'An explanation in words, with the push service’s own words.',
@@ -63,13 +67,13 @@ export const rowOutcomeView: View<RowOutcome> = {
         for: Type.String({
           enum: ['pushService', 'retry', 'localTime', 'turn'],
           description:
-            '`pushService`: it refuses our token or key. `localTime`: the time of its reader, or the end of their quiet hours. `turn`: nothing was sent yet.',
+            '`pushService`: the push service refuses our token or key. `localTime`: the message waits for the reader’s local time, or for the end of quiet hours. `turn`: nothing was sent yet.',
         }),
-        until: Optional.Time('Absent if this depends on the push service.'),
+        until: Optional.Time('The end of the wait. Absent if it depends on the push service.'),
         expiresAt: Type.Time('The message is `expired` at this time.'),
         attempts: Type.Integer(),
       },
-      { description: 'With `waiting`.' },
+      { description: 'What the message waits for. Only in the state `waiting`.' },
     ),
     attempts: Type.Array(attemptView.schema, { description: 'All attempts, newest first.' }),
     receipts: Optional.Named(

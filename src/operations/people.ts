@@ -28,7 +28,7 @@ const mapOf = (names: object, values: object, description: string, type: unknown
 const about = {
   data: 'Texts and numbers that placeholders in messages stand for; at most 1 KB as JSON.',
   channels:
-    'Choices by channel; true is on. For other channels, the subscription’s choice applies, or else the channel’s default.',
+    'Choices by channel; true is on. For any other channel, the subscription’s choice applies. If there is none, the channel’s default applies.',
 };
 
 const example = {
@@ -74,10 +74,11 @@ export const personView: View<Person> = {
       user: Type.String(),
       data: mapOf(nameSchema, { anyOf: valueSchemas }, about.data),
       language: Optional.String({
-        description: 'BCP 47. If absent, each subscription’s own language applies.',
+        description: 'The person’s language (BCP 47). If absent, each subscription’s own language applies.',
       }),
       timeZone: Optional.String({
-        description: 'IANA name. If absent, each subscription’s own time zone applies.',
+        description:
+          'The IANA name of the person’s time zone. If absent, each subscription’s own time zone applies.',
       }),
       channels: choicesSchema(about.channels),
     },
@@ -101,7 +102,7 @@ export const updatePerson = operation({
   operationId: 'updatePerson',
   summary: 'Sets data, language, time zone and choices of a person',
   description:
-    'These take precedence over those of the person’s subscriptions. DELETE /v1/subscriptions?user= removes them too.',
+    'The values of a person take precedence over the values of the person’s subscriptions. DELETE /v1/subscriptions?user= removes a person’s values too.',
   params: userParams,
   body: personChangeSchema,
   answer: personView,
@@ -143,9 +144,9 @@ export async function checkRemoval(
 export const checkedRemovalView: View<CheckedRemoval> = {
   schema: Type.Named('CheckedRemoval', {
     removedAt: Optional.Time(
-      'Absent if the receipt does not belong to this person, or if the audit of that time is no longer kept.',
+      'When the person was removed. Absent if the receipt does not belong to this person, or if the audit of that time is no longer kept.',
     ),
-    by: Optional.String({ description: 'Who removed them.' }),
+    by: Optional.String({ description: 'Who removed the person.' }),
     subscriptions: Type.Integer({
       minimum: 0,
       description: 'The number of subscriptions now, since the person may have subscribed again.',
@@ -169,7 +170,7 @@ const removedPersonView: View<PersonRemoval> = {
     receipts: Type.Integer({ description: 'Reports on notifications.' }),
     removalReceipt: Type.String({
       description:
-        'With this receipt and the user, GET /v1/people/{user}/removal tells you later when the person was removed. The receipt is not stored.',
+        'A receipt. With the receipt and the user, GET /v1/people/{user}/removal later returns when the person was removed. Deskbell does not store the receipt.',
     }),
   }),
   toJson: (removed) => removed,
@@ -181,8 +182,8 @@ export const removePerson = operation({
   operationId: 'removePerson',
   summary: 'Removes a person',
   description:
-    'Deletes all data of this user from the store. The audit keeps a keyed hash of the user; backups and logs are not ' +
-    'touched.',
+    'Deletes all data of this user from the store. The audit keeps a keyed hash of the user. Data in backups and logs is not ' +
+    'deleted.',
   query: { user: Type.String({ ...userKeywords, description: 'The person to remove.' }) },
   answer: removedPersonView,
   errors: ['ERR_FIELD_VALUE'],

@@ -16,15 +16,13 @@ const members = {
   cron: Type.String(),
   timezone: Type.String(),
   nextAt: Optional.Time('The next time; absent while the schedule is paused.'),
-  pausedAt: Optional.Time(
-    'Since when the schedule is paused. Times that pass during the pause are left out.',
-  ),
+  pausedAt: Optional.Time('When the schedule was paused. Times that pass during the pause are left out.'),
   audience: recurringAudienceSchema,
   message: messageSchema,
   ...deliveryOptionSchemas,
   createdAt: Type.Time(),
   createdBy: Type.Optional(creatorSchema),
-  lastBroadcast: Optional.Integer({ description: 'The newest broadcast that it has created.' }),
+  lastBroadcast: Optional.Integer({ description: 'The newest broadcast that the schedule has created.' }),
 };
 
 export const scheduleView: View<Schedule> = {
@@ -65,7 +63,7 @@ export const pauseSchedule = operation({
   operationId: 'pauseSchedule',
   summary: 'Pauses a schedule',
   description:
-    'The schedule creates no broadcasts until it is resumed. Broadcasts that it has already created continue.',
+    'The schedule creates no broadcasts until it is resumed. Broadcasts that the schedule has already created continue.',
   answer: scheduleView,
   errors: ['ERR_SCHEDULE_NOT_FOUND'],
   action: 'schedule.pause',
@@ -89,7 +87,8 @@ export const removeSchedule = operation({
   route: 'DELETE /v1/schedules/:id',
   operationId: 'removeSchedule',
   summary: 'Removes a schedule',
-  description: 'Broadcasts that it has already created continue. To end them too, cancel them.',
+  description:
+    'Broadcasts that the schedule has already created continue. To end such a broadcast too, cancel it.',
   errors: ['ERR_SCHEDULE_NOT_FOUND'],
   action: 'schedule.remove',
   run: async ({ store }, { id }) => {

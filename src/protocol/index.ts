@@ -1,4 +1,4 @@
-// The public entry `deskbell/protocol`: the protocol alone, with no connection, store or service.
+// `deskbell/protocol`: the protocol of Web Push alone, with no connection, store or service.
 export { decodeBase64, encodeBase64url } from './bytes.ts';
 export {
   createEncrypter,

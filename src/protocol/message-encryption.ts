@@ -12,7 +12,10 @@ import { authBytes, type Subscription } from './subscription.ts';
 export const maxBodyBytes = 4096;
 /** salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65) */
 const headerBytes = 86;
-/** What header (86), delimiter (1) and authentication tag (16) leave of the body: 3993 bytes. */
+/**
+ * The maximum size of a plaintext: 3993 bytes. The body has at most 4096 bytes, including the header (86), the
+ * delimiter (1) and the authentication tag (16).
+ */
 export const maxPlaintextBytes = maxBodyBytes - headerBytes - 1 - 16;
 const paddingBounds = { name: 'paddingBytes', min: 0, max: maxPlaintextBytes };
 
@@ -69,7 +72,7 @@ export function encryptPushMessage(
 
 /**
  * Makes an `Encrypt` that reuses its ECDH object and a pool of random bytes. Each message still gets its own key pair
- * and salt. Make one per thread.
+ * and salt. Create one encrypter for each thread.
  */
 export function createEncrypter(): Encrypt {
   const ecdh = createECDH(curve);

@@ -7,21 +7,24 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { assertInteger } from './check-arguments.ts';
 import { isWindowsPushService } from './known-push-services.ts';
 
-/** RFC 8030 §5.3, in order of increasing urgency. */
+/** The urgencies of RFC 8030 §5.3, the least urgent first. */
 export const urgencies = ['very-low', 'low', 'normal', 'high'] as const;
 /** Whether a message is worth waking a device for (RFC 8030 §5.3). */
 export type Urgency = (typeof urgencies)[number];
 
-/** Four weeks: push services keep no message for longer. */
+/** The default TTL: four weeks. Push services keep no message for longer. */
 export const defaultTtlSeconds = 28 * 24 * 60 * 60;
 
 /** How to deliver a push message. */
 export interface PushOptions {
-  /** How long the push service keeps the message for an offline user agent: 0 to 2^31 - 1. Default: four weeks. */
+  /**
+   * How long the push service keeps the message for an offline user agent, in seconds: 0 to 2^31 - 1. Default: four
+   * weeks.
+   */
   readonly ttlSeconds?: number | undefined;
   /** Default: `normal`. */
   readonly urgency?: Urgency | undefined;
-  /** Any label. A later message replaces an undelivered earlier one with the same topic. */
+  /** Any label. A later message replaces an earlier message that has the same topic and is still undelivered. */
   readonly topic?: string | undefined;
 }
 
@@ -77,8 +80,9 @@ export function pushHeaders(
 }
 
 /**
- * Turns any label into a legal topic. A legal label stays as it is; any other becomes 32 characters of its SHA-256. A
- * topic has at most 32 base64url characters. Apple decodes the topic, so a length of 1 modulo 4 is not possible.
+ * Turns any label into a legal topic. A legal label does not change. Any other label is replaced by 32 characters of
+ * its SHA-256. A topic has at most 32 base64url characters. Apple decodes the topic, so a length of 1 modulo 4 is not
+ * possible.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID if the label is not a string
  * @see RFC 8030 §5.4

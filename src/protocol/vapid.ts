@@ -26,8 +26,8 @@ export const defaultTokenLifetimeSeconds = 12 * 60 * 60;
 export const maxTokenLifetimeSeconds = 24 * 60 * 60;
 
 /**
- * Generates a P-256 pair. A subscription is bound to the pair that it was made with, so replacing a pair loses every
- * subscriber.
+ * Generates a P-256 pair. A subscription is bound to the pair that it was made with. So if you replace a pair, you lose
+ * every subscriber.
  *
  * @example
  * const { publicKey, privateKey } = generateVapidKeys();
@@ -179,7 +179,7 @@ export interface VapidAuthorizerOptions {
   readonly keys: VapidKeys;
   /** `mailto:` or `https:` URI at which push services can reach the operator. */
   readonly subject: string;
-  /** How long a token is valid: 60 to 86,400. Default: 43,200 (12 hours). */
+  /** How long a token is valid, in seconds: 60 to 86,400. Default: 43,200 (12 hours). */
   readonly lifetimeSeconds?: number | undefined;
   /** Returns milliseconds since 1970. Default: the system's clock. The clock may jump forward and back. */
   readonly now?: (() => number) | undefined;
@@ -204,9 +204,10 @@ const clockBounds = { name: 'The time of the clock in seconds', min: 0, max: Num
 const maxCachedOrigins = 1024;
 
 /**
- * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin. A value is reused until its token has
- * less than an hour left, or less than half of its lifetime if that is shorter. If more than the whole lifetime is
- * left, the clock was ahead at signing, and the value is also renewed.
+ * Creates an authorizer. For each origin, the authorizer makes a value `vapid t=…, k=…` (RFC 8292 §3), signed with
+ * ES256. It reuses this value until the token is valid for less than an hour. If half of the token's lifetime is
+ * shorter than an hour, it reuses the value until less than half of the lifetime is left. If more than the whole
+ * lifetime is left, the clock was ahead when the token was signed, and the authorizer renews the value.
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or a
  *   clock that returns no number)

@@ -15,7 +15,10 @@ export type PushServiceEvent =
       readonly subscription?: string;
     }
   | { readonly type: 'fault'; readonly kind: string; readonly subscription?: string }
-  /** Written to the user agent's connection. Repeated at each reconnect until the message is acknowledged. */
+  /**
+   * The message was written to the user agent's connection. It is written again at each reconnect until the user agent
+   * acknowledges it.
+   */
   | { readonly type: 'delivered'; readonly subscription: string; readonly version: string }
   /** 100: delivered. 101: could not be decrypted. 102: not delivered. */
   | {

@@ -32,7 +32,7 @@ export interface SinkOptions {
   readonly vapidPublicKey?: string | undefined;
 }
 
-/** Counts since the start. */
+/** Counts of events since the push service started. */
 export interface Statistics extends EventCounts, UserAgentStatistics {
   readonly sinks: number;
 }
@@ -46,7 +46,7 @@ export interface PushService {
   /** The URL of the control resource, for `curl` and other processes on this machine. */
   readonly controlUrl: string;
   readonly port: number;
-  /** The PEM certificate for clients to trust, if the push service made one; otherwise empty. */
+  /** The PEM certificate that clients should trust. Empty if the push service did not create a certificate. */
   readonly ca: readonly string[];
   /** Injects faults: what fails, for whom, and how many times. */
   readonly faults: Faults;
@@ -61,7 +61,7 @@ export interface PushService {
   /** Returns how many messages the sinks have counted, by batch. */
   tallySinks(): SinkTally[];
   clearSinks(): void;
-  /** Ends a subscription on the push service's side: senders get 410, and the user agent is not told. */
+  /** Ends a subscription on the push service's side. Senders get a 410, but the user agent gets no message. */
   expire(endpoint: string): boolean;
   /** Drops the user agents' connections. They reconnect with their `uaid`. */
   disconnectUserAgents(): void;

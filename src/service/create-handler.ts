@@ -161,7 +161,8 @@ export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMes
 }
 
 /**
- * Creates the service as a request handler. Middleware before it may read bodies if it sets `request.body`.
+ * Creates the service as a request handler. Middleware in front of the handler may read bodies if this middleware sets
+ * `request.body`.
  *
  * @example
  * app.use('/push', createMiddleware<express.Request>({

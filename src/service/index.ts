@@ -1,4 +1,4 @@
-// `deskbell/service`: the public HTTP service, as a server of its own or as part of an application.
+// `deskbell/service`: the public HTTP service, as a separate server or as part of an application.
 //
 //   const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data'); // from 'deskbell'
 //   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true }));

@@ -36,7 +36,11 @@ import { areSubscriberTokens, type SubscriberTokens } from './push/subscriber-to
 /** The demonstration actions, named by their paths under `/api`. */
 export type DemoActionName = 'get' | 'getWithArg' | 'post';
 
-/** Options of the public service in all its forms. @typeParam Request what hooks receive of a request */
+/**
+ * Options of the public service.
+ *
+ * @typeParam Request the type of the requests that hooks receive
+ */
 export interface ServiceOptions<Request = FastifyRequest> {
   readonly store: Store;
   /**
@@ -86,21 +90,20 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly registrationsPerMinute?: number | 'off' | undefined;
   /**
    * The data directory's receipt key. It enables `POST /webPush/receipts`, to which browsers report on broadcasts with
-   * `receipts`. Default: that path does not exist.
+   * `receipts`. By default, this path does not exist.
    */
   readonly receiptKey?: Uint8Array | undefined;
   /** Maximum `POST /webPush/receipts` requests of a client address in a minute. Default: 600. */
   readonly receiptsPerMinute?: number | 'off' | undefined;
   /**
-   * Lets readers choose their channels, with `POST /webPush/channels` and the page `/preferences`. Default: neither
-   * exists.
+   * Lets readers choose their channels, with `POST /webPush/channels` and the page `/preferences`. By default, neither
+   * the path nor the page exists.
    */
   readonly channels?: boolean | undefined;
   /** Where records go. Default: standard output, as JSON lines, or readable lines on a terminal. */
   readonly log?: Log | undefined;
   /**
-   * Accepts subscriber tokens, which say who owns a subscription. Default: none, and the header `Authorization` is
-   * ignored.
+   * Accepts subscriber tokens, which say who owns a subscription. By default, the header `Authorization` is ignored.
    */
   readonly subscriberTokens?: SubscriberTokens | undefined;
   /**
@@ -126,7 +129,10 @@ export interface OfferedSubscription extends Subscription {
   readonly tags: readonly string[];
 }
 
-/** An object that the hook returns replaces the subscription's user and tags. Otherwise both stay unchanged. */
+/**
+ * A hook that can say who owns a subscription. If the hook returns an object, its user and tags replace those of the
+ * subscription. Otherwise, the user and the tags do not change.
+ */
 export type SubscribeHook<Request = FastifyRequest> = (
   subscription: OfferedSubscription,
   request: Request,
@@ -138,7 +144,7 @@ export type SubscriptionHook<Request = FastifyRequest> = (
   request: Request,
 ) => void | Promise<void>;
 
-/** Adds time-outs and limits of connections. */
+/** Options of `createServer`: the options of the service, time limits, and limits of connections. */
 export interface ServerOptions extends ServiceOptions, HttpServerOptions {}
 
 /**

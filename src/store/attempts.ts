@@ -21,7 +21,7 @@ export interface Answer {
   readonly detail?: string | undefined;
 }
 
-/** One attempt, or the decision not to make one. It has no endpoint, keys or payload. */
+/** One attempt, or the decision not to make an attempt. The record contains no endpoint, keys or payload. */
 export interface AttemptRecord extends Answer {
   /** Later attempts of a broadcast have higher ids. */
   readonly id: number;
@@ -61,11 +61,13 @@ const unsettledStates = [
 export const rowStates = [...settlements, ...unsettledStates] as const;
 
 /**
- * `inactive`, `channelOff`, `timePassed`: left out because of `skipInactive`, the channel, or a local time that had
- * passed. `preparing`: the audience is not complete and does not contain the row so far. `pending`: its turn has not
- * come. `inFlight`: sent, or about to be. `waiting`: stored to be retried. `removed`: deleted from the store before its
- * turn, or before the broadcast was created. `cancelled`: not sent because the broadcast was cancelled. `notTracked`:
- * the broadcast is to a list of subscriptions that need not be stored, so only sums are kept.
+ * The state of a subscription in a broadcast. `inactive`, `channelOff`, `timePassed`: the subscription was left out
+ * because of `skipInactive`, the channel, or a local time that had passed. `preparing`: the audience is not complete
+ * and does not contain the subscription so far. `pending`: the subscription's turn has not come. `inFlight`: the
+ * message was sent, or is about to be sent. `waiting`: the message is stored and will be retried. `removed`: the
+ * subscription was deleted from the store before its turn, or before the broadcast was created. `cancelled`: the
+ * message was not sent because the broadcast was cancelled. `notTracked`: the broadcast is to a list of subscriptions
+ * that need not be stored, so only the counts are stored.
  */
 export type RowState = (typeof rowStates)[number];
 
@@ -77,7 +79,7 @@ export interface RowWait {
    * yet, because the push service cannot be reached, a rate limit is used up, or another sender must send it.
    */
   readonly for: 'pushService' | 'retry' | 'localTime' | 'turn';
-  /** When the wait ends; absent if that depends on the push service. */
+  /** When the wait ends; absent if the end of the wait depends on the push service. */
   readonly untilMs?: number | undefined;
   readonly expiresAtMs: number;
   readonly attempts: number;
@@ -96,7 +98,7 @@ export interface RowOutcome {
   readonly skipInactive?: number | undefined;
   /** For `notInAudience`: the subscription was registered after the broadcast was created. */
   readonly isLater?: true | undefined;
-  /** Set for `waiting`. */
+  /** What the row waits for. Set only in the state `waiting`. */
   readonly wait?: RowWait | undefined;
   /** Newest first. */
   readonly attempts: readonly AttemptRecord[];
@@ -115,8 +117,9 @@ export interface RowOutcomes {
 /** Reads the results of rows for operators. */
 export interface AttemptStore {
   /**
-   * Lists attempts of a broadcast, a subscription or both, newest first. For a subscription alone, searches at most a
-   * hundred broadcasts that have attempts: the newest, or those from the broadcast of the attempt `beforeId` on.
+   * Lists attempts of a broadcast, a subscription or both, newest first. If only a subscription is given, searches at
+   * most a hundred broadcasts that have attempts: the newest broadcasts, or the broadcasts from that of the attempt
+   * `beforeId` on.
    */
   list(
     filter: {
@@ -130,7 +133,7 @@ export interface AttemptStore {
   /**
    * Returns the results of subscriptions in a broadcast.
    *
-   * @returns in the order of the ids
+   * @returns the results in the order of the ids
    * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND
    */
   outcomesOf(broadcastId: number, subscriptionIds: readonly number[]): Promise<readonly RowOutcome[]>;
@@ -159,7 +162,8 @@ export interface AttemptStore {
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<{ readonly ids: readonly number[]; readonly next?: number | undefined }>;
   /**
-   * Returns the results of these subscriptions in the newest broadcasts to any of them, of which it searches at most 100.
+   * Returns the results of these subscriptions in the newest broadcasts to at least one of these subscriptions.
+   * Searches at most 100 such broadcasts.
    *
    * @param range which broadcasts to return
    * @returns newest broadcast first, each with its results for these subscriptions; `next`: the next `beforeId`

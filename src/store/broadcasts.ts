@@ -14,7 +14,10 @@ import type { StoredOptions } from './delivery-options.ts';
 import type { ReceiptCounts } from './receipts.ts';
 import type { AudienceSplit, LeftOut } from './split-audience.ts';
 
-/** `cancelled` and `done` are final. `preparing`: its audience is being looked up, and nothing is sent yet. */
+/**
+ * The state of a broadcast. `cancelled` and `done` are final. In the state `preparing`, the broadcast's audience is
+ * being looked up, and nothing is sent yet.
+ */
 export type BroadcastState = 'preparing' | 'running' | 'paused' | 'cancelled' | 'done';
 
 /** True if no more of the broadcast will be sent. */
@@ -34,12 +37,13 @@ export const settlements = [
 ] as const;
 
 /**
- * `accepted`: by the push service. `gone`: the subscription has ended and is marked (`held-deletions.ts`). `rejected`:
- * never to be retried. `expired`: past the TTL. `exhausted`: no attempts left. `capped`: not sent, because the person
- * was contacted as often as the broadcast allows (`audience/frequency-cap.ts`). `doubtful`: sent and repeated three
- * times without a readable response, so it may have arrived. `dormant`: its unlisted push service does not accept it
- * now, so the broadcast ends without it (`unlisted-push-services.ts`). When its outcome is known, it is counted under
- * that.
+ * The final outcome of a row. `accepted`: the push service accepted the message. `gone`: the subscription has ended and
+ * is marked (`held-deletions.ts`). `rejected`: the message must not be retried. `expired`: the TTL has passed.
+ * `exhausted`: no attempts are left. `capped`: the message was not sent, because the person was contacted as often as
+ * the broadcast allows (`audience/frequency-cap.ts`). `doubtful`: the message was sent and repeated three times without
+ * a readable response, so it may have arrived. `dormant`: the unlisted push service does not accept the message now, so
+ * the broadcast ends without it (`unlisted-push-services.ts`). When the outcome of a dormant message is known, the
+ * message is counted under this outcome instead.
  */
 export type Settlement = (typeof settlements)[number];
 
@@ -227,9 +231,12 @@ export interface OfOperator {
 
 /** Creates, finds and controls broadcasts. */
 export interface BroadcastStore {
-  /** Creates a list of recipients. It is deleted if no broadcast uses it within a day. */
+  /** Creates a list of recipients. The list is deleted if no broadcast uses it within a day. */
   openAudience(): Promise<number>;
-  /** Adds subscriptions, stored or not. Skips those that are already in the list. */
+  /**
+   * Adds subscriptions to a list. The subscriptions need not be stored. Skips subscriptions that are already in the
+   * list.
+   */
   addToAudience(audienceId: number, members: readonly Subscription[]): Promise<void>;
   /** Fills an empty list with ids of stored subscriptions. @param ids ascending, without duplicates */
   addIds(audienceId: number, ids: readonly number[], sliceRows: number): Promise<void>;
@@ -241,19 +248,25 @@ export interface BroadcastStore {
    *   another process prepares it
    */
   prepare(id: number, holder: string): Promise<boolean>;
-  /** Of the unprepared broadcasts that no process is preparing, finds the one that was tried least recently. */
+  /**
+   * Finds a broadcast that must be prepared and that no process is preparing. If there are several, finds the broadcast
+   * that was tried least recently.
+   */
   findUnprepared(): Promise<number | undefined>;
   /**
-   * Stores the broadcast and its slices in one transaction, which does not take longer for a larger audience. A
-   * broadcast to an expression must be prepared afterwards.
+   * Stores the broadcast and its slices in one transaction. This transaction does not take longer for a larger
+   * audience. If the audience is an expression, the broadcast must be prepared afterwards.
    *
-   * @returns the broadcast; `isNew: false` if one with the same key and content already existed
+   * @returns the broadcast; `isNew: false` if a broadcast with the same key and content already existed
    * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to different content
    */
   create(draft: NewBroadcast): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   /** Returns the payloads for other languages. */
   texts(id: number): Promise<ReadonlyMap<string, Uint8Array>>;
-  /** Returns how many were left out when the audience was made, by reason. Omits reasons with 0. */
+  /**
+   * Returns how many readers were left out when the audience was selected, by reason. Omits reasons for which nobody
+   * was left out.
+   */
   leftOut(id: number): Promise<Readonly<Partial<Record<LeftOut, number>>>>;
   /** Returns the future times at which readers in other time zones get the broadcast, in chronological order. */
   timesToCome(id: number): Promise<readonly TimeToCome[]>;
@@ -270,8 +283,9 @@ export interface BroadcastStore {
   /** Lists broadcasts that are running, scheduled or paused, newest first. */
   listOpen(limit: number): Promise<readonly Broadcast[]>;
   /**
-   * Returns the ids that a list was made of, ascending, without subscriptions that were removed together with their
-   * person. `undefined` if there are more than `limit`, or if they are no longer kept.
+   * Returns the ids in a broadcast's list of recipients, in ascending order. Omits subscriptions that were removed
+   * together with their person. Returns `undefined` if there are more than `limit` ids, or if the ids are no longer
+   * kept.
    */
   listedIds(id: number, limit: number): Promise<readonly number[] | undefined>;
   /** Returns broadcasts without counts, newest first, for searches (`operator/searches.ts`). */
@@ -312,7 +326,7 @@ export const outcomeGroups = [
 /** An outcome, a reason for being left out, or what a browser reported. */
 export type OutcomeGroup = (typeof outcomeGroups)[number];
 
-/** The recipients of an earlier broadcast, or readers that it left out, who belong to a group. */
+/** A group of the recipients of an earlier broadcast, or of the readers who were left out of that broadcast. */
 export interface OutcomeAudience {
   /** Id of the earlier broadcast. */
   readonly broadcast: number;

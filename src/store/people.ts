@@ -108,7 +108,7 @@ export interface OwnerChange {
 
 type TagChange = Parameters<PeopleStore['changeTags']>[1];
 
-/** Users and tags of subscriptions. */
+/** Changes the users and tags of subscriptions, and removes people. */
 export interface PeopleStore {
   /**
    * Changes user and tags of a subscription.

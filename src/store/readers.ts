@@ -23,7 +23,7 @@ export interface ChannelStore {
   /** Ordered by name. */
   list(): Promise<readonly Channel[]>;
   /**
-   * Adds a channel, or replaces the one with the same name.
+   * Adds a channel, or replaces the channel with the same name.
    *
    * @returns the stored channel
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also for too many channels
@@ -93,10 +93,10 @@ export interface ReaderFacts {
   readonly isInactive?: boolean;
 }
 
-/** A person, or a stored subscription, as it was read. */
+/** A person, or the members of a stored subscription that identify its reader. */
 export type Reader = Pick<StoredSubscription, 'id' | 'user' | 'channels'> | { readonly user: string };
 
-/** Stores what applications write about readers, and what readers have chosen. */
+/** Stores the data that applications write about readers, and the choices that readers have made. */
 export interface ReaderStore {
   /** Returns a person without data and choices if nothing is known. */
   person(user: string): Promise<Person>;

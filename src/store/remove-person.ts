@@ -127,7 +127,7 @@ function* takeOut(
   return taken;
 }
 
-/** What was deleted about a person. */
+/** How many items of each kind were deleted when a person was removed. */
 export interface RemovedPerson {
   readonly subscriptions: number;
   /** Subscriptions that had already ended, but had not been reported to the application. */

@@ -26,7 +26,7 @@ export interface NewSchedule extends StoredOptions {
 
 /** A stored schedule. */
 export interface Schedule extends NewSchedule {
-  /** Never reused. */
+  /** The id of the schedule, which is never reused. */
   readonly id: number;
   readonly createdAtMs: number;
   /** The broadcast of the latest occurrence that was sent. */
@@ -48,15 +48,15 @@ export interface ScheduleStore {
   /** @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND if it does not exist */
   get(id: number): Promise<Schedule>;
   /**
-   * Stops creating broadcasts. Pausing again changes nothing.
+   * Pauses a schedule, which then creates no broadcasts. Pausing it again changes nothing.
    *
    * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND
    */
   pause(id: number): Promise<Schedule>;
   /**
-   * Ends a pause. Changes nothing if there is none.
+   * Ends a schedule's pause. Changes nothing if the schedule is not paused.
    *
-   * @param nextAtMs the next occurrence; those during the pause are skipped
+   * @param nextAtMs the next occurrence; occurrences during the pause are skipped
    * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND
    */
   resume(id: number, nextAtMs: number): Promise<Schedule>;

@@ -29,9 +29,9 @@ export interface StoredSubscription extends Subscription {
   readonly user: string | undefined;
   /** Ordered by name. */
   readonly tags: readonly string[];
-  /** The browser's language. The person's own takes precedence. */
+  /** The browser's language. The language of the person takes precedence. */
   readonly language: string | undefined;
-  /** The browser's time zone. The person's own takes precedence. */
+  /** The browser's time zone. The time zone of the person takes precedence. */
   readonly timeZone: string | undefined;
   /** Choices made in this browser. The person's choices take precedence. */
   readonly channels: Choices;
@@ -41,7 +41,7 @@ export interface StoredSubscription extends Subscription {
 export interface NewSubscription {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
-  /** Replaces user and tags. Default: an existing row keeps them, and a new row has none. */
+  /** Replaces user and tags. Default: an existing row keeps its user and tags, and a new row has none. */
   readonly assign?: UserAndTags | undefined;
   /** For a new row: when it was first registered elsewhere, not in the future. Default: now. */
   readonly createdAtMs?: number | undefined;
@@ -49,18 +49,20 @@ export interface NewSubscription {
   readonly language?: string | undefined;
   /** IANA name. Default: an existing row keeps its time zone. */
   readonly timeZone?: string | undefined;
-  /** Choices to store for channels for which the row has none yet. */
+  /** Choices to store. A choice is stored only if the row has no choice for this channel yet. */
   readonly channels?: Choices | undefined;
 }
 
 /**
  * A subscription from a browser, or from somebody who only knows the endpoint. If the endpoint is stored with another
- * `auth`, `former` must name that row with its `auth`, or `provenUser` must be the row's user.
+ * `auth`, then `former` must contain the endpoint and `auth` of the stored row, or `provenUser` must be the user of the
+ * stored row.
  */
 export interface Registration extends NewSubscription {
   /**
    * The browser's former row. If `auth` is right, the former language, time zone and choices move to the new row,
-   * unless it has its own. User and tags move too, unless the new row has any or `assign` is given.
+   * unless the new row has its own. User and tags move too, unless the new row has a user or tags, or `assign` is
+   * given.
    */
   readonly former?: FormerSubscription | undefined;
   /**
@@ -75,7 +77,7 @@ export interface Registration extends NewSubscription {
   readonly invitation?: Uint8Array | undefined;
 }
 
-/** Scheme, host and port of the endpoint may have any spelling. */
+/** The subscription that a browser had before. Scheme, host and port of its endpoint may have any spelling. */
 export interface FormerSubscription {
   readonly endpoint: string;
   readonly auth: Uint8Array;
@@ -106,11 +108,11 @@ export interface SearchedSubscriptions {
 /** Stores, finds and deletes subscriptions. */
 export interface SubscriptionStore {
   /**
-   * Inserts a row, or replaces the keys of the row with the same endpoint (scheme, host and port in any spelling).
-   * For code that may change any row. Durable when the promise resolves.
+   * Inserts a row, or replaces the keys of the row with the same endpoint (scheme, host and port in any spelling). Only
+   * code that may change any row should call this method. The change is durable when the promise resolves.
    *
-   * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if a new row would exceed the limit; ERR_FIELD_VALUE,
-   *   ERR_FIELD_TYPE for a user, tags or a key that cannot be stored
+   * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if a new row would exceed the limit; ERR_FIELD_VALUE, ERR_FIELD_TYPE
+   *   for a user, tags or a key that cannot be stored
    */
   put(
     subscription: Subscription,
@@ -118,15 +120,16 @@ export interface SubscriptionStore {
     options?: Pick<NewSubscription, 'assign'>,
   ): Promise<StoredSubscription>;
   /**
-   * Like `put`, for the rows of an import: stores them in one transaction, in the given order.
+   * Stores the rows of an import as `put` does, in one transaction and in the given order.
    *
    * @returns how many rows are new
    */
   putAll(rows: readonly NewSubscription[]): Promise<number>;
   /**
-   * Like `put`, for a request from a browser, whose right to the row is checked in the same transaction. A new endpoint
-   * with the keys of a stored subscription belongs to the same browser. If exactly one row at the push service has both
-   * keys, and is anonymous or has the same user, that row is replaced, and its data moves as from `former`.
+   * Stores a subscription as `put` does, for a request from a browser. Checks in the same transaction whether the
+   * request may change the row. A new endpoint with the keys of a stored subscription belongs to the same browser. If
+   * exactly one row at the push service has both keys, and is anonymous or has the same user, that row is replaced, and
+   * its data moves to the new row, as with `former`.
    *
    * @throws {DeskbellError} ERR_ENDPOINT_IN_USE without the right, ERR_NOT_INVITED if the invitation cannot be used;
    *   nothing is changed then. ERR_SUBSCRIPTION_LIMIT

@@ -26,7 +26,7 @@ export interface DataDirectory {
   readonly vapidKeys: DataDirectoryKeys;
   /** 32 bytes. */
   readonly sessionKey: Uint8Array;
-  /** 32 bytes: lets browsers send receipts, if `createSender` and the service both get this key. */
+  /** 32 bytes. If you pass this key to both `createSender` and the service, browsers can send receipts. */
   readonly receiptKey: Uint8Array;
   /** The key that signs subscriber tokens (HS256): 32 bytes, created by the first call. */
   subscriberTokenKey(): Promise<Uint8Array>;

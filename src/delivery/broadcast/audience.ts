@@ -21,8 +21,9 @@ import { readSubscription, type SubscriptionInput } from '../message-path/subscr
 type Several<Member> = Iterable<Member> | AsyncIterable<Member>;
 
 /**
- * All subscriptions in the store, or some of them by id, by user and tags, or by the outcome of an earlier broadcast;
- * or subscriptions that need not be stored. Users, tags and outcomes are evaluated only when the broadcast is created.
+ * The subscriptions that get a broadcast. The audience is all subscriptions in the store, or some of them, selected by
+ * id, by user and tags, or by the outcome of an earlier broadcast. The audience can also be a list of subscriptions
+ * that need not be stored. Users, tags and outcomes are evaluated only when the broadcast is created.
  */
 export type Audience =
   | 'all'

@@ -72,7 +72,7 @@ export interface BroadcastOptions extends DeliveryOptions {
   readonly idempotencyKey?: string | undefined;
   /** Nothing is sent before this time. Default: now. */
   readonly startAt?: Date | undefined;
-  /** The creator, shown to operators. Default: the application, named after its machine. */
+  /** The creator, which operators see. Default: the application, identified by the name of its machine. */
   readonly createdBy?: BroadcastCreator | undefined;
 }
 

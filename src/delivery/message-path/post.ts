@@ -15,7 +15,7 @@ export interface Posted {
   readonly error?: DeskbellError | undefined;
 }
 
-/** The result of one message: what it means, and the push service's response if there was one. */
+/** The result of sending one message: the outcome, and the push service's response if there was one. */
 export interface SendResult {
   readonly outcome: Outcome;
   /** `undefined` if the push service did not respond. Then `error` or the outcome's detail says why. */

@@ -18,7 +18,7 @@ export interface ScheduleOptions extends DeliveryOptions {
   readonly cron: string;
   /** An IANA name such as `Europe/Berlin`. Default: `UTC`. */
   readonly timezone?: string | undefined;
-  /** The creator, shown to operators. Default: the application, named after its machine. */
+  /** The creator, which operators see. Default: the application, identified by the name of its machine. */
   readonly createdBy?: BroadcastCreator | undefined;
 }
 
@@ -29,7 +29,7 @@ const scheduleChecks: OptionChecks<ScheduleOptions> = {
   ...deliveryOptionChecks,
 };
 
-/** The members are looked up again at each occurrence. */
+/** The audience of a schedule. Its subscriptions are looked up again at each occurrence. */
 export type RecurringAudience = 'all' | MatchingAudience;
 
 /**

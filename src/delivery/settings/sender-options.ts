@@ -12,7 +12,9 @@ import { type DeliverySettings, parseMaxRates } from './settings.ts';
 export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 'transport' | 'maxRates'> {
   /** Replaces the built-in encryption (the accelerator or Node's crypto module). */
   readonly encrypt?: Encrypt;
-  /** Stores broadcasts. `send` works without a store. With a store, it also deletes subscriptions that have ended. */
+  /**
+   * Stores broadcasts. `send` works without a store. With a store, `send` also deletes subscriptions that have ended.
+   */
   readonly store?: Store | undefined;
   /**
    * Called at least once for each subscription that any process deleted because the push service reported it as gone.

@@ -71,7 +71,7 @@ export const maxUncommittedRows = maxUncommittedOf(defaultWorkerSettings);
 export interface SenderVapid extends VapidKeys {
   /** `mailto:` or `https:` URI. */
   readonly subject: string;
-  /** How long a token is valid: 60 to 86 400. Default: 43 200 (12 hours). */
+  /** How long a token is valid, in seconds: 60 to 86 400. Default: 43 200 (12 hours). */
   readonly lifetimeSeconds?: number | undefined;
   /** Earlier pairs, for subscriptions that were made with them. */
   readonly previousKeys?: readonly VapidKeys[] | undefined;

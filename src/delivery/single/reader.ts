@@ -7,11 +7,13 @@ import type { Store } from '../../store/store.ts';
 
 /** How to deliver a single message, and facts about its reader. */
 export interface SendOptions extends PushOptions {
-  /** Default: what the store knows about the subscription's reader, if there is a store. */
+  /** Facts about the reader. Default: the facts in the store, if there is a store. */
   readonly reader?: GivenReader | undefined;
 }
 
-/** The reader of a message with `texts` or `placeholders`. Takes precedence over the store. */
+/**
+ * Facts about the reader of a message with `texts` or `placeholders`. They take precedence over the facts in the store.
+ */
 export interface GivenReader {
   /** A BCP 47 tag, such as `de-AT`. */
   readonly language?: string | undefined;

@@ -41,8 +41,8 @@ import { listPushServices, listSenders } from './push-services.ts';
 import { addScheduleRoutes } from './schedules.ts';
 import { addSubscriptionRoutes } from './subscriptions.ts';
 
-const summary = `Sends push messages and broadcasts, shows their outcomes, and manages subscriptions. Every request needs a token, which \`deskbell operators add NAME\` prints. A request that changes something needs the role \`full\` and leaves an audit record. With the role \`send\`, an operator may send, and see its own broadcasts. Lists have pages: \`next\` is the \`cursor\` of the next page, or null. Times are ISO 8601. Every
-error is an RFC 9457 problem with a stable \`code\`. Endpoints, \`p256dh\` and \`auth\` are never returned.`;
+const summary = `Sends push messages and broadcasts, shows their outcomes, and manages subscriptions. Every request needs a token, which \`deskbell operators add NAME\` prints. A request that changes something needs the role \`full\` and leaves an audit record. With the role \`send\`, an operator may send messages, and see its own broadcasts. Lists have pages. To get the next page, pass \`next\` as \`cursor\`; on the last page, \`next\` is null. Times are ISO 8601. Every
+error is an RFC 9457 problem with a stable \`code\`. The API never returns an endpoint, \`p256dh\` or \`auth\`.`;
 
 export const operatorDescription: Description = {
   info: {
@@ -76,7 +76,7 @@ export const operatorDescription: Description = {
 const openApiOperation: Operation = {
   operationId: 'getDescription',
   tag: 'Installation',
-  summary: 'This description',
+  summary: 'Returns this description',
   responses: {
     200: contentResponse('application/json', 'OpenAPI 3.1.', Type.AnyObject(), { openapi: '3.1.0' }),
   },
@@ -103,7 +103,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   addOperations(app, parts, [listBells, addBell, rotateBell, removeBell]);
   addRoute(app, 'Sending', 'GET /v1/bells/:name', {
     operationId: 'getBell',
-    summary: 'A bell, and its last ten requests',
+    summary: 'Returns a bell and its last ten requests',
     params: bellParams,
     answer: bellWithRequestsView.schema,
     errors: ['ERR_BELL_NOT_FOUND'],
@@ -113,7 +113,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   addOperations(app, parts, [listChannels, updateChannel, removeChannel]);
   addRoute(app, 'Subscriptions', 'GET /v1/people/:user', {
     operationId: 'getPerson',
-    summary: 'A person’s data, language, time zone and choices',
+    summary: 'Returns a person’s data, language, time zone and choices',
     description: 'Data and choices are absent if nothing has been set.',
     params: userParams,
     answer: personView.schema,
@@ -122,7 +122,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   });
   addRoute(app, 'Subscriptions', 'GET /v1/people/:user/removal', {
     operationId: 'checkRemoval',
-    summary: 'When a person was removed, according to a removal receipt',
+    summary: 'Returns when the person of a removal receipt was removed',
     params: userParams,
     query: {
       receipt: Type.String({

@@ -57,7 +57,9 @@ const createBody = Type.Named(
 );
 
 const listQuery = {
-  text: Optional.String({ description: 'Text to find in title or message, ignoring case.' }),
+  text: Optional.String({
+    description: 'Only broadcasts whose title or message contains this text, ignoring case.',
+  }),
   state: Optional.Unsafe<(typeof broadcastStates)[number]>({ type: 'string', enum: broadcastStates }),
   bell: Optional.String({ description: 'Only broadcasts of this bell.' }),
   since: time('Only broadcasts that start at this time or later.'),
@@ -70,18 +72,18 @@ const attemptsQuery = {
 };
 
 const idempotencyKey = idempotencyKeyOf(
-  'A text of your own, at most 200 characters. A repeated request with the same key, message and audience creates no second ' +
-    'broadcast; the answer is the first one.',
+  'A text that you choose, at most 200 characters. If you repeat a request with the same key, message and audience, no second ' +
+    'broadcast is created; the response contains the first broadcast.',
 );
 
 const eventsOperation: Operation = {
   operationId: 'followBroadcast',
   tag: 'Sending',
-  summary: 'The events of a broadcast as they happen',
+  summary: 'Sends the events of a broadcast as they happen',
   description:
-    'Server-sent events: `progress` when something has changed, `alarm` for each alarm, and `done` with the final counts, after ' +
-    'which the stream ends. A client that reconnects with `Last-Event-ID` gets the alarms that it missed, and the current ' +
-    'state. After `done`, the answer is a 204.',
+    'The response consists of server-sent events: `progress` when something has changed, `alarm` for each alarm, and `done` ' +
+    'with the final counts. The stream ends after `done`. A client that reconnects with `Last-Event-ID` gets the alarms that ' +
+    'it missed, and the current state. If the client has already received `done`, it gets a 204.',
   headers: {
     'Last-Event-ID': {
       description: 'Id of the last event that the client has received.',
@@ -91,7 +93,7 @@ const eventsOperation: Operation = {
   responses: {
     200: contentResponse(
       'text/event-stream',
-      'Events, until the broadcast is over.',
+      'The events of the broadcast until it is over.',
       Type.String(),
       `event: done\nid: 1-done\ndata: ${JSON.stringify(exampleOf(broadcastView.schema))}\n\n`,
     ),
@@ -109,8 +111,8 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     operationId: 'createBroadcast',
     summary: 'Creates a broadcast',
     description:
-      'It is stored, and `deskbell serve --deliver` or `deskbell worker` delivers it. If selecting a large audience by user and ' +
-      'tags takes more than two seconds, the state in the answer is `preparing`, and the selection continues.',
+      'The request only stores the broadcast; `deskbell serve --deliver` or `deskbell worker` delivers it. If selecting a large ' +
+      'audience by user and tags takes more than two seconds, the state in the response is `preparing`, and the selection continues.',
     headers: idempotencyKey,
     body: createBody,
     bodyLimit,
@@ -152,7 +154,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
 
   addList(app, 'Sending', '/v1/broadcasts', {
     operationId: 'listBroadcasts',
-    summary: 'Broadcasts, newest first',
+    summary: 'Lists broadcasts, newest first',
     description: 'A page of a search may have fewer items than `limit` and still have a next page.',
     query: listQuery,
     view: broadcastView,
@@ -172,7 +174,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
 
   addRoute(app, 'Sending', 'GET /v1/broadcasts/:id', {
     operationId: 'getBroadcast',
-    summary: 'One broadcast with its counts',
+    summary: 'Returns one broadcast with its counts',
     params: idParams,
     answer: broadcastView.schema,
     errors: ['ERR_BROADCAST_NOT_FOUND'],
@@ -188,10 +190,10 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
 
   addList(app, 'Sending', '/v1/broadcasts/:id/attempts', {
     operationId: 'listBroadcastAttempts',
-    summary: 'The attempts of a broadcast, newest first',
+    summary: 'Lists the attempts of a broadcast, newest first',
     description:
-      'All attempts for every stored subscription, kept for `keepAttemptsDays`. Messages that ended without ' +
-      'being sent are listed too, without a status.',
+      'The list contains all attempts for every stored subscription. Attempts are kept for `keepAttemptsDays`. Messages that ' +
+      'ended without being sent are listed too, without a status.',
     params: idParams,
     query: attemptsQuery,
     view: attemptView,

@@ -12,10 +12,16 @@ const moment = (description: string) => Optional.Time(description);
 const filters = {
   operator: Optional.String({
     format: 'plain-text',
-    description: 'Name of the operator who made the change.',
+    description: 'Only changes by the operator with this name.',
   }),
-  action: Optional.String({ format: 'plain-text', description: 'What was done, such as broadcast.pause.' }),
-  target: Optional.String({ format: 'plain-text', description: 'To what, such as broadcast 7.' }),
+  action: Optional.String({
+    format: 'plain-text',
+    description: 'Only changes with this action, such as broadcast.pause.',
+  }),
+  target: Optional.String({
+    format: 'plain-text',
+    description: 'Only changes to this target, such as broadcast 7.',
+  }),
   since: moment('Only changes at this time or later.'),
   until: moment('Only changes before this time.'),
 };
@@ -27,7 +33,7 @@ const keyView: View<StoredVapidKey> = {
       enum: ['next', 'current', 'previous', 'retired'],
       examples: ['current'],
       description:
-        'Services offer the current one; those before it still sign for the subscriptions that were made with them.',
+        'Services offer the current key. Earlier keys still sign messages to the subscriptions that were made with them.',
     }),
   }),
   toJson: (key) => key,
@@ -37,7 +43,7 @@ const listKeys: NamedList<StoredVapidKey> = {
   path: '/v1/keys',
   tag: 'Installation',
   operationId: 'listKeys',
-  summary: 'The public VAPID keys',
+  summary: 'Lists the public VAPID keys',
   view: keyView,
   nameOf: ({ publicKey }) => publicKey,
   read: async ({ store }) => (await store.vapidKeys.list()).filter(({ state }) => state !== undefined),
@@ -47,7 +53,7 @@ export function addInstallationRoutes(app: ServiceApp, parts: OperatorContext): 
   addOperations(app, parts, [listKeys]);
   addList(app, 'Installation', '/v1/audit', {
     operationId: 'listAuditRecords',
-    summary: 'What operators have changed, newest first',
+    summary: 'Lists the changes that operators have made, newest first',
     query: filters,
     view: auditView,
     read: ({ query: { operator, action, target, since, until } }, { limit, cursor }) => {

@@ -36,10 +36,11 @@ const textSchema = Type.String({ minLength: 1, examples: ['Backups are done'] })
 const textQuery = {
   user: Optional.String({
     ...userKeywords,
-    description: 'With text/plain: all subscriptions of this person.',
+    description: 'For text/plain: the message is sent to all subscriptions of this person.',
   }),
   title: Optional.String({
-    description: 'With text/plain. Default: the host of the public URL, or the name of this machine.',
+    description:
+      'For text/plain: the title of the message. Default: the host of the public URL, or the name of this machine.',
   }),
   ...pushOptionSchemas,
 };
@@ -50,22 +51,25 @@ const answerSchema = Type.Named('SentMessages', {
     examples: [[{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }]],
   }),
   reachedNobody: Type.Boolean({
-    description: 'No push service accepted the message, and none will. Use another way, such as an e-mail.',
+    description:
+      'No push service has accepted the message, and none will accept it later. Reach the person in another way, such as by e-mail.',
   }),
 });
 
 export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void {
   addRoute(app, 'Sending', 'POST /v1/messages', {
     operationId: 'sendMessage',
-    summary: 'Sends one message and returns the push service’s answer',
+    summary: 'Sends one message and returns the push service’s response',
     description:
-      'The message is not stored or retried. If no push service accepts it but one may accept it later, the answer is a 503, and ' +
-      'you should repeat the request. If all messages were rejected, or all subscriptions have ended, the answer is a 200 with these outcomes. For many subscriptions, create a broadcast. If the answer is lost and you repeat the request ' +
-      'without an Idempotency-Key, the message is sent twice. The second replaces the first on the screen, unless its tag is null. ' +
+      'The message is not stored or retried. If no push service accepts the message but one may accept it later, the response is ' +
+      'a 503, and you should repeat the request. If all messages were rejected, or all subscriptions have ended, the response is a ' +
+      '200 with these outcomes. For many subscriptions, create a broadcast. If the response is lost and you repeat the request ' +
+      'without an Idempotency-Key, the message is sent twice. The second notification replaces the first one, unless the tag is null. ' +
       'If the message has texts or placeholders, each stored subscription gets the text for its reader.',
     headers: idempotencyKeyOf(
-      'A text of your own, at most 200 characters, which is valid for a day. A repeated request with the same key and body sends ' +
-        'nothing and gets the first answer. If there is no answer yet, or the process ended or failed before there was one, it gets a 409.',
+      'A text that you choose, at most 200 characters, which is valid for a day. If you repeat a request with the same key and ' +
+        'body, nothing is sent, and you get the first response. If there is no first response yet, or the process ended or failed ' +
+        'before there was a response, you get a 409.',
     ),
     query: textQuery,
     body,

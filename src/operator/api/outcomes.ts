@@ -21,11 +21,12 @@ const idsAtOnce = 1000;
 const csvOperation: Operation = {
   operationId: 'exportOutcomes',
   tag: 'Sending',
-  summary: 'The outcome of each subscription in a broadcast, as CSV',
+  summary: 'Returns the outcome for each subscription in a broadcast, as CSV',
   description:
-    'One line for each known subscription of the audience, with its last attempt. Subscriptions that were removed ' +
-    'from the store before their turn are missing in a broadcast to all, as are those of a list that need not be stored. Text that ' +
-    'begins with one of = + - @ is preceded by an apostrophe, so that spreadsheets do not run it.',
+    'The response has one line for each known subscription of the audience, with its last attempt. For a broadcast to all, ' +
+    'subscriptions that were removed from the store before their turn are missing. For a broadcast to a list of subscriptions ' +
+    'that need not be stored, there are no lines. Text that begins with one of = + - @ is preceded by an apostrophe, so that ' +
+    'spreadsheets do not run the text as a formula.',
   responses: {
     200: contentResponse('text/csv', 'The lines, in the order of ids.', Type.String(), csvHeader),
   },
@@ -39,17 +40,19 @@ const query = {
 };
 
 const ofBroadcasts =
-  'Broadcasts whose audience included the subscription. A page has all outcomes of at most `limit` broadcasts. Each request searches ' +
-  'at most a hundred broadcasts, so a page may be empty and still have a next page. Messages to single subscriptions are not kept.';
+  'The list contains broadcasts whose audience included the subscription. A page has all outcomes of at most `limit` broadcasts. ' +
+  'Each request searches at most a hundred broadcasts, so a page may be empty and still have a next page. The outcomes of single ' +
+  'messages are not kept.';
 
 export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): void {
   const { attempts } = store;
   addList(app, 'Sending', '/v1/broadcasts/:id/outcomes', {
     operationId: 'listBroadcastOutcomes',
-    summary: 'The outcomes of subscriptions in a broadcast',
+    summary: 'Lists the outcomes of subscriptions in a broadcast',
     description:
-      'With a subscription or a user: the answer for these, whatever it is. Otherwise all known outcomes, in the order of ids; ' +
-      'a page may have fewer items than `limit` and still have a next page.',
+      'If you give a subscription or a user, the list says what happened to each of their subscriptions in this broadcast. ' +
+      'Otherwise, it contains all known outcomes, in the order of ids. A page may have fewer items than `limit` and still have a ' +
+      'next page.',
     params: idParams,
     query,
     view: rowOutcomeView,
@@ -86,7 +89,7 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
 
   addList(app, 'Subscriptions', '/v1/subscriptions/:id/outcomes', {
     operationId: 'listSubscriptionOutcomes',
-    summary: 'The outcomes of the newest broadcasts to a subscription',
+    summary: 'Lists the outcomes of the newest broadcasts to a subscription',
     description: ofBroadcasts,
     params: idParams,
     view: rowOutcomeView,
@@ -96,8 +99,8 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
 
   addList(app, 'Subscriptions', '/v1/people/:user/outcomes', {
     operationId: 'listPersonOutcomes',
-    summary: 'The outcomes of the newest broadcasts to a person',
-    description: `${ofBroadcasts} Includes at most 20 stored devices, and 20 that have ended and are still remembered.`,
+    summary: 'Lists the outcomes of the newest broadcasts to a person',
+    description: `${ofBroadcasts} The list includes at most 20 stored devices of the person, and 20 devices whose subscription has ended and is still remembered.`,
     params: userParams,
     view: rowOutcomeView,
     errors: ['ERR_FIELD_VALUE'],

@@ -12,27 +12,29 @@ const pushServiceView: View<PushServiceView> = {
     origin: Type.String(),
     senders: count('Senders that use the push service now. The figures are totals over all of them.'),
     connections: count('Open connections.'),
-    inFlight: count('Messages without an answer yet.'),
+    inFlight: count('Messages that were sent and have no response yet.'),
     queued: count('Messages that wait for their turn.'),
     maxInFlight: count('Maximum number of messages in flight now.'),
     latencyMs: Optional.Unsafe<number>({
       type: 'number',
-      description: 'Latency of recent answers to the slowest sender.',
+      description: 'Latency of recent responses to the slowest sender, in milliseconds.',
     }),
-    answers: count('Answers since the senders started.'),
-    throttled: count('Answers that asked for fewer messages (429, 503).'),
+    answers: count('Responses since the senders started.'),
+    throttled: count('Responses that asked for fewer messages (429, 503).'),
     breaker: Type.String({
       enum: ['closed', 'half-open', 'open'],
       description:
-        'open: the push service has failed, and nothing is sent to it for a while. half-open: one message tests it.',
+        'open: the push service has failed, and nothing is sent to it for a while. half-open: one message tests the push service.',
     }),
     breakerReason: Optional.String(),
     unreachableMs: Type.Optional(
-      count('How long all attempts of a sender have failed without an answer; absent if it can be reached.'),
+      count(
+        'For how long all attempts of a sender have failed without a response, in milliseconds. Absent if the push service can be reached.',
+      ),
     ),
     refusedKeys: Type.Array(Type.String(), {
       description:
-        'VAPID public keys whose tokens it refuses for every message: messages for it are held back.',
+        'VAPID public keys that the push service refuses for every message. Messages with these keys are held back.',
     }),
     heldDeletions: count('Deletions that wait for a decision.'),
   }),
@@ -46,7 +48,7 @@ const senderView: View<StoredSenderReport> = {
     processId: Type.Integer(),
     kind: Type.String({
       enum: ['worker', 'single'],
-      description: 'worker: delivers broadcasts. single: sends single messages.',
+      description: 'A worker delivers broadcasts. A sender of the kind single sends single messages.',
     }),
     startedAt: Type.Time(),
     seenAt: Type.Time(),
@@ -65,10 +67,10 @@ export const listPushServices: NamedList<PushServiceView> = {
   path: '/v1/push-services',
   tag: 'Push services',
   operationId: 'listPushServices',
-  summary: 'The current state of sending to each push service',
+  summary: 'Lists the push services with the current state of sending',
   description:
-    'The figures cover all senders on this store, in all processes, as they reported in the last few seconds. Push services that nobody sends to ' +
-    'are left out, unless they refuse a key or have held deletions.',
+    'The figures cover all senders on this store, in all processes. They are a few seconds old at most. The list omits push ' +
+    'services to which nobody sends, unless they refuse a key or have held deletions.',
   view: pushServiceView,
   nameOf: ({ origin }) => origin,
   read: ({ store }) => readPushServices(store),
@@ -78,7 +80,7 @@ export const listSenders: NamedList<StoredSenderReport> = {
   path: '/v1/senders',
   tag: 'Push services',
   operationId: 'listSenders',
-  summary: 'The active senders',
+  summary: 'Lists the active senders',
   view: senderView,
   nameOf: ({ id }) => id,
   read: ({ store }) => store.senders.list(),

@@ -21,11 +21,11 @@ const body = Type.Named(
   'ScheduleRequest',
   {
     cron: Type.String({
-      description: 'The times: five fields, in the format of `deskbell send --cron`.',
+      description: 'When the broadcast recurs: five fields, in the format of `deskbell send --cron`.',
       format: 'cron',
     }),
     timezone: Optional.String({
-      description: 'IANA name, such as Europe/Berlin. Default: UTC.',
+      description: 'The IANA name of a time zone, such as Europe/Berlin. Default: UTC.',
       format: 'timezone',
     }),
     audience: recurringAudienceSchema,
@@ -70,7 +70,7 @@ export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void
 
   addList(app, 'Sending', '/v1/schedules', {
     operationId: 'listSchedules',
-    summary: 'Schedules, oldest first',
+    summary: 'Lists schedules, oldest first',
     view: scheduleView,
     read: (_request, { limit, cursor = 0 }) =>
       readPage(limit, (count) => schedules.list({ afterId: cursor, limit: count })),
@@ -78,7 +78,7 @@ export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void
 
   addRoute(app, 'Sending', 'GET /v1/schedules/:id', {
     operationId: 'getSchedule',
-    summary: 'One schedule with its next three times',
+    summary: 'Returns one schedule with its next three times',
     params: idParams,
     answer: scheduleWithTimesView.schema,
     errors: ['ERR_SCHEDULE_NOT_FOUND'],

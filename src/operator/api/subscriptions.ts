@@ -14,16 +14,16 @@ import { splitTags } from '../validator.ts';
 import { addList, addOperations, addRoute } from './operations.ts';
 
 const tagList = (description: string) =>
-  Optional.String({ description: `${description} Several are separated by commas.`, format: 'tags' });
+  Optional.String({ description: `${description} Separate several tags with commas.`, format: 'tags' });
 
 const listQuery = {
-  user: Optional.String({ ...userKeywords, description: 'Of this person.' }),
-  tag: tagList('With all of these tags.'),
-  anyTag: tagList('With at least one of these tags.'),
-  notTag: tagList('With none of these tags.'),
+  user: Optional.String({ ...userKeywords, description: 'Only subscriptions of this person.' }),
+  tag: tagList('Only subscriptions with all of these tags.'),
+  anyTag: tagList('Only subscriptions with at least one of these tags.'),
+  notTag: tagList('Only subscriptions with none of these tags.'),
   pushService: Optional.String({
     description:
-      'Only for this push service: an origin, such as https://fcm.googleapis.com, or https://notify.windows.com for all hosts of the Windows push service.',
+      'Only subscriptions at the push service with this origin, such as https://fcm.googleapis.com. https://notify.windows.com stands for all hosts of the Windows push service.',
   }),
 };
 
@@ -33,9 +33,9 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
 
   addList(app, 'Subscriptions', '/v1/subscriptions', {
     operationId: 'listSubscriptions',
-    summary: 'Subscriptions, oldest first',
+    summary: 'Lists subscriptions, oldest first',
     description:
-      'With a push service and tags, a page may have fewer items than `limit` and still have a next page.',
+      'If you give a push service and tags, a page may have fewer items than `limit` and still have a next page.',
     query: listQuery,
     view: subscriptionView,
     read: ({ query: { user, tag, anyTag, notTag, pushService } }, { limit, cursor }) => {
@@ -48,7 +48,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
 
   addRoute(app, 'Subscriptions', 'GET /v1/subscriptions/:id', {
     operationId: 'getSubscription',
-    summary: 'One subscription',
+    summary: 'Returns one subscription',
     params: idParams,
     answer: subscriptionView.schema,
     errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],
@@ -58,8 +58,9 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
 
   addList(app, 'Subscriptions', '/v1/subscriptions/:id/attempts', {
     operationId: 'listSubscriptionAttempts',
-    summary: 'The attempts of broadcasts to a subscription, newest first',
-    description: 'Searches up to a hundred broadcasts. For earlier ones, ask for each broadcast.',
+    summary: 'Lists the attempts of broadcasts to a subscription, newest first',
+    description:
+      'The request searches up to a hundred broadcasts. For earlier broadcasts, list the attempts of each broadcast.',
     params: idParams,
     view: attemptView,
     read: ({ params: { id } }, { limit, cursor }) =>
@@ -68,13 +69,14 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
 
   addList(app, 'Subscriptions', '/v1/losses', {
     operationId: 'listLosses',
-    summary: 'Subscriptions that were lost, newest first',
-    description: 'The subscriptions lost in the last 90 days, with the reason and who removed them.',
+    summary: 'Lists subscriptions that were lost, newest first',
+    description:
+      'The list contains the subscriptions lost in the last 90 days. For each subscription, it gives the reason, and says who removed it.',
     query: {
       reason: Type.Optional(lossReasonSchema),
       pushService: Optional.String({
         format: 'plain-text',
-        description: 'Only for this push service: an origin.',
+        description: 'Only subscriptions at the push service with this origin.',
       }),
     },
     view: lossView,

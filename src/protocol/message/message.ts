@@ -2,8 +2,9 @@
 // Made from src/protocol/message/members.ts by `npm run docs`; do not edit.
 
 /**
- * The notification to be shown. `title` and `message` alone are the specification's message: the service worker shows
- * it under one fixed tag, it stays until the user dismisses it, and a later one replaces it without a sound.
+ * The notification to be shown. A message needs only `title` and `message`. The service worker shows such a message
+ * under one fixed tag. The notification stays until the user dismisses it. A later notification with the same tag
+ * replaces it without a sound.
  *
  * @see https://notifications.spec.whatwg.org/#dictdef-notificationoptions
  */
@@ -62,14 +63,17 @@ export interface MessageAction {
   readonly icon?: string | undefined;
 }
 
-/** The texts of a message in one language. What a button leaves out is taken from the message's button at the same index. */
+/**
+ * The texts of a message in one language. If a button leaves out a member, the member is taken from the message's button
+ * at the same index.
+ */
 export interface MessageTexts {
-  /** Title of the notification. Default: that of the message. */
+  /** Title of the notification. Default: the value in the message. */
   readonly title?: string | undefined;
-  /** Body text of the notification. Default: that of the message. */
+  /** Body text of the notification. Default: the value in the message. */
   readonly message?: string | undefined;
-  /** URL that a click on the notification opens. Default: that of the message. */
+  /** URL that a click on the notification opens. Default: the value in the message. */
   readonly url?: string | undefined;
-  /** Buttons, the most important first. Browsers show as many as fit. Default: that of the message. */
+  /** Buttons, the most important first. Browsers show as many as fit. Default: the value in the message. */
   readonly actions?: readonly MessageAction[] | undefined;
 }

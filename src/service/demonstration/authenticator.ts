@@ -4,7 +4,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { amendOperation } from '../../http/description/operation.ts';
 import { ActionRequest, type ReadSession, type RecordLog, requestRecord } from './logging-mechanisms.ts';
 
-/** `unauthenticated`: 401. `forbidden`: 403. */
+/** The decision of an authenticator. `unauthenticated` leads to a 401, and `forbidden` to a 403. */
 export type Verdict = 'pass' | 'unauthenticated' | 'forbidden';
 /** Decides whether a request passes to its action. */
 export type Authenticator = (request: ActionRequest) => Verdict | Promise<Verdict>;
@@ -57,14 +57,18 @@ function assertPassed(verdict: Verdict): void {
   }
 }
 
-/** Annotates every route that is added to the scope afterwards and has no authenticator of its own. */
+/** Annotates every route that is added to the scope afterwards and does not set its own authenticator. */
 export function annotateClass(app: FastifyInstance, authenticator: Authenticator): void {
   app.addHook('onRoute', (route) => {
     route.config = { authenticator, ...route.config };
   });
 }
 
-/** @param session the entry `SESSION`, which may be empty */
+/**
+ * Decides whether a session's entry `SESSION` is accepted.
+ *
+ * @param session the entry `SESSION`, which may be empty
+ */
 export type Authorize = (session: string, request: ActionRequest) => boolean | Promise<boolean>;
 
 /** Accepts requests whose session has the entry `SESSION`, which may be empty, unless `authorize` rejects the value. */

@@ -31,10 +31,10 @@ export function requestRecord({ method, url, body, session }: ActionRequest): Pa
   return { method, url, body, session };
 }
 
-/** A session's entries by name; empty without a session. */
+/** A session's entries by name. There are no entries if there is no session. */
 export type SessionEntries = Readonly<Record<string, string>>;
 
-/** Reads the session of a request; empty if there is no session. */
+/** Reads the session of a request. The result is empty if there is no session. */
 export type ReadSession = (request: FastifyRequest) => SessionEntries;
 
 /** A request as actions, authenticators and action creators see it, without access to the response. */
@@ -91,7 +91,7 @@ export function createLoggingFilter(log: RecordLog): Filter {
 
 // The action creator wraps every action of a scope, but cannot read the result of an action.
 
-/** The result of an action, as a mechanism sees it: the body is opaque. */
+/** The parts of an action's result that a logging mechanism can see. The body is an opaque value. */
 export interface ActionResult {
   /** True if the action threw; `entity` is then the thrown value. */
   readonly isFailure: boolean;

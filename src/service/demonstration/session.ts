@@ -111,7 +111,11 @@ const sessionCookieChecks: OptionChecks<SessionCookieOptions> = {
   lifetimeSeconds: isNumber(0, maxLifetimeSeconds),
 };
 
-/** Makes a session with the entry `SESSION`, encrypted in the cookie. @throws {DeskbellError} ERR_CONFIGURATION */
+/**
+ * Creates a session with the entry `SESSION`, and encrypts the session in a cookie.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION
+ */
 export async function createSessionCookie(options: SessionCookieOptions): Promise<SessionCookie> {
   checkOptions(options, sessionCookieChecks, { required: ['sessionKey'] });
   const { sessionKey, value, lifetimeSeconds = 86_400 } = options;

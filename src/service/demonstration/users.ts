@@ -35,7 +35,11 @@ const firstUser = { id: 1n, name: 'Ada Example', email: 'ada@example.org' };
 
 const exampleUsersChecks: OptionChecks<ExampleUsersOptions> = { path: isText };
 
-/** @throws {DeskbellError} ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE */
+/**
+ * Opens the users of the example API.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE
+ */
 export function openExampleUsers(options: ExampleUsersOptions = {}): ExampleUsers {
   checkOptions(options, exampleUsersChecks);
   const { path } = options;

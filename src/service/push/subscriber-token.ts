@@ -18,7 +18,7 @@ import {
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type UserAndTags, checkUserAndTags } from '../../audience/user-and-tags.ts';
 
-/** How tokens are signed, and for whom. No other algorithm is accepted, whatever a token says. */
+/** The algorithm, the key and the audience of subscriber tokens. A token with another algorithm is not accepted. */
 export type SubscriberTokens =
   | {
       readonly algorithm: 'HS256';
@@ -60,7 +60,11 @@ const subscriberTokenChecks: OptionChecks<SubscriberTokenOptions> = {
   lifetimeSeconds: isCheckedElsewhere,
 };
 
-/** Makes a token signed with HS256. @throws {DeskbellError} ERR_CONFIGURATION, ERR_FIELD_VALUE, ERR_FIELD_TYPE */
+/**
+ * Creates a subscriber token that is signed with HS256.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FIELD_VALUE, ERR_FIELD_TYPE
+ */
 export async function createSubscriberToken(options: SubscriberTokenOptions): Promise<string> {
   checkOptions(options, subscriberTokenChecks, { required: ['key', 'audience'] });
   const { key, audience, lifetimeSeconds = maxLifetimeSeconds, ...userAndTags } = options;
