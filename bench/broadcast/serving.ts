@@ -118,17 +118,14 @@ async function lookOn(
       await sleep(1000, undefined, { signal }).catch(() => {});
     }
   };
-  const page = await fetch(`${address}/console/live/broadcasts/${broadcastId}`, {
-    headers: { cookie },
-    signal,
-  });
-  if (page.headers.get('content-type') !== 'text/event-stream') throw new Error('The page is not live.');
-  const read = async (): Promise<void> => {
-    try {
-      for await (const _ of page.body ?? []);
-    } catch (error) {
-      if (!signal.aborted) throw error;
+  const view = async (): Promise<void> => {
+    for (let seen = ''; !signal.aborted;) {
+      const response = await fetch(`${address}/console/live/broadcasts/${broadcastId}`, {
+        headers: { cookie, 'deskbell-seen': seen },
+      });
+      ({ seen } = (await response.json()) as { readonly seen: string });
+      await sleep(1000, undefined, { signal }).catch(() => {});
     }
   };
-  return [scrape(), read()];
+  return [scrape(), view()];
 }

@@ -12,9 +12,8 @@ import { isOver } from '../store/broadcasts.ts';
 export interface ServerEvent {
   readonly event: string;
   /** The id that a reconnecting client sends as `Last-Event-ID`. The id must be one line. */
-  readonly id?: string | undefined;
-  /** Objects are sent as JSON, text is sent unchanged. */
-  readonly data: object | string;
+  readonly id: string;
+  readonly data: object;
 }
 
 /** Heartbeats keep proxies from closing a silent connection, and show when a client has gone. */
@@ -26,12 +25,12 @@ const retryMs = 2000;
  * Sends events until they end or the client disconnects.
  *
  * @param open called when the client begins to read; `gone` is aborted when the client stops
- * @param isPermitted called before each event and heartbeat; false ends the stream. Default: always true
+ * @param isPermitted called before each event and heartbeat; false ends the stream
  */
 export function sendEvents(
   reply: FastifyReply,
   open: (gone: AbortSignal) => AsyncGenerator<ServerEvent>,
-  isPermitted: () => Promise<boolean> = async () => true,
+  isPermitted: () => Promise<boolean>,
   heartbeatMs: number = usualHeartbeatMs,
 ): FastifyReply {
   // Without x-accel-buffering, nginx would delay events.
@@ -77,11 +76,8 @@ async function orHeartbeat<Result>(next: Promise<Result>, heartbeatMs: number): 
   }
 }
 
-function format({ event, id, data }: ServerEvent): string {
-  const text = typeof data === 'string' ? data : escapeControls(JSON.stringify(data));
-  const lines = text.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`);
-  return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}${lines.join('')}\n`;
-}
+const format = ({ event, id, data }: ServerEvent): string =>
+  `event: ${event}\nid: ${id}\ndata: ${escapeControls(JSON.stringify(data))}\n\n`;
 
 // Shared feeds read a changing state once for all followers. A slow follower skips states, so that no queue grows.
 

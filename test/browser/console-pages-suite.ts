@@ -53,7 +53,7 @@ export function pagesOf({ routes }: RunningConsole): readonly string[] {
   const paths = routes
     .filter(({ method, path, isOpen }) => method === 'GET' && /^\/console\b/.test(path) && !isOpen)
     .map(({ path }) => path)
-    .filter((path) => !/\/live\/|\/session$|\.\w+$/.test(path));
+    .filter((path) => !/\/live\/|\.\w+$/.test(path));
   return [...new Set(paths)].flatMap((path) => examples[path] ?? [path]);
 }
 

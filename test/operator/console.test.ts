@@ -15,7 +15,6 @@ import {
 } from '../../src/operator/console/local-time-input.ts';
 import { settlements } from '../../src/store/broadcasts.ts';
 import type { OutcomeInterval } from '../../src/store/statistics.ts';
-import { until } from '../../tools/until.ts';
 import { madeUpSubscription, noOutcomes, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { addSubscriptions, madeUpBroadcast } from '../store/store-under-test.ts';
 import { createVisitor, openConsole, signIn, wordsOf } from './console-visitor.ts';
@@ -133,23 +132,6 @@ test('a session ends with signing out, and when its operator is removed', async 
   assert.match((await other.open('/console/')).url, /sign-in/);
 });
 
-test('a stream of live figures ends when its operator is removed', async (t) => {
-  const operator = await startOperator(t);
-  const { cookie } = await signIn(operator);
-  const response = await fetch(`${operator.base}/console/live/overview`, {
-    headers: { cookie },
-    signal: AbortSignal.timeout(20_000),
-  });
-  assert.equal(response.headers.get('content-type'), 'text/event-stream');
-  const chunks = response.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
-  let first = '';
-  while (!first.includes('data:')) first += (await chunks.next()).value!;
-  assert.match(first, /^event: message\ndata: \{"live-tiles":/m);
-  await operator.store.operators.remove('ada-full');
-  let next = await chunks.next();
-  while (!next.done) next = await chunks.next();
-});
-
 test('what changes something needs the token of the session and the origin of the page', async (t) => {
   const operator = await startOperator(t);
   const { id } = await createBroadcast(operator);
@@ -256,23 +238,6 @@ test('every answer keeps browsers from framing it, and from loading anything fro
     assert.match(policy, /^(?:[a-z-]+(?: 'self'| 'none'| data:)+(?:; |$))+$/, 'nothing from elsewhere');
     assert.equal(headers.get('cache-control'), 'no-store');
   }
-});
-
-test('two hundred pages are live at once, and no more; one that does not read holds nothing up', async (t) => {
-  const operator = await startOperator(t);
-  const { cookie } = await signIn(operator);
-  const ending = new AbortController();
-  t.after(() => ending.abort());
-  const open = () =>
-    fetch(`${operator.base}/console/live/overview`, { headers: { cookie }, signal: ending.signal });
-  // None of them but the last is read.
-  const answers = await Promise.all(Array.from({ length: 200 }, open));
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
-  assert.equal((await open()).status, 429);
-  const chunks = answers.at(-1)!.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
-  for (let event = 0; event < 3; event += 1) assert.equal((await chunks.next()).done, false);
-  await answers[0]!.body!.cancel();
-  await until(async () => (await open()).status === 200, 'room in the place of a page that was left');
 });
 
 // The texts of a message in other languages in the console's form, without a script, and what its readers see of them.

@@ -240,7 +240,7 @@ async function visitAll(operator: RunningOperator, cookie: string): Promise<void
 
 const pathsOf = (routes: readonly Asked[]): readonly string[] =>
   routes
-    .filter(({ method, path }) => method === 'GET' && !/\.\w+$|sign-in|session|^\/ring/.test(path))
+    .filter(({ method, path }) => method === 'GET' && !/\.\w+$|sign-in|^\/ring/.test(path))
     .map(({ path }) => path + (required[path] ?? ''));
 
 const required: Readonly<Record<string, string>> = {

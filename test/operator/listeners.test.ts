@@ -44,11 +44,6 @@ function ask(
     request({ port, host: '127.0.0.1', method, path, headers, agent: false }, (response) => {
       const { statusCode: status = 0 } = response;
       const { location } = response.headers;
-      // A stream of events has no end of its own.
-      if (response.headers['content-type'] === 'text/event-stream') {
-        response.destroy();
-        return resolve({ status, location, text: '' });
-      }
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString()));
       response.on('end', () => resolve({ status, location, text }));

@@ -1,6 +1,5 @@
 // The live parts of pages: what one viewer may see and do never reaches another, and a page that was left holds no place.
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { suite, test, type TestContext } from 'node:test';
 import Fastify from 'fastify';
@@ -21,39 +20,44 @@ import { decode, signIn, type Visitor, wordsOf } from './console-visitor.ts';
 import { type RunningOperator, startOperator, startStage } from './running-operator.ts';
 import { pluck } from '../../tools/pluck.ts';
 
-/**
- * Follows a live page. `next`: up to the next event of this kind, with new parts unless told otherwise; `begin`: what is read for this
- * viewer, and what is read after it for all
- */
-function watch({ base }: RunningOperator, path: string, { cookie }: Visitor) {
-  const ending = new AbortController();
-  const chunks = fetch(base + path, { headers: { cookie }, signal: ending.signal }).then(
-    ({ status, body }) => {
-      assert.equal(status, 200, path);
-      return body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
-    },
-  );
-  const next = async (event = 'message', times = 1): Promise<string> => {
-    let text = '';
-    const wanted = new RegExp(`^event: ${event}\\ndata: .*\\n\\n`, 'gm');
-    while ((text.match(wanted)?.length ?? 0) < times) {
-      const { value, done } = await (await chunks).next();
-      assert.ok(!done, `the stream ends before the event ${event}`);
-      text += value;
-    }
-    return text;
-  };
-  return {
-    next,
-    begin: () => next('read', 2),
-    leave: () => ending.abort(),
-  };
+interface Answer {
+  readonly seen: string;
+  readonly atMs: number;
+  readonly status: readonly string[];
+  readonly parts: Readonly<Record<string, string>>;
 }
 
-const tokensIn = (html: string): readonly string[] =>
-  Array.from(html.matchAll(/name=\\?"csrf\\?" value=\\?"([\w-]+)\\?"/g), ([, token]) => token!);
+/** Follows a live page. `look`: its next answer; `changes`: what has changed by the time that it fits */
+function watch({ base }: RunningOperator, path: string, { cookie }: Visitor) {
+  let seen = '';
+  const ask = () => fetch(base + path, { headers: { cookie, 'deskbell-seen': seen } });
+  const look = async (): Promise<Answer> => {
+    const response = await ask();
+    assert.equal(response.status, 200, path);
+    const answer = (await response.json()) as Answer;
+    ({ seen } = answer);
+    return answer;
+  };
+  const changes = async (fit: (parts: Answer['parts']) => boolean): Promise<Answer['parts']> => {
+    let parts: Answer['parts'] = {};
+    await until(
+      async () => {
+        parts = { ...parts, ...(await look()).parts };
+        return fit(parts);
+      },
+      () => `other parts of ${path} than ${JSON.stringify(parts)}`,
+    );
+    return parts;
+  };
+  return { ask, look, changes };
+}
 
-type Method = (...given: unknown[]) => unknown;
+const isAnswered = ({ 'live-answers': text = '' }: Answer['parts']): boolean => text.includes('>403<');
+
+const fail = () => Promise.reject(new Error('no database'));
+
+const tokensIn = (html: string): readonly string[] =>
+  Array.from(html.matchAll(/name="csrf" value="([\w-]+)"/g), ([, token]) => token!);
 
 // they mostly wait for the next second
 suite('live pages', { concurrency: 4 }, () => {
@@ -70,23 +74,19 @@ suite('live pages', { concurrency: 4 }, () => {
       Object.entries(viewers).map(([name, { page }]) => [name, tokensIn(page.html)[0]!]),
     );
     assert.equal(new Set(Object.values(own)).size, 3);
-    const paths = operator.routes.map(({ path }) => path).filter((path) => path.includes('/live/'));
+    const paths = operator.routes
+      .filter(({ method, path }) => method === 'GET' && path.includes('/live/'))
+      .map(({ path }) => path);
     assert(paths.length >= 3);
-    const lookAt = async (path: string): Promise<void> => {
+    for (const path of paths)
       for (const order of [
         ['eve', 'ada', 'grace'],
         ['grace', 'ada', 'eve'],
       ] as const) {
-        const pages = [];
-        for (const name of order) {
-          const page = watch(operator, path, viewers[name]);
-          // the next viewer comes once this one has asked
-          pages.push({ name, page, text: await page.next() });
-        }
-        for (const { name, page, text: first } of pages) {
-          const later = await page.begin();
-          assert.doesNotMatch(later, /"live-controls"/, `${name} keeps the buttons at ${path}`);
-          const text = first + later;
+        const pages = order.map((name) => ({ name, page: watch(operator, path, viewers[name]) }));
+        // the second time they get what was read for another
+        for (const { name, page } of [...pages, ...pages]) {
+          const text = Object.values((await page.look()).parts).join('');
           const tokens = tokensIn(text);
           assert(
             tokens.every((token) => token === own[name]),
@@ -95,31 +95,40 @@ suite('live pages', { concurrency: 4 }, () => {
           if (name === 'eve') assert.doesNotMatch(text, /<form|<button/, path);
           else if (path.includes('/broadcasts/')) assert.equal(tokens.length, 1, `${name} has the button`);
         }
-        for (const { page } of pages) page.leave();
       }
-    };
-    await Promise.all(paths.map(lookAt));
+  });
+
+  test('all viewers of a page share one read a second, and get what has changed alone', async (t) => {
+    const operator = await startOperator(t);
+    const { store } = operator;
+    const viewer = await signIn(operator);
+    const pages = Array.from({ length: 20 }, () => watch(operator, '/console/live/overview', viewer));
+    const lookAll = () => Promise.all(pages.map((page) => page.look()));
+    const shared = ['live-tiles', 'live-running', 'live-services'];
+    for (const { parts } of await lookAll()) assert.deepEqual(Object.keys(parts), [...shared, 'live-alarms']);
+    const [{ atMs }] = (await lookAll()) as [Answer];
+    await until(() => Date.now() >= atMs + 1000, 'the next second');
+    await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+    const reads = t.mock.method(store.subscriptions, 'count');
+    for (const { parts } of await lookAll())
+      assert.deepEqual(Object.keys(parts), ['live-tiles', 'live-alarms']);
+    assert.equal(reads.mock.callCount(), 1);
+    await watch(operator, '/console/live/overview', viewer).look();
+    assert.equal(reads.mock.callCount(), 2, 'what is read for a new page is never older than it');
   });
 
   test('the buttons of a live page follow the broadcast, for each who may press them', async (t) => {
     const operator = await startOperator(t);
     await operator.store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
     const { broadcast } = await operator.sender.createBroadcast('all', { title: 'Hello', message: '' });
-    const pages = [await signIn(operator, 'read'), await signIn(operator, 'full')].map((viewer) =>
+    const [reader, page] = [await signIn(operator, 'read'), await signIn(operator, 'full')].map((viewer) =>
       watch(operator, `/console/live/broadcasts/${broadcast.id}`, viewer),
     );
-    const first = await Promise.all(pages.map((page) => page.next()));
-    assert.deepEqual(
-      first.map((text) => text.includes('/pause')),
-      [false, true],
-    );
+    assert.match((await page!.look()).parts['live-controls']!, /\/pause/);
+    assert.equal((await reader!.look()).parts['live-controls'], '');
     await operator.store.broadcasts.pause(broadcast.id);
-    const second = await Promise.all(pages.map((page) => page.next()));
-    assert.deepEqual(
-      second.map((text) => text.includes('/resume')),
-      [false, true],
-    );
-    for (const page of pages) page.leave();
+    await page!.changes((parts) => /\/resume/.test(parts['live-controls']!));
+    assert.equal((await reader!.look()).parts['live-controls'], '');
   });
 
   test('attempts, their reasons and what came of one are live on the page of a broadcast, as they are chosen there', async (t) => {
@@ -136,10 +145,9 @@ suite('live pages', { concurrency: 4 }, () => {
       const { html } = await viewer.open(`/console/broadcasts/${broadcast.id}${query}`);
       for (const part of [place, 'answers']) assert.match(html, new RegExp(`id="live-${part}"`), query);
       const page = watch(operator, /data-live="([^"]+)"/.exec(html)![1]!, viewer);
-      pages.push({ page, first: await page.next() });
+      assert.match((await page.look()).parts['live-answers']!, /^<p class="empty quiet">Nothing\./);
+      pages.push(page);
     }
-    for (const { first } of pages)
-      assert.match(first, /"live-answers":"<p class=\\"empty quiet\\">Nothing\./);
     const slice = await operator.store.leases.leaseSlice({ leaseMs: 10_000, broadcastId: broadcast.id });
     await commitSlice(
       operator.store,
@@ -149,15 +157,12 @@ suite('live pages', { concurrency: 4 }, () => {
       }),
       10_000,
     );
-    const [all, accepted, one] = await Promise.all(pages.map(({ page }) => page.next()));
-    for (const text of [all, accepted, one]) assert.match(text!, /"live-answers":"[^]*>403</);
-    assert.equal(all!.match(/subscriptions\/\d+\\"/g)?.length, 3);
-    assert.doesNotMatch(accepted!, /"live-attempts"/);
+    const [all, accepted, one] = pages;
+    const ofAll = await all!.changes(isAnswered);
+    assert.equal(ofAll['live-attempts']?.match(/subscriptions\/\d+"/g)?.length, 3);
+    assert.ok(!('live-attempts' in (await accepted!.changes(isAnswered))));
     // reasons and the one answer are read one after the other
-    let read = one!;
-    while (!read.includes('"live-answer":')) read += await pages[2]!.page.next();
-    assert.match(read, /"live-answer":[^]*rejected/);
-    for (const { page } of pages) page.leave();
+    await one!.changes((parts) => isAnswered(parts) && /rejected/.test(parts['live-answer'] ?? ''));
   });
 
   test('the alarms of a live page link to where they are acknowledged, for who may do so', async (t) => {
@@ -169,10 +174,9 @@ suite('live pages', { concurrency: 4 }, () => {
       ['full', true],
     ] as const) {
       const page = watch(operator, '/console/live/overview', await signIn(operator, role));
-      const text = await page.next();
+      const text = (await page.look()).parts['live-alarms']!;
       assert.match(text, /Sending is paused/, role);
       assert.equal(text.includes('/console/alarms/acknowledge'), isShown, role);
-      page.leave();
     }
   });
 
@@ -182,14 +186,11 @@ suite('live pages', { concurrency: 4 }, () => {
     const { broadcast } = await operator.sender.createBroadcast('all', { title: 'Hello', message: '' });
     const viewer = await signIn(operator);
     const path = `/console/live/broadcasts/${broadcast.id}`;
-    const first = watch(operator, path, viewer);
-    await first.next('read');
+    await watch(operator, path, viewer).look();
     await operator.store.broadcasts.pause(broadcast.id);
-    const second = watch(operator, path, viewer);
-    const text = await second.next('read');
-    assert.match(text, /\/resume/);
-    assert.doesNotMatch(text, /\/pause/);
-    for (const page of [first, second]) page.leave();
+    const { parts } = await watch(operator, path, viewer).look();
+    assert.match(parts['live-controls']!, /\/resume/);
+    assert.doesNotMatch(parts['live-controls']!, /\/pause/);
   });
 
   test('a live page is told of when its figures are, what is true of them, and when they cannot be read', async (t) => {
@@ -197,68 +198,18 @@ suite('live pages', { concurrency: 4 }, () => {
     await operator.store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
     const { broadcast } = await operator.sender.createBroadcast('all', { title: 'Hello', message: '' });
     const page = watch(operator, `/console/live/broadcasts/${broadcast.id}`, await signIn(operator));
-    const read = async () => {
-      const data = /^event: read\ndata: (.*)\n\n/m.exec(await page.next('read'))![1]!;
-      return JSON.parse(data) as { readonly atMs: number; readonly status: readonly string[] };
-    };
     const startMs = Date.now() - 60_000;
-    const { atMs, status } = await read();
+    const { atMs, status } = await page.look();
     assert.ok(atMs > startMs && atMs <= Date.now());
     assert.deepEqual(status, [`Broadcast ${broadcast.id} is running`]);
-    const mock = t.mock.method(operator.store.broadcasts, 'get', () =>
-      Promise.reject(new Error('no database')),
-    );
-    await page.next('unread');
-    const sessions = t.mock.method(operator.store.operators, 'findBySession', () =>
-      Promise.reject(new Error('no database')),
-    );
-    await page.next('unread');
-    mock.mock.restore();
-    await page.next('unread');
+    const reads = t.mock.method(operator.store.broadcasts, 'get', fail);
+    const isUnread = async () => (await page.ask()).status === 500;
+    await until(isUnread, 'the fault');
+    const sessions = t.mock.method(operator.store.operators, 'findBySession', fail);
+    reads.mock.restore();
+    assert.ok(await isUnread());
     sessions.mock.restore();
-    assert.ok((await read()).atMs > atMs);
-    page.leave();
-  });
-
-  test('a load that is given up while the page is made holds no place', async (t) => {
-    const operator = await startOperator(t);
-    const { cookie } = await signIn(operator);
-    // a database that takes its time: first to say who asks, then to be read
-    const { operators, subscriptions } = operator.store as unknown as Record<string, Record<string, Method>>;
-    for (const [part, name] of [
-      [operators!, 'findBySession'],
-      [subscriptions!, 'count'],
-    ] as const) {
-      const ready = Promise.withResolvers<void>();
-      let waiting = 0;
-      const find = part[name]!.bind(part);
-      const mock = t.mock.method(part, name, async (...given: unknown[]) => {
-        waiting += 1;
-        await ready.promise;
-        return find(...given);
-      });
-      let closed = 0;
-      operator.app.server.on('request', (_request, response) => response.once('close', () => (closed += 1)));
-      const loads = Array.from({ length: 200 }, () =>
-        request(`${operator.base}/console/live/overview`, { headers: { cookie } })
-          .on('error', () => {})
-          .end(),
-      );
-      await until(
-        () => waiting >= 200,
-        () => `200 loads that wait for the store; ${waiting} do`,
-      );
-      for (const load of loads) load.destroy();
-      await until(
-        () => closed >= 200,
-        () => `200 loads to be given up; ${closed} are`,
-      );
-      ready.resolve();
-      mock.mock.restore();
-      const page = watch(operator, '/console/live/overview', { cookie } as Visitor);
-      assert.match(await page.next(), /live-tiles/);
-      page.leave();
-    }
+    assert.ok((await page.look()).atMs > atMs);
   });
 
   test('what is followed only after the feeds are closed ends at once, so that the listener can end', async () => {
@@ -472,18 +423,18 @@ test('a client that goes before its stream begins, or while it waits, leaves not
 });
 
 test('what a client does not read is not made for it', async (t) => {
-  const text = 'x'.repeat(16 * 1024);
+  const data = { text: 'x'.repeat(16 * 1024) };
   let made = 0;
   const begun = Promise.withResolvers<void>();
   async function* endless() {
     for (;;) {
       made += 1;
       begun.resolve();
-      yield { event: 'progress', id: String(made), data: text };
+      yield { event: 'progress', id: String(made), data };
     }
   }
   const app = Fastify({ forceCloseConnections: true });
-  app.get('/', (_request, reply) => sendEvents(reply, endless));
+  app.get('/', (_request, reply) => sendEvents(reply, endless, async () => true));
   t.after(() => app.close());
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
   const stalled = connect(Number(new URL(base).port), '127.0.0.1').on('error', () => {});
@@ -498,7 +449,7 @@ test('what a client does not read is not made for it', async (t) => {
     read += chunk.length;
     if (read > 64 * 1024 * 1024) break;
   }
-  assert(made * text.length < 2 * read - 32 * 1024 * 1024, `${made} events for ${read} bytes`);
+  assert(made * data.text.length < 2 * read - 32 * 1024 * 1024, `${made} events for ${read} bytes`);
 });
 
 // What the console says of a broadcast, and what it does to one: real requests to a real listener with a real database.

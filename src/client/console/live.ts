@@ -11,21 +11,27 @@ const reasons: Readonly<Record<Exclude<State, 'live'>, string>> = {
   ended: 'Your session has ended.',
 };
 
-/** The server sends events about once a second; the rest of this time is for reconnecting. */
+/** How long requests may fail before the page says so, since a server may just be starting again. */
 const lostAfterMs = 3000;
-/** A connection is closed after this time without data, even if it looks open. */
+/** A request ends after this time without an answer. */
 const silentMs = 10_000;
-const retryMs = 2000;
+const everyMs = 1000;
+
+interface Answer {
+  /** Tells the server in the next request which parts this page has. */
+  readonly seen: string;
+  readonly atMs: number;
+  readonly status: readonly string[];
+  readonly parts: Readonly<Record<string, string>>;
+}
 
 export function followLive(url: string): void {
   const asOf = document.querySelector('[data-as-of]')!;
   const notice = document.querySelector<HTMLElement>('[data-stale]')!;
   let figuresOf = new Date(asOf.querySelector('time')!.dateTime);
   let state: State | undefined;
-  let events: EventSource;
+  let seen = '';
   let heardAt = performance.now();
-  let triedAt = heardAt;
-  let isRetrying = false;
   /** New content that is not shown yet, because replacing a control would take the focus from it. */
   const waiting = new Map<Element, string>();
 
@@ -47,43 +53,33 @@ export function followLive(url: string): void {
     announce(text);
   };
 
-  const connect = (): void => {
-    triedAt = performance.now();
-    events = new EventSource(url);
-    const on = (name: string, take: (data: string) => void): void =>
-      events.addEventListener(name, ({ data }: MessageEvent<string>) => {
-        heardAt = performance.now();
-        take(data);
-      });
-    on('message', (data) => {
-      for (const [id, content] of Object.entries(JSON.parse(data) as Record<string, string>)) {
-        const part = document.getElementById(id);
-        if (part) update(part, content);
-      }
+  const ask = async (): Promise<State> => {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      cache: 'no-store',
+      headers: { 'deskbell-seen': seen },
+      signal: AbortSignal.timeout(silentMs),
     });
-    on('read', (data) => {
-      const { atMs, status } = JSON.parse(data) as { readonly atMs: number; readonly status: string[] };
-      figuresOf = new Date(atMs);
-      show('live');
-      announceStatus(status);
-    });
-    on('unread', () => show('unread'));
-    events.addEventListener('error', () => {
-      if (events.readyState === EventSource.CLOSED) void retry();
-    });
+    if (response.type === 'opaqueredirect') return 'ended';
+    if (response.status === 500 || response.status === 503) return 'unread';
+    if (!response.ok) return 'lost';
+    const answer = (await response.json()) as Answer;
+    for (const [id, content] of Object.entries(answer.parts)) {
+      const part = document.getElementById(id);
+      if (part) update(part, content);
+    }
+    seen = answer.seen;
+    figuresOf = new Date(answer.atMs);
+    show('live');
+    announceStatus(answer.status);
+    return 'live';
   };
 
-  const retry = async (): Promise<void> => {
-    if (isRetrying) return;
-    isRetrying = true;
-    events.close();
-    const session = await askForSession();
-    if (session === 'ended') show('ended');
-    setTimeout(() => {
-      isRetrying = false;
-      if (session === 'there') connect();
-      else void retry();
-    }, retryMs);
+  const follow = async (): Promise<void> => {
+    const next = await ask().catch(() => 'lost' as const);
+    if (next !== 'lost') heardAt = performance.now();
+    if (next !== 'lost' || performance.now() - heardAt > lostAfterMs) show(next);
+    setTimeout(() => void follow(), everyMs);
   };
 
   const update = (part: Element, content: string): void => {
@@ -105,26 +101,7 @@ export function followLive(url: string): void {
     });
   });
 
-  setInterval(() => {
-    const now = performance.now();
-    const limitMs = events.readyState === EventSource.OPEN ? silentMs : lostAfterMs;
-    if (now - heardAt > limitMs && state !== 'ended') show('lost');
-    if (now - Math.max(heardAt, triedAt) > silentMs) void retry();
-  }, 500);
-  connect();
-}
-
-async function askForSession(): Promise<'there' | 'ended' | 'unknown'> {
-  try {
-    const { type } = await fetch('/console/session', {
-      redirect: 'manual',
-      cache: 'no-store',
-      signal: AbortSignal.timeout(silentMs),
-    });
-    return type === 'opaqueredirect' ? 'ended' : 'there';
-  } catch {
-    return 'unknown';
-  }
+  void follow();
 }
 
 function signInLink(): HTMLAnchorElement {

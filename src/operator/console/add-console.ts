@@ -41,7 +41,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
       requireSession(scope, sessions);
       addFiles(scope);
       await addSignIn(scope, parts, sessions);
-      const addLive = createLive(scope, sessions, parts.log);
+      const addLive = createLive(scope);
       addOverview(scope, parts, addLive);
       addAlarmPage(scope, parts);
       addBroadcastsPage(scope, parts);
