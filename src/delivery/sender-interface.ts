@@ -6,7 +6,7 @@ import type { Schedule } from '../store/schedules.ts';
 import type { Audience } from './broadcast/audience.ts';
 import type { BroadcastOptions } from './broadcast/create-broadcast.ts';
 import type { Progress } from './broadcast/progress.ts';
-import type { SendResult } from './message-path/post.ts';
+import type { SendResult } from './message-path/message-path.ts';
 import type { RecurringAudience, ScheduleOptions } from './schedule/create-schedule.ts';
 import type { SendOptions } from './single/reader.ts';
 import type { SubscriptionInput } from './message-path/subscription-input.ts';

@@ -30,7 +30,7 @@ import { guardCallbacks, type SenderOptions } from './settings/sender-options.ts
 import { defaultWorkerSettings, parseMaxRates, type SenderVapid } from './settings/settings.ts';
 import { resolveThreadCount } from './worker/thread-count.ts';
 
-export type { SendResult } from './message-path/post.ts';
+export type { SendResult } from './message-path/message-path.ts';
 export type { Sender } from './sender-interface.ts';
 export type { SendOptions } from './single/reader.ts';
 export type { GivenReader } from './single/reader.ts';

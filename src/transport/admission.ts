@@ -139,9 +139,9 @@ export class Admission {
   deferral(): Deferral | undefined {
     if (this.#settings.hasBreaker === false || this.#breaker.isClosed) return undefined;
     const nowMs = this.#settings.monotonicNow();
-    const waitMs = this.#breaker.waitMs(nowMs);
-    if (waitMs === 0) return undefined;
-    return { waitMs, reason: this.#breaker.reason, obstacle: this.#obstacle(nowMs) };
+    const afterMs = this.#breaker.waitMs(nowMs);
+    if (afterMs === 0) return undefined;
+    return { kind: 'deferred', afterMs, detail: this.#breaker.reason, obstacle: this.#obstacle(nowMs) };
   }
 
   /** Returns the remaining wait that the push service asked for. Each wait is returned once; after that, 0. */

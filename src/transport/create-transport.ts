@@ -1,6 +1,7 @@
 // Creates the transport. Each origin has its own queue, connections and pacing, so a slow origin delays no other.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { readFailure } from '../protocol/outcome.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { createAddressPolicy } from './address-policy.ts';
 import { checkOptions } from '../errors/check-options.ts';
@@ -138,7 +139,7 @@ export function createTransport(
 function forgetIdle(origins: Map<string, Origin>): void {
   const idle = [...origins]
     .filter(([, origin]) => origin.isIdle)
-    .map(([name, { deferral }]) => ({ name, waitMs: deferral?.waitMs ?? 0 }))
+    .map(([name, { deferral }]) => ({ name, waitMs: deferral?.afterMs ?? 0 }))
     .sort((a, b) => a.waitMs - b.waitMs);
   for (const { name, waitMs } of idle) {
     if (waitMs > 0 && origins.size <= maxOriginsKept) return;
@@ -155,7 +156,8 @@ function expireAfter(timeoutMs: number, exchange: Exchange, origin: Origin, { st
 }
 
 function fail(exchange: Exchange, error: DeskbellError): void {
-  queueMicrotask(() => settle(exchange, { kind: 'failure', error, inDoubt: false }));
+  const outcome = readFailure(error, false, false);
+  queueMicrotask(() => settle(exchange, { kind: 'failure', error, outcome }));
 }
 
 function checkOrigin(origin: string, { isNamedOrigin }: ConnectSettings): URL | DeskbellError {

@@ -14,7 +14,7 @@
 // requests that should be in flight, up to a limit. An HTTP/2 connection carries at most a hundred
 // requests; an HTTP/1.1 connection carries one.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { isFaultOfMachine, type PushResponse, readResponse } from '../protocol/outcome.ts';
+import { isFaultOfMachine, type PushResponse, readFailure, readResponse } from '../protocol/outcome.ts';
 import { Admission, type AdmissionSettings } from './admission.ts';
 import { unlistedLimits } from '../protocol/endpoint-policy.ts';
 import type { ConnectSettings, Protocol } from './connect.ts';
@@ -126,8 +126,8 @@ export class Origin implements SessionEvents {
 
   send(exchange: Exchange): void {
     if (this.#queue.length >= maxQueued) {
-      const reason = `${this.#url.host} has ${maxQueued} messages waiting already.`;
-      this.#defer(exchange, { waitMs: queueFullRetryMs, reason, obstacle: undefined });
+      const detail = `${this.#url.host} has ${maxQueued} messages waiting already.`;
+      this.#defer(exchange, { kind: 'deferred', afterMs: queueFullRetryMs, detail });
       return;
     }
     const deferral = this.#admission.admit(exchange);
@@ -152,7 +152,7 @@ export class Origin implements SessionEvents {
   expire(exchange: Exchange, error: DeskbellError): void {
     const wasQueued = [this.#queue, this.#handedBack, this.#refused].some((queue) => queue.remove(exchange));
     if (wasQueued) this.#admission.recordUnsent(exchange);
-    this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
+    this.#settleFailed(exchange, error, !wasQueued);
   }
 
   /** Returns the remaining wait that the push service asked for. Each wait is returned once; after that, 0. */
@@ -167,7 +167,7 @@ export class Origin implements SessionEvents {
 
   /** Hands back all queued requests, to be sent later. */
   withdraw(): void {
-    const deferral = { waitMs: 0, reason: 'Sending was stopped.', obstacle: undefined };
+    const deferral = { kind: 'deferred', afterMs: 0, detail: 'Sending was stopped.' } as const;
     this.#endQueued((exchange) => this.#defer(exchange, deferral));
   }
 
@@ -275,7 +275,7 @@ export class Origin implements SessionEvents {
 
   #fail(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {
     if (this.#admission.recordFailure(exchange, error)) this.#deferQueued();
-    this.#settle(exchange, { kind: 'failure', error, inDoubt });
+    this.#settleFailed(exchange, error, inDoubt);
   }
 
   /** Calls `#pump` after the current tick, so that all requests of the tick are written together. */
@@ -408,7 +408,7 @@ export class Origin implements SessionEvents {
   }
 
   #failQueued(error: DeskbellError): void {
-    this.#endQueued((exchange) => this.#settle(exchange, { kind: 'failure', error, inDoubt: false }));
+    this.#endQueued((exchange) => this.#settleFailed(exchange, error, false));
   }
 
   #deferQueued(): void {
@@ -426,9 +426,14 @@ export class Origin implements SessionEvents {
   }
 
   /** Adds up to a fifth at random, so that deferred requests are not all retried at once. */
-  #defer(exchange: Exchange, { waitMs, reason, obstacle }: Deferral): void {
-    const retryAfterMs = Math.ceil(waitMs * (1 + this.#settings.random() / 5));
-    queueMicrotask(() => this.#settle(exchange, { kind: 'deferred', retryAfterMs, reason, obstacle }));
+  #defer(exchange: Exchange, deferral: Deferral): void {
+    const afterMs = Math.ceil(deferral.afterMs * (1 + this.#settings.random() / 5));
+    queueMicrotask(() => this.#settle(exchange, { ...deferral, afterMs }));
+  }
+
+  #settleFailed(exchange: Exchange, error: DeskbellError, isInDoubt: boolean): void {
+    const outcome = readFailure(error, isInDoubt, this.#isUnlisted);
+    this.#settle(exchange, { kind: 'failure', error, outcome });
   }
 
   #settle(exchange: Exchange, result: Parameters<Exchange['done']>[0]): void {

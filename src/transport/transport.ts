@@ -29,29 +29,30 @@ export interface Answer {
   readonly outcome: Outcome;
 }
 
-/** The result of one request. Errors are returned as values and never thrown. */
-export type TransportResult =
-  | Answer
-  /** `inDoubt`: the request may have reached the push service, so a repeat may show the message twice. */
-  | { readonly kind: 'failure'; readonly error: DeskbellError; readonly inDoubt: boolean }
-  /**
-   * Nothing was sent, because the request was withdrawn or the origin must not be contacted now (breaker open, told to
-   * wait, queue full).
-   */
-  | {
-      readonly kind: 'deferred';
-      readonly retryAfterMs: number;
-      readonly reason: string;
-      /** Set if waiting alone may not help: the reason why the transport cannot send anything to this origin. */
-      readonly obstacle: FailureReason | undefined;
-    };
-
-/** Why nothing may be sent to a push service now, and for how long. */
-export interface Deferral {
-  readonly waitMs: number;
-  readonly reason: string;
-  readonly obstacle: FailureReason | undefined;
+/** The request got no response, because of the network, TLS, a time limit or the address. */
+export interface Failure {
+  readonly kind: 'failure';
+  readonly error: DeskbellError;
+  /** What the error means for the message. */
+  readonly outcome: Outcome;
+  readonly response?: undefined;
 }
+
+/**
+ * Nothing was sent, because the request was withdrawn or the push service must not be contacted now (breaker open, told
+ * to wait, queue full).
+ */
+export interface Deferral {
+  readonly kind: 'deferred';
+  /** For how long nothing may be sent. */
+  readonly afterMs: number;
+  readonly detail: string;
+  /** Set if operators should know the obstacle, because it prevents all sending to the push service. */
+  readonly obstacle?: FailureReason | undefined;
+}
+
+/** The result of one request. Errors are returned as values and never thrown. */
+export type TransportResult = Answer | Failure | Deferral;
 
 /** The state of a push service in a transport. */
 export interface OriginSnapshot {

@@ -133,7 +133,7 @@ export async function readResult(endpoint: string, result: TransportResult): Pro
     return toResult(endpoint, status, { ...headers }, body);
   }
   if (result.kind === 'failure') throw toNodeError(result.error);
-  throw new Error(`The transport deferred a message: ${result.reason}`);
+  throw new Error(`The transport deferred a message: ${result.detail}`);
 }
 
 /** Converts to Node's errors, because applications read their `code`. */

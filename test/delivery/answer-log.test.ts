@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
 import type { Destination } from '../../src/delivery/message-path/destinations.ts';
-import type { Result } from '../../src/delivery/message-path/post.ts';
+import type { Result } from '../../src/delivery/message-path/message-path.ts';
 import { defaultWorkerSettings } from '../../src/delivery/settings/settings.ts';
 import { AnswerLog, maxRemembered, type SingleAnswer } from '../../src/delivery/single/answer-log.ts';
 import { gatherTurn } from '../../src/delivery/single/gather.ts';
@@ -32,11 +32,11 @@ function open(store: (commit: AnswerCommit) => Promise<void> = async () => {}) {
 }
 
 const resultOf = (answer: SingleAnswer): Result => {
-  const response = { status: 0, headers: {}, body: '' } as Extract<Result, { kind: 'posted' }>['response'];
+  const response = { status: 0, headers: {}, body: '' };
   if (answer === 'accepted' || answer === 'gone')
-    return { kind: 'posted', response, outcome: { kind: answer } as never };
+    return { kind: 'response', response, outcome: { kind: answer } as never };
   const reason = answer === 'refused' ? 'vapid-refused' : 'bad-request';
-  return { kind: 'posted', response, outcome: { kind: 'rejected', reason } as never };
+  return { kind: 'response', response, outcome: { kind: 'rejected', reason } as never };
 };
 
 const untilTold = () => new Promise(setImmediate);

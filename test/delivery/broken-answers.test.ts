@@ -4,16 +4,13 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
 import { test } from 'node:test';
-import { createPost, type Result } from '../../src/delivery/message-path/post.ts';
-import { ClockCheck } from '../../src/delivery/reports/clock-check.ts';
 import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import { type Row, toRowResult } from '../../src/delivery/worker/record.ts';
-import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { startWire, type Wire } from '../transport/http2-wire.ts';
 import { certificate, serverTls, startServer } from '../transport/peers.ts';
-import { pushBody, pushHeaders } from '../transport/sending.ts';
+import { sendMany } from '../transport/sending.ts';
 import { assertDone, message, openBroadcastBench, vapidKeys } from './broadcast-bench.ts';
 
 /** More than either version's reader takes. */
@@ -66,14 +63,9 @@ test('an answer that breaks HTTP is tried again; from the third on rows are defe
   });
   const { origin } = peer;
   const transport = createTransport({ pushServices: [origin], ca: [certificate.cert] });
-  const post = createPost(transport, () => 0, new ClockCheck(() => {}), createEndpointPolicy());
-  const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
-  const results: Result[] = [];
-  for (let count = 0; count < 4; count += 1) {
-    results.push(await new Promise((resolve) => post(request, resolve)));
-  }
+  const results = await sendMany(transport, origin, 4, 1);
   for (const result of results.slice(0, 3)) {
-    assert.ok(result.kind === 'posted' && result.outcome.kind === 'retry');
+    assert.ok(result.kind === 'failure' && result.outcome.kind === 'retry');
     assert.equal(result.outcome.reason, 'protocol-error');
     assert.equal(result.outcome.isInDoubt, true);
   }

@@ -1,7 +1,8 @@
 // What is stored of a row: settled, tried again, deferred, held back, or detached until its answer is there.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Result } from '../../src/delivery/message-path/post.ts';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import type { Result } from '../../src/delivery/message-path/message-path.ts';
 import { toDetached, toRowResult, type Row } from '../../src/delivery/worker/record.ts';
 import type { Outcome } from '../../src/protocol/outcome.ts';
 import { drawOrderEnd } from '../../src/store/push-services.ts';
@@ -34,11 +35,10 @@ const rowOf = (changes: Partial<Row> = {}): Row => ({
   sentAtMs,
   ...changes,
 });
-const posted = (outcome: Outcome, status?: number): Result => ({
-  kind: 'posted',
-  outcome,
-  response: status === undefined ? undefined : { status, headers: {}, body: '' },
-});
+const posted = (outcome: Outcome, status?: number): Result =>
+  status === undefined
+    ? { kind: 'failure', outcome, error: new DeskbellError('ERR_CONNECTION', 'x') }
+    : { kind: 'response', outcome, response: { status, headers: {}, body: '' } };
 const retryOutcome = (changes: object = {}): Outcome => ({
   kind: 'retry',
   reason: 'throttled',

@@ -395,7 +395,7 @@ export async function simulateBroadcast(
         onSlice: () => {},
       },
       stop.signal,
-    ).finally(() => path.close(0));
+    ).finally(() => path.transport.close(0));
   });
   const run = { isOver: false };
   const ended = Promise.all(running).finally(() => (run.isOver = true));

@@ -258,8 +258,11 @@ test('a broadcast gives a host that nobody has listed ten messages a second, or 
   }
 });
 
-const answerOf = (status: number, body: object, isUnlisted = true) =>
-  readResponse(origin, { status, headers: {}, body: JSON.stringify(body) }, { nowMs: 0, isUnlisted });
+const answerOf = (status: number, body: object, isUnlisted = true) => {
+  const response = { status, headers: {}, body: JSON.stringify(body) };
+  const outcome = readResponse(origin, response, { nowMs: 0, isUnlisted });
+  return { kind: 'response', response, outcome } as const;
+};
 const rowOf = (attempts: number, expiresAtMs = 1e12) =>
   ({
     destination: { origin },
@@ -279,7 +282,7 @@ describe('what ntfy answers', () => {
 
   test('429 holds the subscription; at a push service that is known or listed it holds all', () => {
     for (const isUnlisted of [true, false]) {
-      const outcome = answerOf(429, { code: 42908, http: 429, error: 'limit' }, isUnlisted);
+      const { outcome } = answerOf(429, { code: 42908, http: 429, error: 'limit' }, isUnlisted);
       assert.ok(outcome.kind === 'retry');
       assert.equal(outcome.slowsOrigin, !isUnlisted);
     }
@@ -288,24 +291,19 @@ describe('what ntfy answers', () => {
   test('507 for a topic without a subscriber ends it with the last attempt, twelve hours later at least', () => {
     let waitedMs = 0;
     for (let attempts = 0; attempts < defaultRetryPolicy.maxAttempts - 1; attempts += 1) {
-      const { result, retry } = toRowResult(
-        rowOf(attempts),
-        { kind: 'posted', outcome: withoutSubscriber },
-        record,
-      );
+      const { result, retry } = toRowResult(rowOf(attempts), withoutSubscriber, record);
       assert.equal(result, 'retry');
       waitedMs += retry!.delayMs;
     }
     assert.ok(waitedMs >= 12 * 3_600_000, String(waitedMs));
     const last = rowOf(defaultRetryPolicy.maxAttempts - 1);
-    assert.equal(toRowResult(last, { kind: 'posted', outcome: withoutSubscriber }, record).result, 'gone');
+    assert.equal(toRowResult(last, withoutSubscriber, record).result, 'gone');
   });
 
   test('507 for a topic without a subscriber ends the message alone where its TTL ends before the next attempt', () => {
     for (const attempts of [0, 5]) {
       const row = rowOf(attempts, 3_600_000);
-      const posted = { kind: 'posted', outcome: withoutSubscriber } as const;
-      assert.equal(toRowResult(row, posted, record).result, 'expired');
+      assert.equal(toRowResult(row, withoutSubscriber, record).result, 'expired');
     }
   });
 
@@ -316,9 +314,8 @@ describe('what ntfy answers', () => {
 
   test('any other 507 ends no subscription', () => {
     for (const body of [{}, { code: 507 }, { code: 507_011 }, { error: '50701' }]) {
-      const outcome = answerOf(507, body);
       const last = rowOf(defaultRetryPolicy.maxAttempts - 1);
-      assert.equal(toRowResult(last, { kind: 'posted', outcome }, record).result, 'exhausted');
+      assert.equal(toRowResult(last, answerOf(507, body), record).result, 'exhausted');
     }
   });
 });

@@ -36,7 +36,7 @@ export const sender: ClaimChanges = {
       'the payload is not UTF-8': [': whole));', ": whole), 'latin1');"],
     },
   ),
-  'The result is the push service’s HTTP response': changesOf('src/delivery/message-path/post.ts', {
+  'The result is the push service’s HTTP response': changesOf('src/delivery/single/single-messages.ts', {
     'the status of the result is always 200': [
       'response: result.response',
       'response: { ...result.response, status: 200 }',
@@ -58,10 +58,10 @@ export const sender: ClaimChanges = {
     ...changesOf(authorizer, {
       'the token is for the host without its port': ['aud: origin,', 'aud: origin.replace(/:\\d+$/, ""),'],
     }),
-    ...changesOf('src/delivery/message-path/post.ts', {
+    ...changesOf('src/delivery/message-path/message-path.ts', {
       'the request is sent twice': [
-        'transport.send(request, report',
-        'transport.send(request, () => {}); transport.send(request, report',
+        'transport.send(request, done',
+        'transport.send(request, () => {}); transport.send(request, done',
       ],
     }),
   ],

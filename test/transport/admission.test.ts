@@ -44,8 +44,9 @@ test('two connections lost to HTTP faults are tolerated, the third stops the ori
   assert.equal(admission.admit(one), undefined);
   assert.equal(loseConnection(admission, 3), true);
   assert.deepEqual(admission.admit(one), {
-    waitMs: minuteMs,
-    reason: 'It broke HTTP/2.',
+    kind: 'deferred',
+    afterMs: minuteMs,
+    detail: 'It broke HTTP/2.',
     obstacle: 'protocol-error',
   });
   clock.ms += minuteMs;
@@ -58,7 +59,7 @@ test('answers between the faults do not shorten the pauses: each is twice as lon
   for (let round = 0; round < 11; round += 1) {
     for (let answer = 0; answer < 100; answer += 1) admission.recordAnswer(one, read(created), 5);
     loseConnection(admission, 50);
-    const waitMs = admission.admit(one)?.waitMs ?? 0;
+    const waitMs = admission.admit(one)?.afterMs ?? 0;
     pauses.push(waitMs / minuteMs);
     clock.ms += waitMs;
     assert.equal(admission.admit(one), undefined, 'one request probes it');
@@ -96,8 +97,9 @@ test('other failures stop the origin without calling it incompatible', () => {
     }
   }
   assert.deepEqual(admission.admit(one), {
-    waitMs: 1000,
-    reason: 'It ended the connection.',
+    kind: 'deferred',
+    afterMs: 1000,
+    detail: 'It ended the connection.',
     obstacle: undefined,
   });
 });
@@ -125,7 +127,7 @@ test('a Retry-After that is a date counts from the clock', () => {
   const headers = { 'retry-after': new Date(clock.ms + 30_000).toUTCString() };
   admission.recordAnswer(one, read({ status: 503, headers, body: '' }, clock.ms), 5);
   assert.equal(admission.endHold(), true);
-  assert.equal(admission.admit(one)?.waitMs, 30_000);
+  assert.equal(admission.admit(one)?.afterMs, 30_000);
 });
 
 const busy = (status: number) => read({ status, headers: { 'retry-after': '60' }, body: '' });
@@ -143,7 +145,7 @@ test('a 503 that asks to wait is obeyed at once, unless a request that was writt
   assert.equal(admission.endHold(), false);
   admission.recordAnswer(one, busy(503), 50);
   assert.equal(admission.endHold(), true);
-  assert.equal(admission.admit(one)?.waitMs, 60_000);
+  assert.equal(admission.admit(one)?.afterMs, 60_000);
 });
 
 test('a 429 that asks to wait concerns its subscription, and all of them when the next answer is another one', () => {

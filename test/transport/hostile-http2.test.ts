@@ -438,7 +438,7 @@ test('a push service that refuses requests for half a second is left alone for a
       assert.ok(requests < 2000, `${requests} requests, where each message is sent ten times`);
       const result = await sendOne(transport, origin);
       assert.ok(result.kind === 'deferred' && result.obstacle === undefined);
-      assert.match(result.reason, /refuses requests \(HTTP\/2 error 7\)/);
+      assert.match(result.detail, /refuses requests \(HTTP\/2 error 7\)/);
       assert.deepEqual(
         wires.flatMap(({ goaways }) => goaways),
         [],
@@ -502,7 +502,7 @@ test('a push service whose GOAWAY hands back the first request of each connectio
       assert.ok(wires.length <= 10, `${wires.length} connections`);
       const result = await sendOne(transport, origin);
       assert.ok(result.kind === 'deferred' && result.obstacle === undefined);
-      assert.match(result.reason, /refuses requests \(HTTP\/2 GOAWAY before the first one\)/);
+      assert.match(result.detail, /refuses requests \(HTTP\/2 GOAWAY before the first one\)/);
     },
     clock,
   );
@@ -536,8 +536,8 @@ test('a push service that breaks HTTP/2 on every connection gets three of them, 
       assert.ok((counts['ERR_PROTOCOL in doubt'] ?? 0) <= 15, JSON.stringify(counts));
       const deferred = results.filter((result) => result.kind === 'deferred');
       assert.ok(deferred.length >= 155);
-      for (const { obstacle, retryAfterMs } of deferred) {
-        assert.ok(obstacle === 'protocol-error' && retryAfterMs >= 59_000, `${retryAfterMs} ms`);
+      for (const { obstacle, afterMs } of deferred) {
+        assert.ok(obstacle === 'protocol-error' && afterMs >= 59_000, `${afterMs} ms`);
       }
     },
   );

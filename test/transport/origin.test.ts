@@ -41,7 +41,7 @@ async function sendUntilTaken(
   for (;;) {
     const result = await sendOne(transport, origin);
     if (result.kind !== 'deferred') return result;
-    await delay(result.retryAfterMs);
+    await delay(result.afterMs);
   }
 }
 
@@ -77,8 +77,8 @@ test('a push service that is down fails who waited for the connection, defers th
   assert.deepEqual(tally(results), { ERR_CONNECTION: 20 });
   const deferred = await sendOne(transport, origin);
   assert.ok(deferred.kind === 'deferred');
-  assert.ok(deferred.retryAfterMs > 0 && deferred.retryAfterMs <= 1200, `${deferred.retryAfterMs} ms`);
-  assert.match(deferred.reason, /ECONNREFUSED/);
+  assert.ok(deferred.afterMs > 0 && deferred.afterMs <= 1200, `${deferred.afterMs} ms`);
+  assert.match(deferred.detail, /ECONNREFUSED/);
 
   const peer = await startHttp((response) => response.writeHead(201).end());
   push.port = Number(new URL(peer.origin).port);
@@ -130,8 +130,8 @@ test('two 429 with Retry-After in a row make the origin wait that long', async (
       for (let run = 0; run < 2; run += 1) assert.equal(describe(await sendOne(transport, origin)), '429');
       const result = await sendOne(transport, origin);
       assert.ok(result.kind === 'deferred');
-      assert.ok(result.retryAfterMs > 29_000 && result.retryAfterMs <= 36_000, `${result.retryAfterMs} ms`);
-      assert.match(result.reason, /429/);
+      assert.ok(result.afterMs > 29_000 && result.afterMs <= 36_000, `${result.afterMs} ms`);
+      assert.match(result.detail, /429/);
     },
   );
 });
@@ -156,7 +156,7 @@ test('what is handed back while a push service has asked to wait is not sent', a
   const results = await sendMany(transport, peer.origin, 50, 50);
   assert.deepEqual(tally(results), { 429: 10, deferred: 40 });
   const handedBack = results.find(({ kind }) => kind === 'deferred');
-  assert.ok(handedBack?.kind === 'deferred' && handedBack.retryAfterMs > 50_000);
+  assert.ok(handedBack?.kind === 'deferred' && handedBack.afterMs > 50_000);
   assert.equal(requests, 50);
 });
 

@@ -17,7 +17,6 @@ import tls from 'node:tls';
 import { getSystemErrorMap, inspect } from 'node:util';
 
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { readFailure } from '../../src/protocol/outcome.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import type { Transport, TransportOptions, TransportResult } from '../../src/transport/transport.ts';
 import { generateVAPIDKeys, sendNotification, setAddressGuard } from '../../src/web-push/index.ts';
@@ -102,7 +101,7 @@ function assertSaid(said: unknown, error: Error): void {
 function assertWaits(result: TransportResult, value: unknown): void {
   assert.ok(result.kind === 'failure', inspect(value));
   assert.ok(result.error instanceof DeskbellError);
-  const outcome = readFailure(result.error, result.inDoubt, false);
+  const { outcome } = result;
   assert.ok(outcome.kind === 'retry' && outcome.isUnsent && !outcome.isInDoubt, result.error.message);
   if (value instanceof Error && 'code' in value && typeof value.code === 'string')
     assert.ok(outcome.detail!.includes(value.code));
@@ -219,9 +218,8 @@ for (const protocol of ['HTTP/2', 'HTTP/1.1'] as const) {
     for (const error of errors) {
       received = () => sockets.at(-1)!.destroy(error);
       const result = await sendOne(transport, server.origin);
-      assert.ok(result.kind === 'failure' && result.inDoubt, error.message);
-      const outcome = readFailure(result.error, result.inDoubt, false);
-      assert.ok(outcome.kind === 'retry' && outcome.isInDoubt && !outcome.isUnsent);
+      assert.ok(result.kind === 'failure' && result.outcome.kind === 'retry', error.message);
+      assert.ok(result.outcome.isInDoubt && !result.outcome.isUnsent, error.message);
     }
   });
 }

@@ -77,5 +77,6 @@ export function tally(results: readonly TransportResult[]): Record<string, numbe
 export function describe(result: TransportResult): string {
   if (result.kind === 'response') return String(result.response.status);
   if (result.kind === 'deferred') return 'deferred';
-  return result.inDoubt ? `${result.error.code} in doubt` : result.error.code;
+  const { error, outcome } = result;
+  return 'isInDoubt' in outcome && outcome.isInDoubt ? `${error.code} in doubt` : error.code;
 }

@@ -1,6 +1,6 @@
 // Why a message was not sent.
-import type { FailureReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
+import type { Deferral } from '../../transport/transport.ts';
 
 export const notListedReason = 'not-listed';
 
@@ -14,6 +14,7 @@ export interface NotSendable {
 }
 
 export type NotSent =
+  | Deferral
   | { readonly kind: 'notSendable'; readonly fault: NotSendable }
   /** This process's configuration does not list the push service. A sender that lists it may send the message. */
   | { readonly kind: 'notListed'; readonly detail: string }
@@ -29,12 +30,4 @@ export type NotSent =
   /** The push service has a rate limit. The message's turn comes after this time. */
   | { readonly kind: 'rateLimited'; readonly afterMs: number }
   /** Too many messages for this push service already wait in memory. The message is read again after this time. */
-  | { readonly kind: 'waits'; readonly afterMs: number }
-  /** The push service must not be contacted before this time has passed. */
-  | {
-      readonly kind: 'deferred';
-      readonly afterMs: number;
-      readonly detail: string;
-      /** Set if operators should know the obstacle, because it prevents all sending to the push service. */
-      readonly obstacle?: FailureReason | undefined;
-    };
+  | { readonly kind: 'waits'; readonly afterMs: number };

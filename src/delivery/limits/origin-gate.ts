@@ -23,13 +23,6 @@ interface Answers {
   rejectedSubscriptionIds?: number[];
 }
 
-const toNotSent = ({ waitMs, reason, obstacle }: Deferral): NotSent => ({
-  kind: 'deferred',
-  afterMs: waitMs,
-  detail: reason,
-  obstacle,
-});
-
 const noAnswers = (): Answers => ({
   accepted: 0,
   hasRefused: false,
@@ -60,7 +53,7 @@ export class OriginGate {
    */
   admit(isProbe: boolean, deferral: Deferral | undefined): NotSent | undefined {
     if (this.#isSuspended && !isProbe) return { kind: 'suspended' };
-    return deferral === undefined ? this.load.defer(this.#monotonicNow()) : toNotSent(deferral);
+    return deferral ?? this.load.defer(this.#monotonicNow());
   }
 
   /**

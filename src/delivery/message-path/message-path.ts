@@ -6,24 +6,18 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { EncryptBatch, MessageToEncrypt } from '../../protocol/message-encryption.ts';
+import type { Outcome, PushResponse } from '../../protocol/outcome.ts';
 import type { PushOptions } from '../../protocol/request.ts';
 import type { SenderReport } from '../../store/sending.ts';
 import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { createTransport, type TransportRules } from '../../transport/create-transport.ts';
-import type { PushHeaders, PushRequest, Sending, Transport } from '../../transport/transport.ts';
+import type { PushHeaders, PushRequest, Sending, TransportResult } from '../../transport/transport.ts';
 import type { NotSent } from '../limits/not-sent.ts';
 import { ClockCheck } from '../reports/clock-check.ts';
 import { startSenderReport } from '../reports/sender-report.ts';
 import { defaultWorkerSettings, type DeliverySettings } from '../settings/settings.ts';
-import {
-  type Addressee,
-  createDestinations,
-  type Destination,
-  type Destinations,
-  pathOf,
-} from './destinations.ts';
-import { createPost, type Result } from './post.ts';
+import { type Addressee, createDestinations, type Destination, pathOf } from './destinations.ts';
 import { createSigningKeys } from './signing-keys.ts';
 
 /** One push message for one subscription. */
@@ -37,6 +31,17 @@ export interface PushMessage {
   /** Set when the message is posted. */
   sending?: Sending | undefined;
 }
+
+/** The result of sending one message: the outcome, and the push service's response if there was one. */
+export interface SendResult {
+  readonly outcome: Outcome;
+  /** `undefined` if the push service did not respond. Then `error` or the outcome's detail says why. */
+  readonly response: PushResponse | undefined;
+  /** Why there was no response: network, TLS, time limit or address. */
+  readonly error?: DeskbellError;
+}
+
+export type Result = TransportResult | NotSent;
 
 /** Called before any work on a message. @returns `undefined` if the message may be sent */
 type Admit<Message extends PushMessage> = (message: Message) => NotSent | undefined;
@@ -82,31 +87,7 @@ function encrypt(
   });
 }
 
-export interface MessagePath {
-  readonly destinations: Destinations;
-  /**
-   * Sends messages together.
-   *
-   * @param admit may prevent a message from being sent
-   * @param record called exactly once for each message; at once if the message is not posted
-   * @returns the messages that were posted
-   */
-  send<Message extends PushMessage>(
-    messages: readonly Message[],
-    admit: Admit<Message>,
-    record: (message: Message, result: Result) => void,
-  ): readonly Message[];
-  /** See `Transport.isCutOff`. */
-  isCutOff(): boolean;
-  /** How fast the push service at this origin accepts messages. */
-  pace: Transport['pace'];
-  deferral: Transport['deferral'];
-  /** Withdraws messages that were posted and still wait in the transport, to be sent later. */
-  withdraw(): void;
-  /** Reports the state of push services to the store, if there is one. @returns a function that ends the reports */
-  startReport(kind: SenderReport['kind']): (() => Promise<void>) | undefined;
-  close: Transport['close'];
-}
+export type MessagePath = ReturnType<typeof openMessagePath>;
 
 /**
  * Opens a message path with its own connections. It uses the store's clock if there is a store.
@@ -119,7 +100,7 @@ export function openMessagePath(
   encryptBatch: EncryptBatch,
   onWarning: (warning: string) => void,
   rules: TransportRules = {},
-): MessagePath {
+) {
   const { vapid, worker, transport: options } = settings;
   const { monotonicNow = systemClock.monotonicNow } = options;
   const now = store?.now ?? options.now ?? Date.now;
@@ -136,15 +117,26 @@ export function openMessagePath(
     store?.unlisted,
   );
 
-  const post = createPost(transport, now, clockCheck, policy);
   const timeLeft = ({ deadlineMs }: PushMessage): number | undefined =>
     deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - monotonicNow());
 
   return {
     destinations,
+    transport,
 
-    send(messages, admit, record) {
-      const chosen: (typeof messages)[number][] = [];
+    /**
+     * Sends messages together.
+     *
+     * @param admit may prevent a message from being sent
+     * @param record called exactly once for each message; at once if the message is not posted
+     * @returns the messages that were posted
+     */
+    send<Message extends PushMessage>(
+      messages: readonly Message[],
+      admit: Admit<Message>,
+      record: (message: Message, result: Result) => void,
+    ): readonly Message[] {
+      const chosen: Message[] = [];
       const selected: Selected[] = [];
       for (const message of messages) {
         const selection = select(message, admit);
@@ -154,24 +146,24 @@ export function openMessagePath(
           selected.push(selection);
         }
       }
-      const posted: typeof chosen = [];
+      const posted: Message[] = [];
       for (const [index, request] of encrypt(selected, encryptBatch).entries()) {
         const message = chosen[index]!;
         if ('kind' in request) record(message, request);
         else {
+          const done = (result: TransportResult): void => {
+            if (result.kind === 'response') clockCheck.look(request.origin, result.response, now());
+            record(message, result);
+          };
           posted.push(message);
-          message.sending = post(request, (result) => record(message, result), timeLeft(message));
+          message.sending = transport.send(request, done, timeLeft(message));
         }
       }
       return posted;
     },
 
-    isCutOff: transport.isCutOff,
-    pace: transport.pace,
-    deferral: transport.deferral,
-    withdraw: transport.withdraw,
-    startReport: (kind) =>
+    /** Reports the state of push services to the store, if there is one. @returns a function that ends the reports */
+    startReport: (kind: SenderReport['kind']) =>
       store && startSenderReport(store.senders, transport, { kind, subject: vapid.subject }, clockCheck),
-    close: transport.close,
   };
 }

@@ -7,10 +7,11 @@
 //   gathered → committing → stored, or retried as the same commit, `maxTries` times
 import { randomUUID } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { AnswerCommit, Ledger, SingleAnswers } from '../../store/ledger.ts';
 import type { Addressee, Destination, Destinations } from '../message-path/destinations.ts';
-import type { Result } from '../message-path/post.ts';
+import type { Result } from '../message-path/message-path.ts';
 
 const reportAfterMs = 1000;
 /** Number of waiting responses at which they are stored early. */
@@ -42,8 +43,8 @@ export class AnswerLog {
 
   /** @returns a promise if the subscription has ended. The promise resolves after an attempt to store this */
   add(subscription: Addressee, { origin, gate }: Destination, result: Result): Promise<void> | undefined {
-    const answer = readAnswer(result);
-    if (answer === undefined || result.kind !== 'posted') return undefined;
+    if (result.kind !== 'response') return undefined;
+    const answer = readAnswer(result.outcome);
     gate.recordOutcome(result.outcome, undefined, 'suspend');
     this.#gathered.add(origin, answer, subscription);
     if (answer === 'gone') return this.#report();
@@ -160,10 +161,7 @@ export class GatheredAnswers {
   }
 }
 
-/** @returns `undefined` if no push service answered */
-function readAnswer(result: Result): SingleAnswer | undefined {
-  if (result.kind !== 'posted' || result.response === undefined) return undefined;
-  const { outcome } = result;
+function readAnswer(outcome: Outcome): SingleAnswer {
   if (outcome.kind === 'accepted' || outcome.kind === 'gone') return outcome.kind;
-  return outcome.kind === 'rejected' && outcome.reason === 'vapid-refused' ? 'refused' : 'other';
+  return isVapidRefusal(outcome) ? 'refused' : 'other';
 }

@@ -18,8 +18,12 @@ import { systemClock } from '../../transport/clock.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
 import type { NotSent } from '../limits/not-sent.ts';
 import type { Addressee, Destination } from '../message-path/destinations.ts';
-import { openMessagePath, type PushMessage } from '../message-path/message-path.ts';
-import type { Result, SendResult } from '../message-path/post.ts';
+import {
+  openMessagePath,
+  type PushMessage,
+  type Result,
+  type SendResult,
+} from '../message-path/message-path.ts';
 import { readSubscription, type SubscriptionInput } from '../message-path/subscription-input.ts';
 import { wakeMessages } from '../../store/unlisted-push-services.ts';
 import { logMessage } from '../reports/message-log.ts';
@@ -139,7 +143,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
       // the message's reader is looked up only after the subscription's key
       while (lookups.size > 0) await Promise.allSettled(lookups);
       turn.flush();
-      await path.close();
+      await path.transport.close();
       await endReport?.();
       await answers?.close();
     },
@@ -168,10 +172,10 @@ const storedIdOf = (input: SubscriptionInput & { readonly id?: unknown }): numbe
 
 function toSendResult(result: Result): SendResult {
   switch (result.kind) {
-    case 'posted': {
-      const { outcome, response, error } = result;
-      return error === undefined ? { outcome, response } : { outcome, response, error };
-    }
+    case 'response':
+      return { outcome: result.outcome, response: result.response };
+    case 'failure':
+      return { outcome: result.outcome, response: undefined, error: result.error };
     case 'deferred': {
       const { afterMs, detail } = result;
       const outcome: Outcome = { kind: 'retry', reason: 'deferred', afterMs, slowsOrigin: true, detail };

@@ -90,7 +90,7 @@ export function createWorker(
         await endReport?.();
       }
     },
-    close: () => path.close(0),
+    close: () => path.transport.close(0),
   };
 }
 

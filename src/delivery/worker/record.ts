@@ -7,7 +7,8 @@ import { drawOrderEnd, type IfRefused } from '../../store/push-services.ts';
 import { findChromeLimit } from '../limits/rate-limits.ts';
 import type { Destination } from '../message-path/destinations.ts';
 import { expiredUnsentReason, notListedReason } from '../limits/not-sent.ts';
-import type { Posted, Result } from '../message-path/post.ts';
+import type { Result } from '../message-path/message-path.ts';
+import type { Answer, Failure } from '../../transport/transport.ts';
 import {
   longestWaitDeferrals,
   retryAfterAttempt,
@@ -70,7 +71,8 @@ const ofOurs: ReadonlySet<Result['kind']> = new Set(['quiet', 'waits']);
 
 function toOwnResult(row: Row, result: Result, settings: RecordSettings): RowResult {
   switch (result.kind) {
-    case 'posted':
+    case 'response':
+    case 'failure':
       return toAttempted(row, result, settings);
     case 'deferred':
       return row.destination.isUnlisted
@@ -130,7 +132,7 @@ export function toDetached(row: Row, leaseMs: number): RowResult {
   return { ...unsent(row), result: 'detached', retry: { ...row.tries, delayMs: leaseMs } };
 }
 
-function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSettings): RowResult {
+function toAttempted(row: Row, { outcome, response }: Answer | Failure, settings: RecordSettings): RowResult {
   if (outcome.kind === 'retry' && outcome.isUnsent) {
     const isForAll = outcome.reason !== 'sender-fault' && !row.destination.isUnlisted;
     if (!isForAll) return toWaiting(row, outcome, settings);

@@ -11,9 +11,8 @@ import type { Clock, Timer } from '../../transport/clock.ts';
 import type { AssignedRow } from './assignment.ts';
 import { Committer, type CommitterParts } from './committer.ts';
 import type { Destination } from '../message-path/destinations.ts';
-import type { MessagePath } from '../message-path/message-path.ts';
+import type { MessagePath, Result } from '../message-path/message-path.ts';
 import type { NotSent } from '../limits/not-sent.ts';
-import type { Result } from '../message-path/post.ts';
 import { unlistedLimits } from '../../protocol/endpoint-policy.ts';
 import { isSettlement } from '../../store/broadcasts.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
@@ -118,7 +117,7 @@ class Worker {
 
   #isWaitingForNetwork(): boolean {
     if (this.#parts.clock.monotonicNow() >= this.#looksAgainAtMs) return false;
-    return this.#parts.path.isCutOff();
+    return this.#parts.path.transport.isCutOff();
   }
 
   /** Gives back unsent work, so that other workers can take it, and takes no new work for a while. */
@@ -150,7 +149,7 @@ class Worker {
     for (const row of posted) row.destination.gate.load.recordSent(row, sentAtMs);
     this.#inFlight += posted.length;
     const isOver = rows.every(({ result }) => result !== undefined && isSettlement(result.result));
-    if (!isOver && this.#parts.path.isCutOff()) this.#waitForNetwork();
+    if (!isOver && this.#parts.path.transport.isCutOff()) this.#waitForNetwork();
   }
 
   /** True if memory has room for more waiting rows, or if the next row may be for a push service that is ready. */
@@ -167,7 +166,7 @@ class Worker {
       if (wasHeld(row)) this.#expectAside(destination, takenAtMs);
       const notNow = destination.gate.load.add(
         row,
-        this.#parts.path.pace(destination.origin).perMs,
+        this.#parts.path.transport.pace(destination.origin).perMs,
         takenAtMs,
       );
       if (notNow !== undefined) {
@@ -196,7 +195,7 @@ class Worker {
     for (const destination of destinations) {
       if (rows.length >= batchRows) break;
       const { gate, origin } = destination;
-      const { room, perMs } = path.pace(origin);
+      const { room, perMs } = path.transport.pace(origin);
       const isFull = gate.load.detached >= Math.max(1, this.#workload.freeDetachedRows);
       const end = isFull ? rows.length : Math.min(batchRows, rows.length + room);
       while (rows.length < end) {
@@ -259,8 +258,8 @@ class Worker {
         continue;
       }
       const { origin } = destination;
-      const wanted = load.wanted(this.#parts.path.pace(origin).perMs, nowMs);
-      if (wanted === 0 || this.#parts.path.deferral(origin) !== undefined) continue;
+      const wanted = load.wanted(this.#parts.path.transport.pace(origin).perMs, nowMs);
+      if (wanted === 0 || this.#parts.path.transport.deferral(origin) !== undefined) continue;
       wanting.push(destination);
       rows += wanted;
       aheadMs = Math.max(aheadMs, asideMs);
@@ -281,7 +280,7 @@ class Worker {
     const isReturning = assignment.slice === undefined;
     const perSecond = isUnlisted ? unlistedLimits.perSecond : undefined;
     return (
-      gate.admit(assignment.areProbes, this.#parts.path.deferral(origin)) ??
+      gate.admit(assignment.areProbes, this.#parts.path.transport.deferral(origin)) ??
       this.#parts.rates.admit(origin, isReturning, nowMs, perSecond)
     );
   }
@@ -313,11 +312,11 @@ class Worker {
     const monotonicNow = this.#parts.clock.monotonicNow();
     const writtenAtMs = row.sending?.writtenAtMs ?? 0;
     const sinceWriteMs = writtenAtMs > 0 ? monotonicNow - writtenAtMs : undefined;
-    const latencyMs = result.kind === 'posted' && result.response !== undefined ? sinceWriteMs : undefined;
+    const latencyMs = result.kind === 'response' ? sinceWriteMs : undefined;
     row.sentAtMs = nowMs - Math.round(sinceWriteMs ?? 0);
     this.#inFlight -= 1;
     gate.load.recordResult(row, monotonicNow, latencyMs);
-    if (result.kind !== 'posted') return;
+    if (!('outcome' in result)) return;
     if (latencyMs !== undefined) this.#parts.figures?.recordAnswer(origin, latencyMs);
     gate.recordOutcome(result.outcome, row.recipient.subscriptionId, row.ifRefused);
   }
@@ -328,7 +327,7 @@ class Worker {
     const { assignments } = this.#workload;
     for (const assignment of assignments) assignment.stop();
     // hand back unsent requests: a request that is sent too late to get a response may be sent twice
-    this.#parts.path.withdraw();
+    this.#parts.path.transport.withdraw();
     const endMs = monotonicNow() + stopGraceMs;
     while (this.#inFlight > 0 && assignments.size > 0 && !this.#committer.hasFailed) {
       const leftMs = endMs - monotonicNow();

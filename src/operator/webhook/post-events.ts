@@ -151,5 +151,5 @@ function retryAfterMs(result: TransportResult, nowMs: number): number {
 /** Describes a failure without quoting the response. */
 function describe(result: TransportResult): string {
   if (result.kind === 'response') return `status ${result.response.status}`;
-  return result.kind === 'failure' ? result.error.message : result.reason;
+  return result.kind === 'failure' ? result.error.message : result.detail;
 }
