@@ -30,7 +30,7 @@ export interface PushMessage {
   readonly badge?: string;
   /** Buttons, the most important first. Browsers show as many as fit. Default: no buttons. */
   readonly actions?: readonly PushMessageAction[];
-  /** A notification replaces an earlier one with the same tag. With null, it gets a unique tag and replaces none. Default: `deskbell`. */
+  /** A notification replaces an earlier notification with the same tag. With null, the notification gets a unique tag and replaces no other. Default: `deskbell`. */
   readonly tag?: string;
   /** Whether a notification that replaces another one alerts the user again. Default: `false`. */
   readonly renotify?: boolean;
@@ -44,7 +44,7 @@ export interface PushMessage {
   readonly lang?: string;
   /** Direction of the texts. Default: the browser decides. */
   readonly dir?: 'auto' | 'ltr' | 'rtl';
-  /** Number on the icon of an installed web app; 0 removes it. Default: the number does not change. */
+  /** Number on the icon of an installed web app. 0 removes the number. Default: the number does not change. */
   readonly appBadge?: number;
   /** Any JSON value, for the page and its service worker. Default: none. */
   readonly data?: unknown;

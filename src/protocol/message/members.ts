@@ -157,12 +157,12 @@ const messageMembers = {
   tag: {
     schema: { type: ['string', 'null'], minLength: 1 },
     description:
-      'A notification replaces an earlier one with the same tag. With null, it gets a unique tag and replaces none.',
+      'A notification replaces an earlier notification with the same tag. With null, the notification gets a unique tag and replaces no other.',
     expected: 'a string that is not empty, or null for a unique tag',
     byDefault: '`deskbell`',
     flag: 'notification-tag',
     flagDescription:
-      'A notification replaces an earlier one with the same tag. If it must not replace any, use --json-message and set the tag to null.',
+      'A notification replaces an earlier notification with the same tag. If the notification must not replace another one, use --json-message and set the tag to null.',
     field: { label: 'Tag', group: 'behaviour' },
   },
   renotify: {
@@ -214,7 +214,7 @@ const messageMembers = {
   },
   appBadge: {
     schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-    description: 'Number on the icon of an installed web app; 0 removes it.',
+    description: 'Number on the icon of an installed web app. 0 removes the number.',
     expected: 'a whole number, 0 to remove the badge',
     byDefault: 'the number does not change',
     field: { label: 'Number on the app’s icon', hint: '0 removes it.', group: 'behaviour' },
@@ -235,7 +235,7 @@ const messageMembers = {
   declarative: {
     schema: flag,
     description:
-      'Whether browsers that can show the message without the service worker may do so. The payload then also has the declarative form, which needs a title and absolute URLs.',
+      'Whether browsers may show the message without the service worker, if they can. The payload then also contains the declarative form, which needs a title and absolute URLs.',
     byDefault: '`false`; see [below](#the-declarative-form)',
     field: {
       label: 'Also in the declarative form',

@@ -27,7 +27,7 @@ export interface Message {
   readonly texts?: Readonly<Record<string, MessageTexts>> | undefined;
   /** Whether {name} and {name|default} in title, message, url and buttons are replaced with the data of the reader. Default: `false`: braces are plain text. */
   readonly placeholders?: boolean | undefined;
-  /** A notification replaces an earlier one with the same tag. With null, it gets a unique tag and replaces none. Default: `deskbell`. */
+  /** A notification replaces an earlier notification with the same tag. With null, the notification gets a unique tag and replaces no other. Default: `deskbell`. */
   readonly tag?: string | null | undefined;
   /** Whether a notification that replaces another one alerts the user again. Default: `false`. */
   readonly renotify?: boolean | undefined;
@@ -41,11 +41,11 @@ export interface Message {
   readonly lang?: string | undefined;
   /** Direction of the texts. Default: the browser decides. */
   readonly dir?: 'auto' | 'ltr' | 'rtl' | undefined;
-  /** Number on the icon of an installed web app; 0 removes it. Default: the number does not change. */
+  /** Number on the icon of an installed web app. 0 removes the number. Default: the number does not change. */
   readonly appBadge?: number | undefined;
   /** Any JSON value, for the page and its service worker. Default: none. */
   readonly data?: unknown;
-  /** Whether browsers that can show the message without the service worker may do so. The payload then also has the declarative form, which needs a title and absolute URLs. Default: `false`. */
+  /** Whether browsers may show the message without the service worker, if they can. The payload then also contains the declarative form, which needs a title and absolute URLs. Default: `false`. */
   readonly declarative?: boolean | undefined;
   /** Whether the service worker may change a notification that the browser shows from the declarative form. Default: `false`. */
   readonly mutable?: boolean | undefined;
