@@ -1,6 +1,7 @@
 // Reads the results of rows from the sets that commits have stored.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
+  type Answer,
   type AnswerCount,
   type AttemptOutcome,
   attemptOutcomes,
@@ -9,7 +10,7 @@ import {
 } from './attempts.ts';
 import { maxSetRows } from './attempt-sets.ts';
 import { decodeIds, indexOfId } from './id-set.ts';
-import type { PortableDatabase } from './portable-sql.ts';
+import { nullsToUndefined, type PortableDatabase } from './portable-sql.ts';
 
 export interface AttemptReader extends Pick<AttemptStore, 'list' | 'countAnswers'> {
   /** Returns all attempts to send these broadcasts to subscriptions in the range, newest first. */
@@ -29,27 +30,17 @@ const setBatch = 20;
 /** Number of sets to read at once if their ids are known. */
 const knownSetBatch = 50;
 
-interface AnswerColumns {
-  readonly origin: string;
-  readonly outcome: AttemptOutcome;
-  readonly status: number | null;
-  readonly reason: string | null;
-  readonly detail: string | null;
-}
-
-interface SetRow extends AnswerColumns {
-  readonly id: number;
-  readonly broadcast_id: number;
-  readonly at_ms: number;
-  readonly since_ms: number;
-  readonly attempt: number;
+/** A set of attempts, without what differs between its rows. */
+interface SetRow extends Omit<AttemptRecord, 'subscriptionId'> {
   readonly ids: Uint8Array;
 }
 
+const setColumns =
+  's.id, s.broadcast_id as "broadcastId", s.at_ms as "atMs", s.since_ms as "sinceMs", s.attempt, s.ids';
+const answerColumns = 'a.origin, a.outcome, a.status, a.reason, a.detail';
+
 const selectSets = `
-  select s.id, s.broadcast_id, s.at_ms, s.since_ms, s.attempt, s.ids,
-         a.origin, a.outcome, a.status, a.reason, a.detail
-  from deskbell.attempt_sets s
+  select ${setColumns}, ${answerColumns} from deskbell.attempt_sets s
   join deskbell.answers a on a.broadcast_id = s.broadcast_id and a.id = s.answer_id`;
 
 /** For each outcome, selects the newest sets of a broadcast in the order of the index. */
@@ -76,17 +67,19 @@ export const broadcastsWithAttempts = `
 export function createAttemptReader(database: PortableDatabase): AttemptReader {
   // uses the primary key, so that PostgreSQL does not read the answers of all broadcasts
   const selectKnownSets = `
-    select s.id, s.broadcast_id, s.at_ms, s.since_ms, s.attempt, s.ids,
+    select ${setColumns},
            (select ${database.jsonObject}('origin', a.origin, 'outcome', a.outcome, 'status', a.status,
                                           'reason', a.reason, 'detail', a.detail)
             from deskbell.answers a where a.broadcast_id = s.broadcast_id and a.id = s.answer_id) as answer
     from deskbell.attempt_sets s where ${database.isOneOf('s.id', 'ids')} order by s.id desc`;
   const readKnownSets = async (ids: readonly number[]): Promise<readonly SetRow[]> => {
-    const rows = await database.read<Omit<SetRow, keyof AnswerColumns> & { readonly answer: unknown }>(
+    const rows = await database.read<Omit<SetRow, keyof Answer> & { readonly answer: unknown }>(
       selectKnownSets,
       { ids },
     );
-    return rows.map(({ answer, ...set }) => ({ ...set, ...database.readJson<AnswerColumns>(answer) }));
+    return rows.map(({ answer, ...set }) =>
+      nullsToUndefined({ ...set, ...database.readJson<Answer>(answer) }),
+    );
   };
 
   const histories: AttemptReader['histories'] = async (broadcastIds, { firstId, lastId }) => {
@@ -101,11 +94,11 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
     const attempts: AttemptRecord[] = [];
     for (let first = 0; first < setIds.length; first += knownSetBatch) {
       const some = setIds.slice(first, first + knownSetBatch);
-      for (const set of await readKnownSets(some)) {
-        const ids = firstId === lastId ? [firstId] : decodeIds(set.ids);
+      for (const { ids: encoded, ...set } of await readKnownSets(some)) {
+        const ids = firstId === lastId ? [firstId] : decodeIds(encoded);
         for (const [index, id] of ids.entries()) {
           if (id < firstId || id > lastId) continue;
-          const place = firstId === lastId ? indexOfId(set.ids, id) : index;
+          const place = firstId === lastId ? indexOfId(encoded, id) : index;
           if (place >= 0) attempts.push(toAttempt(set, place, id));
         }
       }
@@ -127,8 +120,8 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
     const attempts: AttemptRecord[] = [];
     for (let maxId = setOf(beforeId); ;) {
       const sets = await database.read<SetRow>(newestSets(wanted), { broadcastId, maxId, limit: setBatch });
-      for (const set of sets) {
-        const ids = decodeIds(set.ids);
+      for (const { ids: encoded, ...set } of sets.map(nullsToUndefined)) {
+        const ids = decodeIds(encoded);
         for (let index = ids.length - 1; index >= 0; index -= 1) {
           const attempt = toAttempt(set, index, ids[index]!);
           if (attempt.id >= beforeId) continue;
@@ -185,50 +178,27 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
     countAnswers: async (broadcastIds) => {
       if (broadcastIds.length === 0) return [];
       // PostgreSQL does not infer the second condition from the first. Without the second, it would read all answers.
-      const rows = await database.read<CountRow>(
-        `select c.broadcast_id, a.origin, a.outcome, a.status, a.reason, a.detail,
-                sum(c.rows) as rows, max(c.last_at_ms) as last_at_ms
+      const rows = await database.read<AnswerCount>(
+        `select c.broadcast_id as "broadcastId", ${answerColumns}, sum(c.rows) as rows, max(c.last_at_ms) as "lastAtMs"
          from deskbell.answer_counts c
          join deskbell.answers a on a.broadcast_id = c.broadcast_id and a.id = c.answer_id
          where ${database.isOneOf('c.broadcast_id', 'broadcastIds')} and ${database.isOneOf('a.broadcast_id', 'broadcastIds')}
-         group by c.broadcast_id, c.answer_id, a.origin, a.outcome, a.status, a.reason, a.detail
+         group by c.broadcast_id, c.answer_id, ${answerColumns}
          order by sum(c.rows) desc, c.broadcast_id desc, c.answer_id`,
         { broadcastIds },
       );
-      return rows.map((row): AnswerCount => ({
-        broadcastId: row.broadcast_id,
-        ...toAnswer(row),
-        rows: row.rows,
-        lastAtMs: row.last_at_ms,
-      }));
+      return rows.map(nullsToUndefined);
     },
   };
-}
-
-interface CountRow extends AnswerColumns {
-  readonly broadcast_id: number;
-  readonly rows: number;
-  readonly last_at_ms: number;
 }
 
 /** An attempt's id consists of its set's id and its position in that set. */
 const setOf = (attemptId: number): number => Math.floor(attemptId / maxSetRows);
 
-const toAttempt = (set: SetRow, index: number, subscriptionId: number): AttemptRecord => ({
+const toAttempt = (set: Omit<SetRow, 'ids'>, index: number, subscriptionId: number): AttemptRecord => ({
+  ...set,
   id: set.id * maxSetRows + index,
-  broadcastId: set.broadcast_id,
   subscriptionId,
-  atMs: set.at_ms,
-  // `since_ms` is a time of the sender's clock
-  sinceMs: Math.min(set.since_ms, set.at_ms),
-  attempt: set.attempt,
-  ...toAnswer(set),
-});
-
-const toAnswer = (row: AnswerColumns) => ({
-  origin: row.origin,
-  outcome: row.outcome,
-  status: row.status ?? undefined,
-  reason: row.reason ?? undefined,
-  detail: row.detail ?? undefined,
+  // `sinceMs` is a time of the sender's clock
+  sinceMs: Math.min(set.sinceMs, set.atMs),
 });

@@ -89,15 +89,11 @@ export interface NewBell extends Omit<Bell, 'id' | 'createdAtMs' | 'lastRequestA
 
 export type BellStore = ReturnType<typeof createBells>;
 
-interface BellRow {
-  readonly id: number;
-  readonly name: string;
-  /** JSON. */
+interface BellRow extends Pick<Bell, 'id' | 'name' | 'createdAtMs'> {
+  /** JSON, like `settings`. */
   readonly audience: string;
-  /** JSON. */
   readonly settings: string;
-  readonly created_at_ms: number;
-  readonly last_at_ms: number | null;
+  readonly lastRequestAtMs: number | null;
 }
 
 const minuteMs = 60_000;
@@ -118,8 +114,8 @@ export const hashBellSecret = (secret: string): Uint8Array => hash('sha256', sec
 export function createBells(database: PortableDatabase) {
   const find = async (condition: string, values: PortableValues): Promise<readonly Bell[]> => {
     const rows = await database.read<BellRow>(
-      `select id, name, audience, settings, created_at_ms,
-         (select max(at_ms) from deskbell.bell_requests where bell_id = b.id) as last_at_ms
+      `select id, name, audience, settings, created_at_ms as "createdAtMs",
+         (select max(at_ms) from deskbell.bell_requests where bell_id = b.id) as "lastRequestAtMs"
        from deskbell.bells b where ${condition}`,
       values,
     );
@@ -273,13 +269,11 @@ function* admit(id: number, perMinute: number, encode: EncodeFold, nowMs: number
   return { ...fold, startAtMs: (minute + 1) * minuteMs + foldMarginMs };
 }
 
-const toBell = (row: BellRow): Bell => ({
-  id: row.id,
-  name: row.name,
-  audience: JSON.parse(row.audience) as ScheduleAudience,
-  ...(JSON.parse(row.settings) as BellSettings),
-  createdAtMs: row.created_at_ms,
-  lastRequestAtMs: row.last_at_ms ?? undefined,
+const toBell = ({ audience, settings, lastRequestAtMs, ...bell }: BellRow): Bell => ({
+  ...bell,
+  audience: JSON.parse(audience) as ScheduleAudience,
+  ...(JSON.parse(settings) as BellSettings),
+  lastRequestAtMs: lastRequestAtMs ?? undefined,
 });
 
 const notFound = (name: string): DeskbellError =>

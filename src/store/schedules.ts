@@ -3,8 +3,8 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import { type BroadcastCreator, readCreator } from './broadcasts.ts';
-import { optionColumns, readOptionRow, toOptionRow, type StoredOptions } from './delivery-options.ts';
-import { changesAny, run, type PortableDatabase } from './portable-sql.ts';
+import { optionColumns, selectOptions, toOptionRow, type StoredOptions } from './delivery-options.ts';
+import { changesAny, nullsToUndefined, run, type PortableDatabase } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
 /** The audience of a schedule. An expression is looked up again at each occurrence. */
@@ -80,37 +80,24 @@ export interface ScheduleStore {
   ): Promise<boolean>;
 }
 
-/** Also has the columns of the delivery options. */
-interface ScheduleRow {
-  readonly id: number;
-  readonly cron: string;
-  readonly timezone: string;
-  /** JSON. */
+interface ScheduleRow extends Omit<Schedule, 'audience' | 'message' | 'receipts' | 'createdBy'> {
+  /** JSON, like `message` and `createdBy`. */
   readonly audience: string;
-  /** JSON. */
   readonly message: string;
   readonly receipts: boolean | number;
-  /** JSON. */
-  readonly created_by: string | null;
-  readonly created_at_ms: number;
-  readonly next_at_ms: number;
-  readonly last_broadcast_id: number | null;
-  readonly paused_at_ms: number | null;
+  readonly createdBy: string | null;
 }
 
+const columns = `id, cron, timezone, audience, message, receipts, created_by as "createdBy",
+  created_at_ms as "createdAtMs", next_at_ms as "nextAtMs", last_broadcast_id as "lastBroadcastId",
+  paused_at_ms as "pausedAtMs", ${selectOptions}`;
+
 const toSchedule = (row: ScheduleRow): Schedule => ({
-  id: row.id,
-  cron: row.cron,
-  timezone: row.timezone,
+  ...nullsToUndefined(row),
   audience: JSON.parse(row.audience) as ScheduleAudience,
-  message: JSON.parse(row.message) as Schedule['message'],
-  ...readOptionRow(row),
+  message: JSON.parse(row.message) as Message,
   receipts: Boolean(row.receipts),
-  createdBy: readCreator(row.created_by),
-  createdAtMs: row.created_at_ms,
-  nextAtMs: row.next_at_ms,
-  lastBroadcastId: row.last_broadcast_id ?? undefined,
-  pausedAtMs: row.paused_at_ms ?? undefined,
+  createdBy: readCreator(row.createdBy),
 });
 
 const requireOne = ([row]: readonly ScheduleRow[], id: number): Schedule => {
@@ -119,9 +106,9 @@ const requireOne = ([row]: readonly ScheduleRow[], id: number): Schedule => {
 };
 
 export function createSchedules(database: PortableDatabase): ScheduleStore {
-  const selectOne = 'select * from deskbell.schedules where id = :id';
+  const selectOne = `select ${columns} from deskbell.schedules where id = :id`;
   const selectDue = `
-    select d.* from deskbell.schedules d
+    select ${columns} from deskbell.schedules d
     where d.next_at_ms <= :nowMs and d.lease_until_ms <= :nowMs and d.paused_at_ms is null and ${isNotPaused}
     order by d.next_at_ms, d.id limit 1`;
 
@@ -135,7 +122,7 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
            :cron, :timezone, :audience, :user, :message, :receipts, :createdBy, :nextAtMs, :nowMs,
            ${optionColumns.map((column) => `:${column}`).join(', ')}
          )
-         returning *`,
+         returning ${columns}`,
         {
           cron: draft.cron,
           timezone: draft.timezone,
@@ -154,7 +141,7 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
 
     list: async ({ afterId = 0, limit = Number.MAX_SAFE_INTEGER } = {}) => {
       const rows = await database.read<ScheduleRow>(
-        'select * from deskbell.schedules where id > :afterId order by id limit :limit',
+        `select ${columns} from deskbell.schedules where id > :afterId order by id limit :limit`,
         { afterId, limit },
       );
       return rows.map(toSchedule);
@@ -164,7 +151,8 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
 
     pause: async (id) => {
       const paused = await database.writeOnce<ScheduleRow>(
-        `update deskbell.schedules set paused_at_ms = coalesce(paused_at_ms, :nowMs) where id = :id returning *`,
+        `update deskbell.schedules set paused_at_ms = coalesce(paused_at_ms, :nowMs) where id = :id
+         returning ${columns}`,
         { id, nowMs: database.now() },
       );
       return requireOne(paused, id);

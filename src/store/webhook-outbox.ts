@@ -1,7 +1,14 @@
 // Events that wait to be posted to the operator's webhook. Triggers store an event in the same transaction as its
 // cause, but only if somebody has asked for deliveries in the last few days.
 import type { Alarm } from './broadcasts.ts';
-import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
+import {
+  changeRows,
+  nullsToUndefined,
+  run,
+  type PortableDatabase,
+  type PortableValues,
+  type Work,
+} from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
 interface Common {
@@ -105,28 +112,13 @@ export function createWebhookOutbox(database: PortableDatabase) {
     /** Gives up on an event, and counts it. */
     drop: (id: string) => database.transaction(() => drop('id = :id', { id })),
 
-    count: async () => {
-      const [row] = await database.read<{ readonly count: number }>(
-        'select count(*) as count from deskbell.webhook_events',
-      );
-      return row?.count ?? 0;
-    },
-
-    backlog: async () => {
-      const [row] = await database.read<{
-        readonly waiting: number;
-        readonly oldest: number | null;
-        readonly dropped: number;
-      }>(
-        `select count(*) as waiting, min(at_ms) as oldest,
+    backlog: async (): Promise<WebhookBacklog> => {
+      const [row] = await database.read<WebhookBacklog>(
+        `select count(*) as waiting, min(at_ms) as "oldestAtMs",
            (select coalesce(sum(dropped), 0) from deskbell.webhook_watch) as dropped
          from deskbell.webhook_events`,
       );
-      return {
-        waiting: row?.waiting ?? 0,
-        oldestAtMs: row?.oldest ?? undefined,
-        dropped: row?.dropped ?? 0,
-      };
+      return nullsToUndefined(row!);
     },
   };
 }

@@ -22,10 +22,10 @@ export interface Resumption {
 }
 
 export async function describeResumption(store: PausedStore): Promise<Resumption> {
-  const [pause, stored, webhookEvents] = await Promise.all([
+  const [pause, stored, { waiting: webhookEvents }] = await Promise.all([
     store.sending.findPause(),
     store.schedules.list(),
-    store.webhooks.count(),
+    store.webhooks.backlog(),
   ]);
   const nowMs = store.now();
   const broadcasts = await findPaused(pause, store);
