@@ -51,6 +51,8 @@ export interface PortableDatabase {
    * for any quantity of numbers.
    */
   isOneOf(column: string, name: string): string;
+  /** Whether the channel in the value `channel` is on, according to a column of choices. Null if nothing was chosen. */
+  choiceOf(column: string): string;
   /** The elements of the JSON array in the value `name`, as a table with one column, `value`. */
   elementsOf(name: string): string;
   /** A collation that compares text byte by byte. */

@@ -4,16 +4,16 @@
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { BroadcastStore, LookedUpAudience, OutcomeAudience } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
-import { run, type PortableDatabase, type Work } from './portable-sql.ts';
-import { receiptWindowMs } from './receipts.ts';
+import { nullsToUndefined, run, type PortableDatabase, type Work } from './portable-sql.ts';
+import { leftOutCode, receiptWindowMs } from './receipts.ts';
 import { createAttempts } from './row-outcomes.ts';
 import { countMembers, type MemberSet } from './slices.ts';
 import {
   leftOutCodes,
   splitSets,
   type AudienceSplit,
-  type ReaderFinder,
   type ReaderGroup,
+  type ReadersOfSet,
 } from './split-audience.ts';
 
 export interface SearchedRange {
@@ -34,13 +34,15 @@ interface FoundSets {
 }
 
 /** Functions that each database implements itself. */
-export interface MemberFinder extends ReaderFinder {
+export interface MemberFinder {
   /** For how many slices members are searched at once when an audience is split, so that sets are not too small. */
   readonly slicesToSplit: number;
   /** Finds subscriptions that match an expression at this moment, among some of the ids after `afterId`. */
   findMatching(expression: AudienceExpression, range: SearchedRange): Promise<FoundSets>;
   /** @param ids ascending, without duplicates; they need not be stored */
   cutSets(ids: readonly number[], sliceRows: number): Promise<readonly MemberSet[]>;
+  /** Distributes the members of the given sets over new sets of about `sliceRows` members each. */
+  joinSets(sets: readonly MemberSet[], sliceRows: number): readonly MemberSet[];
 }
 
 export type Preparations = Pick<BroadcastStore, 'addIds' | 'prepare' | 'findUnprepared'>;
@@ -117,6 +119,24 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
     });
   };
 
+  const readersOf = async (
+    { partition, ids }: MemberSet,
+    { channel, skipInactive }: AudienceSplit,
+  ): Promise<readonly ReadersOfSet[]> => {
+    const choices = ['p.channels', 's.channels'].map(database.choiceOf).join(', ');
+    const isOn = `cast(:channel as text) is null or coalesce(${choices}, :isOn)`;
+    const rows = await database.read<Omit<ReadersOfSet, 'ids'> & { readonly ids: unknown }>(
+      `select coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as "timeZone",
+         ${leftOutCode(skipInactive, isOn)} as "leftOut", ${database.jsonArray}(s.id) as ids
+       from deskbell.subscriptions${partition === undefined ? '' : `_${partition}`} s
+       left join deskbell.people p on p.user_name = s.user_name
+       where ${database.isOneOf('s.id', 'ids')}
+       group by 1, 2, 3`,
+      { ids, channel: channel?.name ?? null, isOn: channel?.isOnByDefault ?? true },
+    );
+    return rows.map((row) => ({ ...nullsToUndefined(row), ids: database.readJson<number[]>(row.ids) }));
+  };
+
   return {
     addIds: async (audienceId, ids, sliceRows) => {
       const sets = await finder.cutSets(ids, sliceRows);
@@ -142,7 +162,7 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
       const split = row.split === null ? undefined : (JSON.parse(row.split) as AudienceSplit);
       const isSplit = split !== undefined;
       const { sets: found, throughId, width } = await find(broadcastId, row, isSplit);
-      const sets = isSplit ? await splitSets(finder, split, found, row.slice_rows) : found;
+      const sets = isSplit ? await splitSets({ ...finder, readersOf }, split, found, row.slice_rows) : found;
       const isLast = throughId >= lastId;
       const nowMs = database.now();
       const range = { broadcastId, afterId, throughId, width, isLast, isSplit, sets, nowMs };

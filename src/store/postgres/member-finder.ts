@@ -2,8 +2,6 @@
 // single index. But if a search finds few members, its set has ids from any partition.
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { MemberFinder } from '../preparations.ts';
-import { leftOutCode } from '../receipts.ts';
-import type { ReadersOfSet } from '../split-audience.ts';
 import { countMembers, cutSet, joinIds, type MemberSet } from '../slices.ts';
 import type { PostgresDatabase, Value } from './database.ts';
 import { partitions } from './migrations.ts';
@@ -43,36 +41,10 @@ const lookUpAtOnce = 500_000;
 const partitionsOf = `select substring(tableoid::regclass::text from '\\d+$')::int as partition,
   string_agg(id::text, ',' order by id) as ids`;
 
-const isOn =
-  '$2::text is null or coalesce((p.channels::jsonb ->> $2)::boolean, (s.channels::jsonb ->> $2)::boolean, $3)';
-
 export function createMemberFinder(database: PostgresDatabase): MemberFinder {
   return {
     // one slice is enough, because each search covers all partitions
     slicesToSplit: 1,
-
-    readersOf: async ({ partition, ids }, { channel, skipInactive }) => {
-      const rows = await database.query<{
-        readonly language: string | null;
-        readonly time_zone: string | null;
-        readonly left_out: ReadersOfSet['leftOut'];
-        readonly ids: string;
-      }>(
-        `select coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
-           ${leftOutCode(skipInactive, isOn)} as left_out, string_agg(s.id::text, ',' order by s.id) as ids
-         from deskbell.subscriptions${partition === undefined ? '' : `_${partition}`} s
-         left join deskbell.people p on p.user_name = s.user_name
-         where s.id = any ($1::bigint[])
-         group by 1, 2, 3`,
-        [`{${ids.join(',')}}`, channel?.name ?? null, channel?.isOnByDefault ?? true],
-      );
-      return rows.map(({ language, time_zone, left_out, ids: found }) => ({
-        language: language ?? undefined,
-        timeZone: time_zone ?? undefined,
-        leftOut: left_out,
-        ids: found.split(',').map(Number),
-      }));
-    },
 
     joinSets: (sets, sliceRows) => {
       const byPartition = Map.groupBy(sets, ({ partition }) => partition);

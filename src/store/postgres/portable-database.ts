@@ -53,6 +53,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
       ],
     },
     isOneOf: (column, name) => `${column} = any (:${name}::bigint[])`,
+    choiceOf: (column) => `(${column}::jsonb ->> :channel)::boolean`,
     elementsOf: (name) => `jsonb_array_elements(cast(:${name} as jsonb))`,
     byBytes: '"C"',
     position: 'strpos',

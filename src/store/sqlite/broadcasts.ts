@@ -3,12 +3,9 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { type BroadcastWriter, type FrozenSubscriptions, numbered } from '../broadcast-control.ts';
-import { leftOutCode } from '../receipts.ts';
-import type { ReadersOfSet } from '../split-audience.ts';
 import { cutSet, cutSlices, joinIds } from '../slices.ts';
 import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
-import { runPortable } from './portable-database.ts';
 
 /** Number of candidates to read for each row of a slice. Reading 10,000 candidates takes less than 0.1 s. */
 const candidatesOfRow = 5;
@@ -65,23 +62,6 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
     },
     cutSets: async (ids, sliceRows) => cutSet({ ids }, sliceRows),
     slicesToSplit: 16,
-    readersOf: ({ ids }, { channel, skipInactive }) =>
-      database.read(() => {
-        const rows = runPortable(database, {
-          sql: selectReaders(skipInactive),
-          values: {
-            ids: JSON.stringify(ids),
-            channel: channel?.name ?? null,
-            isOn: channel?.isOnByDefault ?? true,
-          },
-        }) as readonly ReadersRow[];
-        return rows.map(({ language, time_zone: timeZone, left_out: leftOut, ids: found }) => ({
-          language: language ?? undefined,
-          timeZone: timeZone ?? undefined,
-          leftOut,
-          ids: JSON.parse(found) as number[],
-        }));
-      }),
     joinSets: (sets, sliceRows) => cutSet({ ids: joinIds(sets) }, sliceRows),
   };
 }
@@ -95,20 +75,3 @@ const selectFrozen = `
          (select min(id) from subscriptions) as firstId,
          (select coalesce(max(id), 0) from subscriptions) as lastId,
          (select coalesce(max(seq), 0) from sqlite_sequence where name = 'removals') as removalsAfter`;
-
-interface ReadersRow {
-  readonly language: string | null;
-  readonly time_zone: string | null;
-  readonly left_out: ReadersOfSet['leftOut'];
-  /** JSON. */
-  readonly ids: string;
-}
-
-const isOn = ':channel is null or coalesce(p.channels ->> :channel, s.channels ->> :channel, :isOn)';
-
-const selectReaders = (skipInactive: number | undefined): string => `
-  select coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
-         ${leftOutCode(skipInactive, isOn)} as left_out, json_group_array(s.id) as ids
-  from json_each(:ids) i cross join deskbell.subscriptions s on s.id = i.value
-  left join deskbell.people p on p.user_name = s.user_name
-  group by 1, 2, 3`;

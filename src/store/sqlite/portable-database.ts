@@ -57,6 +57,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
       ],
     },
     isOneOf: (column, name) => `${column} in (select value from json_each(:${name}))`,
+    choiceOf: (column) => `${column} ->> :channel`,
     elementsOf: (name) => `json_each(:${name})`,
     byBytes: 'binary',
     position: 'instr',
