@@ -8,10 +8,10 @@ import { promisify } from 'node:util';
 import { root } from '../scripts/repository.ts';
 
 // `versions` needs another checkout
-const others = ['run', 'versions'];
+const others = new Set(['run', 'versions']);
 const sections = globSync('bench/*.ts', { cwd: root })
   .map((file) => basename(file, '.ts'))
-  .filter((name) => !others.includes(name));
+  .filter((name) => !others.has(name));
 
 for (const section of sections) {
   test(`npm run bench -- ${section}`, async () => {
