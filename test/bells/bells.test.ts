@@ -547,19 +547,19 @@ test('the commands make, show, list, rotate and remove bells; serve has them on 
   };
   assert.deepEqual([requests.length, requests.at(-1)!.message], [7, 'Disk is full']);
   assert.match(await run('list'), /^alerts {2}.*\nsecond {2}to the user "me" {2}nothing came yet\n$/);
-  const { stdout: findings } = await runCommand(['doctor'], { environment });
+  const { stdout: findings } = await runCommand('doctor', { environment });
   assert.match(
     findings,
     /workers +none delivers now.*\n.*bells +the newest message reached nobody: alerts\n/,
   );
-  const empty = await runCommand(['broadcasts', 'show', '1'], { environment });
+  const empty = await runCommand('broadcasts show 1', { environment });
   assert.match(empty.stdout, /\n {2}reached nobody: the audience was empty\n$/);
   const rotated = await run('rotate', 'alerts');
   assert.match(rotated, /\/ring\/A[\w-]{14}\n$/);
   assert.equal((await ask(own, { path: `/${secret}` })).status, 401);
   assert.equal(await run('remove', 'alerts'), 'Removed the bell alerts.\n');
   assert.match(await run('show', 'alerts'), /\[ERR_BELL_NOT_FOUND\]/);
-  const unheard = await runCommand(['bells', 'add', 'third', '--user', 'me'], { environment });
+  const unheard = await runCommand('bells add third --user me', { environment });
   assert.match(unheard.stderr, /Nobody gets it yet: .* invite me/);
   assert.match(
     await run('add', 'x', '--all', '--bells-url', 'http://a.example.org'),

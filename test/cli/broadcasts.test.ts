@@ -9,14 +9,14 @@ import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { createReceiptTokens } from '../../src/protocol/message/receipt-token.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import {
+  dataWithSinks,
+  environmentFor,
+  parseLines,
   runCommand,
+  type RunResult,
   runUntilStopped,
   spawnUntilStopped,
   temporaryFolder,
-  type RunResult,
-  parseLines,
-  dataWithSinks,
-  environmentFor,
 } from './run-command.ts';
 import { until } from '../../tools/until.ts';
 import { idlePushService, workerReport } from '../store/made-up-subscription.ts';
@@ -50,32 +50,25 @@ suite('broadcasts of the command line', () => {
   after(() => pushService.close());
 
   /** A data directory with `count` sinks, and a way to run commands on it. */
-  async function setUp(count: number): Promise<{
-    readonly data: string;
-    readonly environment: Readonly<Record<string, string>>;
-    readonly lines: readonly string[];
-    readonly run: (...words: string[]) => Promise<RunResult>;
-    /** What the sinks have got, in all and at most by one. */
-    readonly received: () => { readonly messages: number; readonly most: number };
-  }> {
+  async function setUp(count: number) {
     const batches = pushService.tallySinks().length;
-    const { data, environment, lines } = await dataWithSinks(pushService, count);
-    const run = (...words: string[]): Promise<RunResult> => runCommand(words, { environment });
+    const made = await dataWithSinks(pushService, count);
+    /** What the sinks have got, in all and at most by one. */
     const received = () => {
       const { messages = 0, sinksByMessages = {} } = pushService.tallySinks()[batches] ?? {};
       return { messages, most: Math.max(...Object.keys(sinksByMessages).map(Number)) };
     };
-    return { data, environment, lines, run, received };
+    return { ...made, received };
   }
 
   test('the summary adds up to the audience; show says what came of it to a person’s devices, also of those that have ended', async () => {
-    const { environment, lines, run } = await setUp(40);
+    const { lines, run } = await setUp(40);
     const { endpoint } = JSON.parse(lines[3] ?? '') as { endpoint: string };
     pushService.expire(endpoint);
     const ofAda = '{"user":"ada","tags":["news","de"],';
     const input = [lines[3], lines[6]].map((line) => line?.replace('{', ofAda)).join('\n');
-    assert.equal((await runCommand(['subscriptions', 'import', '-'], { input, environment })).exitCode, 0);
-    const { exitCode, stdout, stderr } = await run('send', '--all', ...message);
+    assert.equal((await run('subscriptions import -', input)).exitCode, 0);
+    const { exitCode, stdout, stderr } = await run(['send', '--all', ...message]);
     assert.equal(exitCode, 0, stderr);
     assert.equal(stderr, '');
     assert.match(stdout, /^Broadcast 1 to 40 subscriptions\.\n/);
@@ -86,7 +79,7 @@ suite('broadcasts of the command line', () => {
     assert.match(stdout, new RegExp(`^ +${new URL(pushService.origin).host} +39 +1 +40$`, 'm'));
     assert.ok(!stdout.includes('\u001b'), 'no terminal, no control characters');
 
-    const why = (await run('subscriptions', 'show', '--user', 'ada', '--broadcast', '1')).stdout;
+    const why = (await run('subscriptions show --user ada --broadcast 1')).stdout;
     assert.deepEqual(
       why
         .replaceAll(/\d{4}-\S+Z/g, 'TIME')
@@ -104,7 +97,7 @@ suite('broadcasts of the command line', () => {
     );
     const [, registered = '', renewed = ''] = /registered (\S+), renewed (\S+)\n/.exec(why) ?? [];
     assert.equal(renewed, registered, 'an import is no visit of the browser');
-    assert.equal((await run('subscriptions', 'show', '--user', 'ada')).stdout, why);
+    assert.equal((await run('subscriptions show --user ada')).stdout, why);
   });
 
   test('messages that are not accepted make the exit code 1, and their reason is told once', async () => {
@@ -114,12 +107,12 @@ suite('broadcasts of the command line', () => {
       status: 400,
       body: '{"reason":"BadPath"}',
     });
-    const { exitCode, stdout, stderr } = await run('send', '--all', '--log-messages', 'failed', ...message);
+    const { exitCode, stdout, stderr } = await run(['send', '--all', '--log-messages', 'failed', ...message]);
     pushService.faults.cancel(fault.id);
     assert.equal(exitCode, 1);
     assert.match(stdout, /300 rejected/);
     const ofAlarm = /^ {2}! 127\.0\.0\.1:\d+ .*BadPath.*: 300 messages$/m;
-    const shown = (await run('broadcasts', 'show', '1', '--attempts', '--limit', '1')).stdout;
+    const shown = (await run('broadcasts show 1 --attempts --limit 1')).stdout;
     for (const summary of [stdout, shown]) assert.match(summary, ofAlarm);
     const attempt = /^ {2}\d{4}-\S+Z +\d+ {2}#1 {2}rejected {2}http\S+ {2}400 {2}bad-request {2}BadPath$/m;
     assert.match(shown, attempt);
@@ -131,9 +124,9 @@ suite('broadcasts of the command line', () => {
     assert.equal(stderr.match(/BadPath/g)?.length, 1, stderr);
     assert.match(stderr, /ERR_NOT_ACCEPTED/);
     assert.equal(received().messages, 0);
-    assert.equal((await run('subscriptions', 'list', '--json')).stdout.split('\n').length - 1, 300);
+    assert.equal((await run('subscriptions list --json')).stdout.split('\n').length - 1, 300);
     await reportUnreachable(data);
-    const accepted = await run('send', '--all', '--log-messages', 'failed', ...message);
+    const accepted = await run(['send', '--all', '--log-messages', 'failed', ...message]);
     assert.match(accepted.stderr, unreachable);
     assert.equal(accepted.exitCode, 0);
     assert.ok(!/subscription \d+:/.test(accepted.stderr), accepted.stderr);
@@ -141,13 +134,13 @@ suite('broadcasts of the command line', () => {
 
   test('--ids and --file reach these and nobody else', async () => {
     const { data, environment, lines, run, received } = await setUp(10);
-    assert.equal((await run('send', '--ids', '2, 5', ...message)).exitCode, 0);
+    assert.equal((await run(['send', '--ids', '2, 5', ...message])).exitCode, 0);
     assert.equal(received().messages, 2);
 
     const file = join(data, 'list.jsonl');
     await writeFile(file, lines.slice(0, 3).join('\n'));
     const words = ['--file', file, '--json', '--log-messages', 'all', ...message];
-    const { exitCode, stdout } = await run('send', ...words);
+    const { exitCode, stdout } = await run(['send', ...words]);
     assert.equal(exitCode, 0);
     const events = parseLines(stdout);
     assert.equal(events.at(-1).counts.accepted, 3);
@@ -165,7 +158,7 @@ suite('broadcasts of the command line', () => {
     for (const wrong of [{}, whole]) {
       const line = JSON.stringify({ ...wrong, endpoint: 'https://unknown.example.net/x' });
       await writeFile(file, `${lines[0]}\n${line}\n`);
-      const refused = await run('send', '--file', file, ...message);
+      const refused = await run(['send', '--file', file, ...message]);
       assert.equal(refused.exitCode, 1);
       assert.match(
         refused.stderr,
@@ -174,9 +167,9 @@ suite('broadcasts of the command line', () => {
     }
     const table = join(data, 'table.csv');
     await writeFile(table, 'endpoint,p256dh,auth\n');
-    const { stderr } = await run('send', '--file', table, ...message);
+    const { stderr } = await run(['send', '--file', table, ...message]);
     assert.match(stderr, /Line 1 is not a subscription: the line is not well-formed JSON; nothing was sent/);
-    assert.match((await run('send', '--file', join(data, 'none'), ...message)).stderr, /ERR_FILE/);
+    assert.match((await run(['send', '--file', join(data, 'none'), ...message])).stderr, /ERR_FILE/);
     assert.equal(received().messages, 7);
   });
 
@@ -195,7 +188,7 @@ suite('broadcasts of the command line', () => {
       ['--all', '--at', '2037-02-30T00:00:00Z'],
       ['--all', '--threads', '0'],
     ]) {
-      const { exitCode, stderr } = await run('send', ...message, ...words);
+      const { exitCode, stderr } = await run(['send', ...message, ...words]);
       assert.equal(exitCode, 2, `${words.join(' ')}: ${stderr}`);
     }
   });
@@ -203,13 +196,13 @@ suite('broadcasts of the command line', () => {
   test('a repeated command with the same key sends nothing twice', async () => {
     const { run, received } = await setUp(5);
     const words = ['send', '--all', '--idempotency-key', 'tea', ...message];
-    await run(...words);
-    const { exitCode, stdout } = await run(...words);
+    await run(words);
+    const { exitCode, stdout } = await run(words);
     assert.equal(exitCode, 0);
     assert.match(stdout, /is already done/);
-    assert.match((await run(...words, '--detach')).stdout, /is already done/);
+    assert.match((await run([...words, '--detach'])).stdout, /is already done/);
     assert.equal(received().messages, 5);
-    const other = await run(...words, '--topic', 'other');
+    const other = await run([...words, '--topic', 'other']);
     assert.equal(other.exitCode, 1);
     assert.match(other.stderr, /ERR_IDEMPOTENCY_KEY/);
   });
@@ -230,7 +223,7 @@ suite('broadcasts of the command line', () => {
     assert.equal(summary.counts.accepted, received().messages);
     assert.equal(summary.counts.accepted + summary.counts.pending, 1000);
 
-    assert.match((await run('broadcasts', 'list')).stdout, /^ +1 +paused /m);
+    assert.match((await run('broadcasts list')).stdout, /^ +1 +paused /m);
     const [, words = ''] = /To resume it:\n {2}.*main\.cts (.+)\n/.exec(written) ?? [];
     const resumed = await runCommand([...words.split(' '), '--json', '--log-messages', 'all']);
     const events = parseLines(resumed.stdout);
@@ -242,17 +235,17 @@ suite('broadcasts of the command line', () => {
   test('a scheduled or detached broadcast is left to a worker, which tells what it does', async () => {
     const { data, environment, run, received } = await setUp(20);
     const at = new Date(Date.now() + 3_600_000).toISOString();
-    const scheduled = await run('send', '--all', '--at', at, ...message);
+    const scheduled = await run(['send', '--all', '--at', at, ...message]);
     assert.equal(scheduled.exitCode, 0);
     assert.match(scheduled.stdout, /is scheduled for/);
     assert.match(
       scheduled.stderr,
       /\n {2}.* worker --data \S+ --subject \S+ --push-services \S+ --threads 1\n/,
     );
-    await run('send', '--all', '--detach', '--receipts', ...message);
+    await run(['send', '--all', '--detach', '--receipts', ...message]);
     assert.equal(received().messages, 0);
 
-    const worker = runUntilStopped(['worker', '--json', '--log-messages', 'all'], { environment });
+    const worker = runUntilStopped('worker --json --log-messages all', { environment });
     await worker.waitFor(/"event":"ready"/);
     const logged = () =>
       parseLines(
@@ -278,7 +271,7 @@ suite('broadcasts of the command line', () => {
       ['--at', at],
       ['--cron', '0 0 29 2 *'],
     ]) {
-      const { exitCode, stderr } = await run('send', '--all', ...time, ...message);
+      const { exitCode, stderr } = await run(['send', '--all', ...time, ...message]);
       assert.deepEqual([exitCode, stderr], [0, ''], 'where a worker runs, none is asked for');
     }
     // its state is set too, so that the times at which it can be leased are noted anew
@@ -292,7 +285,7 @@ suite('broadcasts of the command line', () => {
 
   test('serve --deliver needs a subject', async () => {
     const { DESKBELL_SUBJECT: _, ...environment } = environmentFor(await temporaryFolder(), pushService);
-    const refused = await runCommand(['serve', '--port', '0', '--deliver'], { environment });
+    const refused = await runCommand('serve --port 0 --deliver', { environment });
     assert.equal(refused.exitCode, 2);
     assert.match(refused.stderr, /--subject/);
   });
@@ -306,9 +299,9 @@ suite('broadcasts of the command line', () => {
     await serve.waitFor(/listens on/);
     const logged = (pattern: RegExp) =>
       until(async () => pattern.test(await readFile(logFile, 'utf8')), `${pattern} in the log`);
-    const worker = spawnUntilStopped(['worker', '--log-messages', 'failed'], { environment });
+    const worker = spawnUntilStopped('worker --log-messages failed', { environment });
     await worker.waitFor(/delivers broadcasts/);
-    await run('send', '--all', '--detach', ...message);
+    await run(['send', '--all', '--detach', ...message]);
     await worker.waitFor(/^Broadcast 1: \S+ rejects messages: bad-request \(BadPath\)$/m);
     await worker.waitFor(/is done: 20 rejected/);
     pushService.faults.cancel(fault.id);
@@ -341,9 +334,9 @@ suite('broadcasts of the command line', () => {
     const words = ['serve', '--port', '0', '--deliver', '--log-file', logFile, '--log-messages', 'failed'];
     const serve = runUntilStopped(words, { environment });
     await serve.waitFor(/listens on/);
-    await run('send', '--all', '--detach', ...message);
+    await run(['send', '--all', '--detach', ...message]);
     await until(
-      async () => (await run('broadcasts', 'list')).stdout.includes('done'),
+      async () => (await run('broadcasts list')).stdout.includes('done'),
       'the end of the broadcast',
     );
     assert.equal(await serve.end('SIGTERM'), 0);
@@ -371,9 +364,7 @@ suite('broadcasts of the command line', () => {
       ['started', 'stopped'].map((state) => [state, hostname(), process.pid]),
       'its own start and stop, once',
     );
-    const listed = (await run('broadcasts', 'list')).stdout
-      .split('\n')
-      .map((line) => line.trim().split(/ +/));
+    const listed = (await run('broadcasts list')).stdout.split('\n').map((line) => line.trim().split(/ +/));
     const columns = ['RECIPIENTS', 'ACCEPTED', 'REJECTED', 'PENDING', 'ALARMS', 'TITLE'];
     assert.deepEqual(listed[0]?.slice(3), columns);
     assert.deepEqual(listed[1]?.slice(3), ['20', '0', '20', '0', '1', 'Ding', 'dong']);
@@ -385,102 +376,100 @@ suite('broadcasts of the command line', () => {
       { heading: /ACCEPTED +REJECTED +PENDING/, counts: / 2 +2 +0 +0 +0 +Ding dong$/ },
       { heading: /ACCEPTED +REJECTED +CAPPED +PENDING/, counts: / 2 +0 +0 +2 +0 +0 +Ding dong$/ },
     ]) {
-      await run('send', '--all', '--per-person', '1/day', ...message);
-      const { stdout } = await run('broadcasts', 'list', '--limit', '1');
+      await run(['send', '--all', '--per-person', '1/day', ...message]);
+      const { stdout } = await run('broadcasts list --limit 1');
       const [heading = '', newest = ''] = stdout.split('\n');
       assert.match(heading, counted.heading);
       assert.match(newest, counted.counts);
     }
     // both were settled without an attempt
     const attempts = ['broadcasts', 'show', '2', '--attempts'];
-    assert.deepEqual(unsent(await run(...attempts)), ['1  #0  capped', '2  #0  capped']);
-    assert.deepEqual(unsent(await run(...attempts, '--subscription', '1')), ['1  #0  capped']);
+    assert.deepEqual(unsent(await run(attempts)), ['1  #0  capped', '2  #0  capped']);
+    assert.deepEqual(unsent(await run([...attempts, '--subscription', '1'])), ['1  #0  capped']);
     // the turn of the second comes in an hour
     const limited = ['--ttl', '60', '--max-rate', `${pushService.origin}=1/h`];
-    const { stdout } = await run('send', '--all', ...limited, ...message);
+    const { stdout } = await run(['send', '--all', ...limited, ...message]);
     assert.match(stdout, /^ +1 accepted .*\n +1 expired /m);
     const fault = pushService.faults.inject({ kind: 'hang' });
-    const silent = await run('send', '--id', '1', '--response-timeout-ms', '100', ...message);
+    const silent = await run(['send', '--id', '1', '--response-timeout-ms', '100', ...message]);
     pushService.faults.cancel(fault.id);
     assert.match(silent.stdout, /did not answer within 0\.1 s/);
   });
 
   test('list, show and cancel tell what there is', async () => {
     const { data, run } = await setUp(3);
-    assert.match((await run('broadcasts', 'list')).stderr, /No broadcasts yet/);
-    await run('send', '--all', '--max-rate', `${pushService.origin}=1000/s`, ...message);
+    assert.match((await run('broadcasts list')).stderr, /No broadcasts yet/);
+    await run(['send', '--all', '--max-rate', `${pushService.origin}=1000/s`, ...message]);
     const database = new DatabaseSync(join(data, 'deskbell.db'), { readOnly: true });
     const limited = database.prepare('select origin from rate_limits').all();
     database.close();
     assert.deepEqual({ ...limited[0] }, { origin: pushService.origin }, 'of all processes together');
     const options = '--ttl 600 --urgency high --topic tea --priority high --per-person 3/day';
     const texts = ['--texts', '{"de":{"title":"Hallo"}}'];
-    await run('send', '--all', '--detach', ...options.split(' '), ...texts, ...message);
+    await run(['send', '--all', '--detach', ...options.split(' '), ...texts, ...message]);
 
-    const listed = parseLines((await run('broadcasts', 'list', '--json')).stdout);
+    const listed = parseLines((await run('broadcasts list --json')).stdout);
     assert.deepEqual(pluck(listed, 'id', 'state'), [
       [2, 'running'],
       [1, 'done'],
     ]);
-    const shown = await run('broadcasts', 'show', '1', '--subscription', '2', '--json');
+    const shown = await run('broadcasts show 1 --subscription 2 --json');
     const [broadcast, ...attempts] = parseLines(shown.stdout);
     assert.equal(broadcast.counts.accepted, 3);
     assert.equal(broadcast.title, 'Ding dong');
     assert.deepEqual([broadcast.audience, broadcast.createdBy], ['all', { commandLine: hostname() }]);
     assert.match(
-      (await run('broadcasts', 'show', '1')).stdout,
+      (await run('broadcasts show 1')).stdout,
       new RegExp(`title +Ding dong\n +to +every subscription\n +by +the command line on ${hostname()}\n`),
     );
     assert.match(
-      (await run('broadcasts', 'show', '2')).stdout,
+      (await run('broadcasts show 2')).stdout,
       new RegExp(`^ {2}with +${options}\\n {2}texts +de: 0, the message's own: 3\\n`, 'm'),
     );
     assert.equal(attempts.length, 1);
     assert.equal(attempts[0].subscriptionId, 2);
     assert.equal(attempts[0].status, 201);
     assert.ok(!shown.stdout.includes('/wpush/'), 'no endpoint is shown');
-    assert.match((await run('broadcasts', 'show', '1', '--attempts')).stdout, /#1 {2}accepted .* 201/);
+    assert.match((await run('broadcasts show 1 --attempts')).stdout, /#1 {2}accepted .* 201/);
 
-    const single = await run('send', '--id', '2', '--log-messages', 'all', '--json', ...message);
+    const single = await run(['send', '--id', '2', '--log-messages', 'all', '--json', ...message]);
     const { event, broadcast: none, subscription, outcome } = parseLines(single.stdout)[0];
     assert.deepEqual([event, none, subscription, outcome], ['message', undefined, 2, 'accepted']);
-    const csv = (await run('broadcasts', 'outcomes', '1')).stdout.trimEnd().split('\n');
+    const csv = (await run('broadcasts outcomes 1')).stdout.trimEnd().split('\n');
     assert.match(csv[0]!, /^subscription,user,push_service,state,status,/);
     assert.equal(csv.length, 4);
     assert.match(csv[2]!, /^2,,https?:[^,]+,accepted,201,,,1,/);
-    const rows = parseLines((await run('broadcasts', 'outcomes', '2', '--json')).stdout);
+    const rows = parseLines((await run('broadcasts outcomes 2 --json')).stdout);
     assert.deepEqual(
       pluck(rows, 'subscriptionId', 'state'),
       [1, 2, 3].map((id) => [id, 'pending']),
     );
-    const why = await run('subscriptions', 'show', '2');
+    const why = await run('subscriptions show 2');
     assert.match(why.stdout, /^Subscription 2: .*anonymous/);
     assert.match(
       why.stdout,
       /Broadcast 2 “Ding dong”.*\n {2}2 {2}pending: .*turn is still to come[^]*Broadcast 1/,
     );
     assert.ok(!`${why.stdout}${csv.join()}`.includes('/wpush/'), 'no endpoint is shown');
-    const newest = await run('subscriptions', 'show', '2', '--limit', '1');
+    const newest = await run('subscriptions show 2 --limit 1');
     assert.match(newest.stdout, /Broadcast 2 [^]*$/);
     assert.doesNotMatch(newest.stdout, /Broadcast 1 /);
     assert.match(newest.stderr, /newest 1 broadcasts.*--limit/);
     assert.equal(why.stderr, '');
-    const sampled = await run('broadcasts', 'show', '1', '--attempts', '--limit', '2');
+    const sampled = await run('broadcasts show 1 --attempts --limit 2');
     assert.match(sampled.stderr, /newest 2; --limit gives more/);
-    const every = attemptsIn(await run('broadcasts', 'show', '1', '--attempts'));
+    const every = attemptsIn(await run('broadcasts show 1 --attempts'));
     assert.deepEqual([every.length, attemptsIn(sampled)], [3, every.slice(0, 2)]);
-    const [, one, ...others] = parseLines(
-      (await run('subscriptions', 'show', '2', '--broadcast', '1', '--json')).stdout,
-    );
+    const [, one, ...others] = parseLines((await run('subscriptions show 2 --broadcast 1 --json')).stdout);
     assert.deepEqual([one.state, one.attempts[0].status, others.length], ['accepted', 201, 0]);
-    assert.match((await run('subscriptions', 'show', '99')).stderr, /ERR_SUBSCRIPTION_NOT_FOUND/);
-    assert.match((await run('subscriptions', 'show')).stderr, /ERR_USAGE/);
-    assert.match((await run('subscriptions', 'show', '--user', 'ada')).stderr, /no subscription/);
+    assert.match((await run('subscriptions show 99')).stderr, /ERR_SUBSCRIPTION_NOT_FOUND/);
+    assert.match((await run('subscriptions show')).stderr, /ERR_USAGE/);
+    assert.match((await run('subscriptions show --user ada')).stderr, /no subscription/);
 
-    assert.match((await run('broadcasts', 'pause', '2')).stdout, /^Broadcast 2 is paused; 0 of 3 accepted/);
-    assert.match((await run('broadcasts', 'cancel', '2')).stdout, /^Broadcast 2 is cancelled/);
-    assert.match((await run('broadcasts', 'cancel', '1')).stderr, /ERR_BROADCAST_STATE/);
-    const unknown = await run('broadcasts', 'show', '99');
+    assert.match((await run('broadcasts pause 2')).stdout, /^Broadcast 2 is paused; 0 of 3 accepted/);
+    assert.match((await run('broadcasts cancel 2')).stdout, /^Broadcast 2 is cancelled/);
+    assert.match((await run('broadcasts cancel 1')).stderr, /ERR_BROADCAST_STATE/);
+    const unknown = await run('broadcasts show 99');
     assert.equal(unknown.exitCode, 1);
     assert.match(unknown.stderr, /There is no broadcast 99.*ERR_BROADCAST_NOT_FOUND/);
   });
@@ -492,10 +481,10 @@ suite('broadcasts of the command line', () => {
       ['--all', '3,942'],
       ['--id=1', '3,993'],
     ] as const) {
-      const dryRun = await run('send', whom, '--receipts', '--dry-run', ...message, ...actions);
+      const dryRun = await run(['send', whom, '--receipts', '--dry-run', ...message, ...actions]);
       assert.match(dryRun.stdout, new RegExp(`of at most ${room} bytes`), whom);
     }
-    const sent = await run('send', '--all', '--receipts', ...message, ...actions);
+    const sent = await run(['send', '--all', '--receipts', ...message, ...actions]);
     assert.equal(sent.exitCode, 0, sent.stderr);
     const key = Buffer.from(await readFile(join(data, 'receipt-key'), 'utf8'), 'base64url');
     const createToken = createReceiptTokens(key);
@@ -520,7 +509,7 @@ suite('broadcasts of the command line', () => {
     assert.equal(await report(), 404);
     assert.equal(await report('--receipts'), 204);
 
-    const { stdout } = await run('broadcasts', 'show', '1');
+    const { stdout } = await run('broadcasts show 1');
     assert.match(stdout, /^ +3 accepted .*\n +3 in total\n\n +2 shown .*\n +1 clicked .*\n +0 dismissed/m);
     assert.match(stdout, /^ +2 shown +66\.7 % of the accepted, .*\n +1 clicked +33\.3 % of the accepted, /m);
     assert.match(
@@ -529,31 +518,31 @@ suite('broadcasts of the command line', () => {
     );
     assert.match(stdout, /^ +1 +on the action 1$/m);
     assert.match(stdout, new RegExp(`^ +${new URL(pushService.origin).host} +3 +3 +2 +1 +0$`, 'm'));
-    const [json] = parseLines((await run('broadcasts', 'show', '1', '--json')).stdout);
+    const [json] = parseLines((await run('broadcasts show 1 --json')).stdout);
     const counts = { origin: pushService.origin, shown: 2, clicked: 1, dismissed: 0, actions: { 1: 1 } };
     assert.deepEqual(json.receipts, [counts]);
 
     // the second has not clicked, and of the third nothing is known
     const skipping = ['send', '--all', '--skip-inactive', '1', ...message];
     const skipped = '1 are left out: they clicked on none of the last broadcasts shown to them';
-    assert.ok((await run(...skipping, '--dry-run')).stdout.includes(skipped));
-    const { stdout: summary } = await run(...skipping);
+    assert.ok((await run([...skipping, '--dry-run'])).stdout.includes(skipped));
+    const { stdout: summary } = await run(skipping);
     assert.match(
       summary,
       /^ +2 in total\n +1 left out +inactive: no click on the last broadcast shown to them$/m,
     );
     const file = join(data, 'given.jsonl');
     await writeFile(file, lines.join('\n'));
-    const given = await run('send', '--file', file, '--skip-inactive', '1', '--dry-run', ...message);
+    const given = await run(['send', '--file', file, '--skip-inactive', '1', '--dry-run', ...message]);
     assert.match(given.stdout, /^Would be sent to 3 subscriptions/);
     assert.doesNotMatch(given.stdout, /left out/, 'nothing is known of them');
-    const nobody = await run('send', '--all', '--skip-inactive', '2', ...message);
+    const nobody = await run(['send', '--all', '--skip-inactive', '2', ...message]);
     assert.match(nobody.stdout, /^ +3 in total\n +0 left out +inactive: no click on the last 2 broadcasts/m);
     const [{ recipients, inactive, skipInactive }] = parseLines(
-      (await run('broadcasts', 'show', '2', '--json')).stdout,
+      (await run('broadcasts show 2 --json')).stdout,
     );
     assert.deepEqual({ recipients, inactive, skipInactive }, { recipients: 2, inactive: 1, skipInactive: 1 });
-    const why = await run('subscriptions', 'show', '2', '--broadcast', '2');
+    const why = await run('subscriptions show 2 --broadcast 2');
     assert.match(
       why.stdout,
       /2 {2}inactive: It was left out, since its browser reported no click on the last broadcast shown there\./,

@@ -58,9 +58,9 @@ suite('command line', { concurrency: 4 }, () => {
     const { method } = loadAccelerator();
     assert.equal(await encryptionOf(), method);
     assert.equal(await encryptionOf('--encryption', 'builtin'), 'builtin');
-    const { stdout } = await runCommand(['version', '--encryption', 'builtin']);
+    const { stdout } = await runCommand('version --encryption builtin');
     assert.match(stdout, new RegExp(`Node ${process.versions.node}, .*\nEncryption: Node's builtins\n$`));
-    const { exitCode, stderr } = await runCommand(['version', '--encryption', 'fast']);
+    const { exitCode, stderr } = await runCommand('version --encryption fast');
     assert.equal(exitCode, 2);
     assert.match(stderr, /--encryption.*"multi-buffer", "openssl", "builtin"/);
   });
@@ -80,7 +80,7 @@ suite('command line', { concurrency: 4 }, () => {
   });
 
   test('--version is that of the package', async () => {
-    const { exitCode, stdout } = await runCommand(['--version']);
+    const { exitCode, stdout } = await runCommand('--version');
     const packageFile = join(import.meta.dirname, '../../package.json');
     const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };
     assert.equal(stdout, `${version}\n`);
@@ -136,7 +136,7 @@ suite('command line', { concurrency: 4 }, () => {
   });
 
   test('an unknown DESKBELL_ variable exits with 2', async () => {
-    const { exitCode, stderr } = await runCommand(['keys', 'show'], { environment: { DESKBELL_PROT: '1' } });
+    const { exitCode, stderr } = await runCommand('keys show', { environment: { DESKBELL_PROT: '1' } });
     assert.equal(exitCode, 2);
     assert.match(stderr, /DESKBELL_PROT.*DESKBELL_PORT/);
   });
@@ -343,7 +343,7 @@ suite('completion', () => {
     );
     assert.deepEqual(answers.at(-1), ['high']);
     // every command of the help
-    const { stdout } = await runCommand(['--help']);
+    const { stdout } = await runCommand('--help');
     const commands = Array.from(
       stdout.split('\nCommands:\n')[1]!.matchAll(/^ {2}([a-z-]+) /gm),
       ([, name]) => name!,

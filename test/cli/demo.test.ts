@@ -30,7 +30,7 @@ async function askOperator(demo: ReturnType<typeof runUntilStopped>): Promise<vo
 suite('deskbell demo', () => {
   test('--once prints each step with its time, then the notification as decrypted, and leaves nothing', async (t) => {
     const folder = await useEmptyTemporaryFolder(t);
-    const { exitCode, stdout, stderr } = await runCommand(['demo', '--once']);
+    const { exitCode, stdout, stderr } = await runCommand('demo --once');
     assert.equal(exitCode, 0, stderr);
     assert.equal(stderr, '');
     const lines = stdout.trimEnd().split('\n');
@@ -46,7 +46,7 @@ suite('deskbell demo', () => {
 
   test('without --once it goes on, and the commands that it prints and that its page shows send the next ones', async (t) => {
     const folder = await useEmptyTemporaryFolder(t);
-    const demo = runUntilStopped(['demo', '--port', '0']);
+    const demo = runUntilStopped('demo --port 0');
     const [, address = ''] = await demo.waitFor(/Now open the demo page in your browser: (http:\S+)$/);
     const page = await fetch(address);
     assert.equal(page.status, 200);
@@ -73,12 +73,12 @@ suite('deskbell demo', () => {
 
   test('a port that is asked for and taken is a fault; the usual one being taken is not', async (t) => {
     const folder = await useEmptyTemporaryFolder(t);
-    const first = runUntilStopped(['demo', '--port', '0']);
+    const first = runUntilStopped('demo --port 0');
     const [, port = ''] = await first.waitFor(/Now open the demo page in your browser: http:\S+:(\d+)\/$/);
     const second = await runCommand(['demo', '--once', '--port', port]);
     assert.equal(second.exitCode, 1);
     assert.match(second.stderr, /^deskbell: .* \[ERR_LISTEN\]\n$/);
-    const [one, other] = [runUntilStopped(['demo']), runUntilStopped(['demo'])];
+    const [one, other] = [runUntilStopped('demo'), runUntilStopped('demo')];
     for (const demo of [one, other]) {
       await demo.waitFor(/Now open the demo page/);
       await askOperator(demo);
@@ -92,7 +92,7 @@ suite('deskbell demo', () => {
 
 suite('deskbell push-service', () => {
   test('it prints its addresses, serves user agents, tells what happens, and ends with 0', async () => {
-    const pushService = runUntilStopped(['push-service', '--port', '0', '--json', '--events']);
+    const pushService = runUntilStopped('push-service --port 0 --json --events');
     const [line] = await pushService.waitFor(/^.*"webSocketUrl".*$/);
     const { origin, webSocketUrl, controlUrl } = JSON.parse(line) as Record<string, string>;
     const userAgent = await createUserAgent({ webSocketUrl: webSocketUrl ?? '' });
@@ -112,7 +112,7 @@ suite('deskbell push-service', () => {
   test('with --tls, web-push and its replacement send to it, as long as they trust its certificate', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'deskbell-push-service-'));
     t.after(() => rmSync(folder, { recursive: true }));
-    const pushService = spawnUntilStopped(['push-service', '--port', '0', '--json', '--tls'], {
+    const pushService = spawnUntilStopped('push-service --port 0 --json --tls', {
       cwd: folder,
     });
     const [line] = await pushService.waitFor(/^.*"certificateFile".*$/);
@@ -131,7 +131,7 @@ suite('deskbell push-service', () => {
   });
 
   test('a port in use is a clear fault', async () => {
-    const first = runUntilStopped(['push-service', '--port', '0']);
+    const first = runUntilStopped('push-service --port 0');
     const [, port = ''] = await first.waitFor(/^Push service listens on http:\/\/127\.0\.0\.1:(\d+) /);
     const { exitCode, stderr } = await runCommand(['push-service', '--port', port]);
     assert.equal(exitCode, 1);

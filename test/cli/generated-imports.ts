@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exampleSubscription, type ExampleSubscription } from './example-subscriptions.ts';
-import { parseLines, runCommand, temporaryFolder } from './run-command.ts';
+import { parseLines, type Run, temporaryFolder } from './run-command.ts';
 
 interface Person extends ExampleSubscription {
   readonly userId: string;
@@ -220,7 +220,7 @@ const encodings: readonly (readonly [name: string, encode: (text: string) => Buf
 ];
 
 /** Imports a file, and asserts that each of its rows is where it is said to be, and that nobody has become somebody else. */
-export async function importGenerated(seed: number, data: string): Promise<void> {
+export async function importGenerated(seed: number, run: Run): Promise<void> {
   const maker = new FileMaker(createRandom(seed));
   const text =
     maker.below(3) === 0
@@ -230,14 +230,9 @@ export async function importGenerated(seed: number, data: string): Promise<void>
   const file = join(await temporaryFolder(), 'file');
   await writeFile(file, encode(text));
   const { stored, rows, refused, leftOut } = maker.expected;
-  const before = await readStored(data);
-  const flags = [
-    '--json',
-    '--user-column',
-    'user_id',
-    ...(encoding === 'windows-1252' ? ['--encoding', encoding] : []),
-  ];
-  const { stdout, stderr } = await runCommand(['subscriptions', 'import', file, ...flags, '--data', data]);
+  const before = await readStored(run);
+  const flags = encoding === 'windows-1252' ? ` --encoding ${encoding}` : '';
+  const { stdout, stderr } = await run(`subscriptions import ${file} --json --user-column user_id${flags}`);
   const counts = parseLines(stdout).at(-1);
   const about = `seed ${seed}\n${text.slice(0, 3000)}\n${stderr}\n${stdout.slice(0, 2000)}`;
   assert.deepEqual(
@@ -246,10 +241,10 @@ export async function importGenerated(seed: number, data: string): Promise<void>
     about,
   );
   assert.equal(counts.imported + counts.updated + counts.refused + counts.leftOut, rows, about);
-  assert.deepEqual(await readStored(data), new Map([...before, ...stored]), about);
+  assert.deepEqual(await readStored(run), new Map([...before, ...stored]), about);
 }
 
-async function readStored(data: string): Promise<ReadonlyMap<string, string>> {
-  const { stdout } = await runCommand(['subscriptions', 'export', '--data', data]);
+async function readStored(run: Run): Promise<ReadonlyMap<string, string>> {
+  const { stdout } = await run('subscriptions export');
   return new Map(parseLines(stdout).map(({ endpoint, user }) => [endpoint as string, user as string]));
 }

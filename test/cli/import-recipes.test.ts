@@ -182,9 +182,9 @@ async function importFile(words: readonly string[], content: string) {
   const file = join(data, 'table');
   await writeFile(file, content);
   const environment = { DESKBELL_DATA: data };
-  assert.equal((await runCommand(['keys', 'generate'], { environment })).exitCode, 0);
+  assert.equal((await runCommand('keys generate', { environment })).exitCode, 0);
   const imported = await runCommand([...words.slice(0, -1), file], { environment });
-  const exported = await runCommand(['subscriptions', 'export'], { environment });
+  const exported = await runCommand('subscriptions export', { environment });
   return { ...imported, rows: parseLines(exported.stdout) };
 }
 

@@ -10,7 +10,7 @@ import { encodeBase64url } from '../../src/protocol/bytes.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { importGenerated } from './generated-imports.ts';
-import { newDataDirectory } from './run-command.ts';
+import { newData } from './run-command.ts';
 
 const memberOf = createMemberOf({ user: 'userId', tags: 'tags' });
 const policy = createEndpointPolicy();
@@ -348,6 +348,6 @@ test('bytes that are no text in the encoding are said with line, byte and the li
 });
 
 test('files of all kinds, mixed and damaged: each row is counted, and nobody becomes somebody else', async () => {
-  const data = await newDataDirectory();
-  for (let seed = 1; seed <= 12; seed += 1) await importGenerated(seed, data);
+  const { run } = await newData();
+  for (let seed = 1; seed <= 12; seed += 1) await importGenerated(seed, run);
 });

@@ -16,15 +16,13 @@ import { startPushService } from '../../src/push-service/index.ts';
 import type { VapidKeyStore } from '../../src/store/vapid-keys.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
-  environmentFor,
+  newData,
   parseLines,
   runCommand,
-  type RunResult,
   runUntilStopped,
   serve,
   spawnUntilStopped,
   temporaryFolder,
-  newDataDirectory,
 } from './run-command.ts';
 
 // It brings no types.
@@ -71,18 +69,15 @@ suite('deskbell keys', { concurrency: true }, () => {
   });
 
   test('a lost key file beside subscriptions is not replaced unasked; the lost pair itself comes back', async () => {
-    const data = await newDataDirectory();
-    const { stdout: backup } = await runCommand(['keys', 'show', '--private', '--data', data]);
-    const input = JSON.stringify(exampleSubscription(1));
-    await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+    const { data, run } = await newData();
+    const { stdout: backup } = await run('keys show --private');
+    await run('subscriptions import -', JSON.stringify(exampleSubscription(1)));
     await rm(join(data, 'vapid-keys.json'));
 
-    const { exitCode, stderr } = await runCommand(['keys', 'generate', '--data', data]);
+    const { exitCode, stderr } = await run('keys generate');
     assert.equal(exitCode, 1);
     assert.match(stderr, /ERR_KEY_FILE_EXISTS/);
-    const restored = await runCommand(['keys', 'generate', '--import', '-', '--data', data], {
-      input: backup,
-    });
+    const restored = await run('keys generate --import -', backup);
     assert.equal(restored.exitCode, 0, restored.stderr);
   });
 
@@ -122,16 +117,13 @@ const offeredBy = async (service: string): Promise<string> =>
 test('deskbell keys beside two services and a worker', async (t) => {
   const pushService = await startPushService();
   t.after(() => pushService.close());
-  const data = await temporaryFolder();
-  const environment = environmentFor(data, pushService);
-
-  const run = (...words: string[]): Promise<RunResult> => runCommand(words, { environment });
+  const { data, environment, run, publicKey: first } = await newData(pushService);
   const listed = async (): Promise<readonly ListedKey[]> =>
-    parseLines((await run('keys', 'list', '--json')).stdout);
+    parseLines((await run('keys list --json')).stdout);
   const rotate = async (): Promise<string> => {
-    const { exitCode, stdout, stderr } = await run('keys', 'rotate', '--json');
+    const { exitCode, stdout, stderr } = await run('keys rotate --json');
     assert.equal(exitCode, 0, stderr);
-    return (JSON.parse(stdout) as { publicKey: string }).publicKey;
+    return parseLines(stdout)[0].publicKey;
   };
   /** Registers a subscription that the push service takes messages for from this key only. */
   const register = (service: string, vapidPublicKey: string): Promise<Response> => {
@@ -153,12 +145,10 @@ test('deskbell keys beside two services and a worker', async (t) => {
     throw new Error(`no key file has ${wanted}`);
   };
 
-  const generated = await run('keys', 'generate', '--json');
-  const { publicKey: first } = JSON.parse(generated.stdout) as { publicKey: string };
-  const other = spawnUntilStopped(['serve', '--port', '0'], { environment });
+  const other = spawnUntilStopped('serve --port 0', { environment });
   const [, address = ''] = await other.waitFor(/^Deskbell listens on (http:\S+) /);
   const services = [(await serve([], { environment })).address, address];
-  const worker = runUntilStopped(['worker', '--json'], { environment });
+  const worker = runUntilStopped('worker --json', { environment });
   await worker.waitFor(/"ready"/);
 
   await t.test('rotate, send, visit, send and retire lose nobody, and nothing is restarted', async () => {
@@ -175,20 +165,20 @@ test('deskbell keys beside two services and a worker', async (t) => {
     assert.equal((await register(services[0]!, second)).status, 200);
     assert.equal((await register(services[1]!, first)).status, 200, 'a page that had the former key already');
 
-    assert.equal((await run('send', '--all', '--detach', ...message)).exitCode, 0);
+    assert.equal((await run(['send', '--all', '--detach', ...message])).exitCode, 0);
     const [, accepted] = await worker.waitFor(/"event":"summary".*"accepted":(\d+)/);
     assert.equal(accepted, '4', 'the worker has both pairs');
     for (const id of ['1', '3']) {
-      const sent = await run('send', '--id', id, ...message);
+      const sent = await run(['send', '--id', id, ...message]);
       assert.equal(sent.exitCode, 0, sent.stderr);
     }
 
-    const refused = await run('keys', 'retire', first);
+    const refused = await run(['keys', 'retire', first]);
     assert.equal(refused.exitCode, 1);
     assert.match(refused.stderr, /3 subscriptions were made with the key .*ERR_KEY_IN_USE/);
-    for (const id of ['1', '2', '4']) assert.equal((await run('subscriptions', 'remove', id)).exitCode, 0);
+    for (const id of ['1', '2', '4']) assert.equal((await run(['subscriptions', 'remove', id])).exitCode, 0);
     const { privateKey } = await pairOf(first);
-    const retired = await run('keys', 'retire', first.slice(0, 8));
+    const retired = await run(['keys', 'retire', first.slice(0, 8)]);
     assert.equal(retired.exitCode, 0, retired.stderr);
     assert.equal(retired.stdout, `Retired ${first}.\n`);
     for (const name of await keyFiles()) {
@@ -198,21 +188,21 @@ test('deskbell keys beside two services and a worker', async (t) => {
     const late = await register(services[0]!, first);
     assert.equal(late.status, 409);
     assert.equal(((await late.json()) as { vapidPublicKey: string }).vapidPublicKey, second);
-    assert.equal((await run('send', '--all', ...message)).exitCode, 0);
+    assert.equal((await run(['send', '--all', ...message])).exitCode, 0);
     assert.deepEqual(await listed(), [
       { publicKey: second, state: 'current', subscriptions: 1, hasKeyFile: true },
     ]);
-    assert.equal((await run('keys', 'show')).stdout, `Public key:  ${second}\n`);
+    assert.equal((await run('keys show')).stdout, `Public key:  ${second}\n`);
   });
 
   await t.test('retire --force gives subscriptions up, and says how many', async () => {
     const former = (await listed()).find(({ state }) => state === 'current')!;
     await rotate();
-    const { exitCode, stdout } = await run('keys', 'retire', former.publicKey, '--force');
+    const { exitCode, stdout } = await run(['keys', 'retire', former.publicKey, '--force']);
     assert.equal(exitCode, 0);
     assert.match(stdout, /^Retired B\S+\. 1 subscription cannot be sent to\.\n$/);
-    assert.match((await run('send', '--all', ...message)).stdout, /1 rejected/);
-    assert.match((await run('keys', 'list')).stdout, /^retired +1 +B/m);
+    assert.match((await run(['send', '--all', ...message])).stdout, /1 rejected/);
+    assert.match((await run('keys list')).stdout, /^retired +1 +B/m);
   });
 
   await t.test(
@@ -230,7 +220,7 @@ test('deskbell keys beside two services and a worker', async (t) => {
         [[current.slice(0, 12)], /2 key pairs have a public key that begins with.*ERR_KEY_NOT_FOUND/],
         [['B'], /too short.*first 8 characters.*ERR_KEY_NOT_FOUND/],
       ] as const) {
-        const { exitCode, stderr } = await run('keys', 'retire', ...words);
+        const { exitCode, stderr } = await run(['keys', 'retire', ...words]);
         assert.equal(exitCode, 1);
         assert.match(stderr, expected);
       }
@@ -241,7 +231,7 @@ test('deskbell keys beside two services and a worker', async (t) => {
     'generate --force takes the place of every pair, and running services offer the new one',
     async () => {
       await rotate();
-      const { stdout } = await run('keys', 'generate', '--force', '--json');
+      const { stdout } = await run('keys generate --force --json');
       const { publicKey } = JSON.parse(stdout) as { publicKey: string };
       for (const service of services) assert.equal(await offeredBy(service), publicKey);
       assert.deepEqual(await keyFiles(), ['vapid-keys.json']);
@@ -330,32 +320,25 @@ suite('a rotation', () => {
 // The private half of a former pair is gone while subscriptions need it: everybody who looks says so.
 
 test('a missing key file that subscriptions need is told by doctor, keys list, worker, serve and /readyz', async () => {
-  const folder = await temporaryFolder();
-  const data = join(folder, 'data');
-  const environment = { DESKBELL_DATA: data, DESKBELL_SUBJECT: 'mailto:push@example.org' };
-  const run = (words: readonly string[], input = '') => runCommand(words, { environment, input });
-  const { publicKey } = JSON.parse((await run(['keys', 'generate', '--json'])).stdout) as {
-    publicKey: string;
-  };
+  const { data, run, publicKey, ...made } = await newData();
+  const environment = { ...made.environment, DESKBELL_SUBJECT: 'mailto:push@example.org' };
   const input = ['a', 'b'].map((name) => `${JSON.stringify(exampleSubscription(name))}\n`).join('');
-  assert.equal((await run(['subscriptions', 'import', '-'], input)).exitCode, 0);
-  const rotated = await run(['keys', 'rotate', '--json']);
-  const { publicKey: current } = JSON.parse(rotated.stdout) as { publicKey: string };
+  assert.equal((await run('subscriptions import -', input)).exitCode, 0);
+  const [{ publicKey: current }] = parseLines((await run('keys rotate --json')).stdout);
   const keyFile = `vapid-keys-${publicKey.slice(0, 21)}.json`;
-  const listKeys = async () => parseLines((await run(['keys', 'list', '--json'])).stdout) as object[];
+  const listKeys = async () => parseLines((await run('keys list --json')).stdout) as object[];
   const listed = (hasKeyFile: boolean) => [
     { publicKey, state: 'previous', subscriptions: 2, hasKeyFile },
     { publicKey: current, state: 'current', subscriptions: 0, hasKeyFile: true },
   ];
   const examineKeys = async () => {
-    const { exitCode, stdout } = await run(['doctor', '--json']);
+    const { exitCode, stdout } = await run('doctor --json');
     return { exitCode, finding: parseLines(stdout).find(({ subject }) => subject === 'keys') };
   };
   assert.deepEqual(await listKeys(), listed(true));
   assert.equal((await examineKeys()).finding.status, 'ok');
 
-  const aside = join(folder, 'aside');
-  await mkdir(aside);
+  const aside = await temporaryFolder();
   await rename(join(data, keyFile), join(aside, keyFile));
   const says = new RegExp(
     `No key file in ${data} has the private half of the VAPID key ${publicKey} \\(previous, 2 subscriptions\\)`,
@@ -366,15 +349,15 @@ test('a missing key file that subscriptions need is told by doctor, keys list, w
   assert.match(finding.detail, says);
   assert.match(finding.cure, /^Put the key file back/);
   assert.deepEqual(await listKeys(), listed(false));
-  const list = await run(['keys', 'list']);
+  const list = await run('keys list');
   assert.match(list.stdout, new RegExp(`^previous +2 {2}${publicKey} {2}no key file$`, 'm'));
   assert.match(list.stderr, says);
 
   // each list of alarms has it: of the command, of the API, and of the metrics of each process
-  const [alarm] = parseLines((await run(['alarms', 'list', '--json'])).stdout);
+  const [alarm] = parseLines((await run('alarms list --json')).stdout);
   assert.equal(alarm.kind, 'keys-missing');
   assert.match(alarm.remedy, says);
-  const { token } = JSON.parse((await run(['operators', 'add', 'shop', '--json'])).stdout);
+  const { token } = JSON.parse((await run('operators add shop --json')).stdout);
   const ask = (address: string, path: string) =>
     fetch(`${address}${path}`, { headers: { authorization: `Bearer ${token}` } });
   const hasMetric = async (address: string) =>
@@ -383,11 +366,11 @@ test('a missing key file that subscriptions need is told by doctor, keys list, w
       /^deskbell_alarms\{kind="keys-missing",rank="urgent",acknowledged="false"\} 1$/m,
     );
 
-  const worker = runUntilStopped(['worker', '--json', '--metrics', '127.0.0.1:0'], { environment });
+  const worker = runUntilStopped('worker --json --metrics 127.0.0.1:0', { environment });
   const [, metrics = ''] = await worker.waitFor(/"event":"ready",.*"metrics":"([^"]+)"/);
   assert.match(worker.written(), says);
   await hasMetric(metrics);
-  const service = await serve(['--operator', '127.0.0.1:0'], { environment });
+  const service = await serve('--operator 127.0.0.1:0', { environment });
   await service.waitFor(says);
   const [, operator = ''] = await service.waitFor(/^The operator’s listener is at (http:\S+)$/);
   await hasMetric(operator);

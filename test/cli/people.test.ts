@@ -19,31 +19,23 @@ import { nothingRemoved } from '../store/made-up-subscription.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
+  commandsIn,
+  newData,
   parseLines,
+  type Run,
   runCommand,
-  type RunResult,
   runUntilStopped,
   serve,
   temporaryFolder,
-  newDataDirectory,
+  type Words,
 } from './run-command.ts';
-
-type Run = (words: readonly string[], input?: string) => Promise<RunResult>;
-
-async function newData(): Promise<Run> {
-  const data = await temporaryFolder();
-  const run: Run = (words, input) =>
-    runCommand(words, { environment: { DESKBELL_DATA: data }, ...(input !== undefined && { input }) });
-  assert.equal((await run(['keys', 'generate'])).exitCode, 0);
-  return run;
-}
 
 const lines = (rows: readonly unknown[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 const ownersOf = (stdout: string) => parseLines(stdout).map(({ user, tags }) => ({ user, tags }));
-const exportOwners = async (run: Run) => ownersOf((await run(['subscriptions', 'export'])).stdout);
+const exportOwners = async (run: Run) => ownersOf((await run('subscriptions export')).stdout);
 
 const factsOf = async (run: Run) =>
-  parseLines((await run(['subscriptions', 'export'])).stdout).map(({ language, timeZone, channels }) => ({
+  parseLines((await run('subscriptions export')).stdout).map(({ language, timeZone, channels }) => ({
     language,
     timeZone,
     channels,
@@ -51,7 +43,7 @@ const factsOf = async (run: Run) =>
 
 suite('deskbell subscriptions with people', { concurrency: true }, () => {
   test('export and import carry user and tags; a row without them changes neither', async () => {
-    const [from, to] = [await newData(), await newData()];
+    const [{ run: from }, { run: to }] = [await newData(), await newData()];
     const rows = [
       { ...exampleSubscription(1), user: '42', tags: ['de', 'beta'] },
       { ...exampleSubscription(2), user: 43 },
@@ -64,20 +56,20 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
       { user: undefined, tags: ['de', 'news'] },
       { user: undefined, tags: undefined },
     ];
-    await from(['subscriptions', 'import', '-'], lines(rows));
+    await from('subscriptions import -', lines(rows));
     assert.deepEqual(await exportOwners(from), owners);
-    await to(['subscriptions', 'import', '-'], (await from(['subscriptions', 'export'])).stdout);
+    await to('subscriptions import -', (await from('subscriptions export')).stdout);
     assert.deepEqual(await exportOwners(to), owners);
-    await to(['subscriptions', 'import', '-'], lines(rows.map(({ endpoint, keys }) => ({ endpoint, keys }))));
+    await to('subscriptions import -', lines(rows.map(({ endpoint, keys }) => ({ endpoint, keys }))));
     assert.deepEqual(await exportOwners(to), owners);
   });
 
   test('a row with a user or tags replaces both, and an empty array of tags is such a row', async () => {
-    const run = await newData();
+    const { run } = await newData();
     const owned = { ...exampleSubscription(1), user: '42', tags: ['beta'] };
     const after = async (change: object) => {
       const rows = [owned, { ...exampleSubscription(1), ...change }];
-      await run(['subscriptions', 'import', '-'], lines(rows));
+      await run('subscriptions import -', lines(rows));
       return exportOwners(run);
     };
     const nobody = { user: undefined, tags: undefined };
@@ -88,7 +80,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
   });
 
   test('columns of any name hold user and tags, in rows around a subscription too', async () => {
-    const run = await newData();
+    const { run } = await newData();
     const rows = [
       { userId: 42, user: 'x', topics: ['de', 'beta'], subscription: exampleSubscription(1) },
       { userId: 43, topics: 'news;sport', tags: ['none'], sub: exampleSubscription(2) },
@@ -102,7 +94,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
   });
 
   test('an import that finds no user or tags where they were to be says so, and what the rows have', async () => {
-    const run = await newData();
+    const { run } = await newData();
     const rows = [
       { userAgent: 'x', userId: 42, topics: ['de'], subscription: exampleSubscription(1) },
       { userAgent: 'y', subscription: exampleSubscription(2) },
@@ -121,7 +113,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
   });
 
   test('rows with a user that is not valid are refused, and tags that are none left out', async () => {
-    const run = await newData();
+    const { run } = await newData();
     const rows = [
       { ...exampleSubscription(1), member: 'x'.repeat(129) },
       { ...exampleSubscription(2), member: { id: 42 } },
@@ -146,9 +138,9 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
   });
 
   test('tags are added and taken away, by person, tag and ID, and list shows whom they choose', async () => {
-    const run = await newData();
+    const { run } = await newData();
     const rows = ['42', '42', '43'].map((user, index) => ({ ...exampleSubscription(index), user }));
-    await run(['subscriptions', 'import', '-'], lines(rows));
+    await run('subscriptions import -', lines(rows));
     const change = async (...words: string[]) =>
       parseLines((await run(['subscriptions', ...words, '--json'])).stdout)[0].subscriptions;
     const list = async (...words: string[]) =>
@@ -167,9 +159,9 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     assert.deepEqual(await list('--user', '42'), [1, 2]);
     assert.deepEqual(await list('--any-tag', 'news', '--any-tag', 'de', '--not-tag', 'de'), [2]);
 
-    const { stdout } = await run(['subscriptions', 'list', '--user', '43']);
+    const { stdout } = await run('subscriptions list --user 43');
     assert.match(stdout, /USER +TAGS\n +3 .*mozilla\.com +43 +de\n$/);
-    assert.match((await run(['subscriptions', 'list', '--user', 'x'])).stderr, /No such subscriptions/);
+    assert.match((await run('subscriptions list --user x')).stderr, /No such subscriptions/);
     for (const [words, error] of [
       [['tag', 'de', '--user', 'x'], /ERR_SUBSCRIPTION_NOT_FOUND/],
       [['tag', 'de'], /Choose the subscriptions.*ERR_USAGE/],
@@ -180,7 +172,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
       assert.notEqual(failed.exitCode, 0);
       assert.match(failed.stderr, error);
     }
-    const [last, removal] = parseLines((await run(['audit', '--json'])).stdout).map(({ action, target }) => [
+    const [last, removal] = parseLines((await run('audit --json')).stdout).map(({ action, target }) => [
       action,
       target,
     ]);
@@ -194,15 +186,15 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
   });
 
   test('a person is removed, and what was removed is told', async () => {
-    const run = await newData();
+    const { run } = await newData();
     const rows = ['42', '42', '43'].map((user, index) => ({ ...exampleSubscription(index), user }));
-    await run(['subscriptions', 'import', '-'], lines(rows));
-    const { stdout } = await run(['subscriptions', 'remove', '--user', '42', '--json']);
+    await run('subscriptions import -', lines(rows));
+    const { stdout } = await run('subscriptions remove --user 42 --json');
     const told = parseLines(stdout);
     const { removalReceipt } = told[0];
     assert.deepEqual(told, [{ removalReceipt, user: '42', ...nothingRemoved, subscriptions: 2 }]);
     assert.deepEqual(await exportOwners(run), [{ user: '43', tags: undefined }]);
-    const again = await run(['subscriptions', 'remove', '--user', '42']);
+    const again = await run('subscriptions remove --user 42');
     assert.match(again.stdout, /^Removed:\n +0 {2}subscriptions\n(?: +0 {2}.+\n){7}Backups of the database/);
     const [, receipt = ''] = /^Receipt: ([\w-]{22})\. Keep it/m.exec(again.stdout)!;
     const check = (user: string, given: string) => run(['people', 'removal', user, '--receipt', given]);
@@ -236,22 +228,22 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
   });
 
   test('channels are made and removed, and a person’s choices and data are set and shown', async () => {
-    const run = await newData();
-    const print = async (...words: string[]) => {
+    const { run } = await newData();
+    const print = async (words: Words) => {
       const { stdout, stderr, exitCode } = await run(words);
       assert.equal(exitCode, 0, stderr);
       return stdout;
     };
-    const fail = async (...words: string[]) => (await run(words)).stderr;
-    assert.match(await fail('channels', 'set', 'news'), /There is no channel "news" yet; give it a title/);
-    await print('channels', 'set', 'news', '--title', 'News', '--title-in', 'DE=Neues');
-    await print('channels', 'set', 'offers', '--title', 'Offers', '--default', 'off');
-    await print('channels', 'set', 'news', '--title-in', 'de=Nachrichten', '--title-in', 'fr=Actualités');
+    const fail = async (words: Words) => (await run(words)).stderr;
+    assert.match(await fail('channels set news'), /There is no channel "news" yet; give it a title/);
+    await print('channels set news --title News --title-in DE=Neues');
+    await print('channels set offers --title Offers --default off');
+    await print('channels set news --title-in de=Nachrichten --title-in fr=Actualités');
     assert.equal(
-      await print('channels', 'list'),
+      await print('channels list'),
       'news  on by default  “News”  de “Nachrichten”  fr “Actualités”\noffers  off by default  “Offers”\n',
     );
-    const [news, offers] = parseLines(await print('channels', 'list', '--json'));
+    const [news, offers] = parseLines(await print('channels list --json'));
     assert.deepEqual(news, {
       name: 'news',
       title: 'News',
@@ -260,18 +252,18 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     });
     assert.deepEqual(offers, { name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
     // what is not given stays, and an empty title goes
-    await print('channels', 'set', 'offers', '--title-in', 'fr=Offres');
+    await print('channels set offers --title-in fr=Offres');
     const both = 'offers  off by default  “Offers”  fr “Offres”  de “Angebote”\n';
-    assert.equal(await print('channels', 'set', 'offers', '--title-in', 'de=Angebote'), both);
+    assert.equal(await print('channels set offers --title-in de=Angebote'), both);
     const one = 'offers  off by default  “Offers”  de “Angebote”\n';
-    assert.equal(await print('channels', 'set', 'offers', '--title-in', 'fr='), one);
-    await print('channels', 'set', 'caf\u00e9', '--title', 'Café', '--default', 'off');
-    assert.match(await print('channels', 'set', 'cafe\u0301', '--title', 'Bar'), /off by default {2}“Bar”/);
-    await print('channels', 'remove', 'cafe\u0301');
-    await print('people', 'set', '42', '--values', '{"name": "Ada", "points": 3}', '--language', 'DE');
-    await print('people', 'set', '42', '--values', '{"points": null}', '--channel', 'news=off');
+    assert.equal(await print('channels set offers --title-in fr='), one);
+    await print(['channels', 'set', 'caf\u00e9', '--title', 'Café', '--default', 'off']);
+    assert.match(await print(['channels', 'set', 'cafe\u0301', '--title', 'Bar']), /off by default {2}“Bar”/);
+    await print(['channels', 'remove', 'cafe\u0301']);
+    await print(['people', 'set', '42', '--values', '{"name": "Ada", "points": 3}', '--language', 'DE']);
+    await print(['people', 'set', '42', '--values', '{"points": null}', '--channel', 'news=off']);
     assert.equal(
-      await print('people', 'show', '42'),
+      await print('people show 42'),
       'Person 42\n' +
         '  data       {"name":"Ada"}\n' +
         '  language   de\n' +
@@ -279,51 +271,34 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
         '  news: off, chosen\n' +
         '  offers: off, by default\n',
     );
-    await print('channels', 'set', 'offers', '--default', 'on');
-    assert.match(await print('people', 'show', '42'), /^ {2}offers: on, by default$/m);
-    await print('people', 'set', '42', '--channel', 'news=on', '--channel', 'offers=off');
-    assert.match(await print('people', 'show', '42'), /^ {2}news: on, chosen\n {2}offers: off, chosen$/m);
-    await print('people', 'set', '42', '--channel', 'offers=default', '--timezone', 'Europe/Berlin');
-    assert.match(await print('people', 'show', '42'), /^ {2}time zone {2}Europe\/Berlin$/m);
+    await print('channels set offers --default on');
+    assert.match(await print('people show 42'), /^ {2}offers: on, by default$/m);
+    await print('people set 42 --channel news=on --channel offers=off');
+    assert.match(await print('people show 42'), /^ {2}news: on, chosen\n {2}offers: off, chosen$/m);
+    await print('people set 42 --channel offers=default --timezone Europe/Berlin');
+    assert.match(await print('people show 42'), /^ {2}time zone {2}Europe\/Berlin$/m);
     const [person] = parseLines(
-      await print(
-        'people',
-        'set',
-        '42',
-        '--timezone',
-        '',
-        '--language',
-        '',
-        '--channel',
-        'news=default',
-        '--json',
-      ),
+      await print('people set 42 --timezone= --language= --channel news=default --json'),
     );
     assert.deepEqual(person, { user: '42', data: { name: 'Ada' }, channels: {} });
-    assert.deepEqual(parseLines(await print('people', 'show', '42', '--json')), [person]);
-    assert.match(
-      await fail('people', 'set', '42', '--channel', 'nwes=on'),
-      /There is no channel "nwes"; there are/,
-    );
-    assert.match(await fail('people', 'set', '42', '--channel', 'news'), /news=off.*ERR_USAGE/);
+    assert.deepEqual(parseLines(await print('people show 42 --json')), [person]);
+    assert.match(await fail('people set 42 --channel nwes=on'), /There is no channel "nwes"; there are/);
+    assert.match(await fail('people set 42 --channel news'), /news=off.*ERR_USAGE/);
     for (const values of ['Ada', '[]', 'null']) {
       assert.match(
-        await fail('people', 'set', '42', '--values', values),
+        await fail(['people', 'set', '42', '--values', values]),
         /It must be a JSON object.*ERR_USAGE/,
       );
     }
-    assert.match(
-      await fail('people', 'set', '42', '--timezone', 'Berlin'),
-      /such as Europe\/Berlin.*ERR_FIELD_VALUE/,
-    );
-    assert.deepEqual(parseLines(await print('channels', 'remove', 'offers', '--json')), [
+    assert.match(await fail('people set 42 --timezone Berlin'), /such as Europe\/Berlin.*ERR_FIELD_VALUE/);
+    assert.deepEqual(parseLines(await print('channels remove offers --json')), [
       { name: 'offers', removed: true },
     ]);
-    assert.match(await fail('channels', 'remove', 'offers'), /ERR_CHANNEL_NOT_FOUND/);
+    assert.match(await fail('channels remove offers'), /ERR_CHANNEL_NOT_FOUND/);
   });
 
   test('export and import carry language, time zone and choices; an import overrides no choice', async () => {
-    const [from, to] = [await newData(), await newData()];
+    const [{ run: from }, { run: to }] = [await newData(), await newData()];
     const table =
       'endpoint,p256dh,auth,user,language,time_zone,channels\n' +
       [1, 2]
@@ -334,8 +309,8 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
             : `${endpoint},${keys.p256dh},${keys.auth},,,,\n`,
         )
         .join('');
-    for (const run of [from, to]) await run(['channels', 'set', 'news', '--title', 'News']);
-    await from(['subscriptions', 'import', '-'], table);
+    for (const run of [from, to]) await run('channels set news --title News');
+    await from('subscriptions import -', table);
     const own = { language: 'pt-BR', timeZone: 'Europe/Berlin', channels: { news: true, offers: true } };
     const nothing = { language: undefined, timeZone: undefined, channels: undefined };
     assert.deepEqual(await factsOf(from), [own, nothing]);
@@ -343,26 +318,26 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     const data = ['--values', '{"name": "Ada"}'];
     const chosen = ['--language', 'de', '--timezone', 'Asia/Tokyo', '--channel', 'news=off'];
     await from(['people', 'set', '42', ...chosen, ...data]);
-    assert.doesNotMatch((await from(['subscriptions', 'export'])).stdout, /Ada/);
+    assert.doesNotMatch((await from('subscriptions export')).stdout, /Ada/);
     const held = { language: 'de', timeZone: 'Asia/Tokyo', channels: { news: false, offers: true } };
     assert.deepEqual(await factsOf(from), [held, nothing]);
-    await to(['subscriptions', 'import', '-'], (await from(['subscriptions', 'export'])).stdout);
+    await to('subscriptions import -', (await from('subscriptions export')).stdout);
     assert.deepEqual(await factsOf(to), [held, nothing]);
-    await to(['subscriptions', 'import', '-'], table);
+    await to('subscriptions import -', table);
     assert.deepEqual(await factsOf(to), [{ ...held, language: 'pt-BR', timeZone: 'Europe/Berlin' }, nothing]);
-    await from(['subscriptions', 'import', '-'], table);
+    await from('subscriptions import -', table);
     assert.deepEqual(await factsOf(from), [held, nothing], 'the person’s choice holds');
   });
 
   test('a language, time zone or choices that are not understood are left out, and counted', async () => {
-    const run = await newData();
+    const { run } = await newData();
     const rows = [
       { ...exampleSubscription(1), language: 'English language' },
       { ...exampleSubscription(2), timeZone: '+01:00' },
       { ...exampleSubscription(3), channels: 'news' },
       { ...exampleSubscription(4), channels: { news: 1 } },
     ];
-    const { stdout, stderr } = await run(['subscriptions', 'import', '-'], lines(rows));
+    const { stdout, stderr } = await run('subscriptions import -', lines(rows));
     assert.equal(stdout, 'Imported 4, refused 0.\n');
     assert.deepEqual(stderr.split('\n'), [
       '1 × languages not understood, left out: English language',
@@ -377,15 +352,15 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
 
 test('deskbell operators beside serve --operator', async (t) => {
   const environment = { DESKBELL_DATA: await temporaryFolder(), DESKBELL_SUBJECT: 'mailto:you@example.org' };
-  const run = (...words: string[]): Promise<RunResult> => runCommand(words, { environment });
-  const serving = runUntilStopped(['serve', '--port', '0', '--operator', '127.0.0.1:0'], { environment });
+  const run = commandsIn(environment);
+  const serving = runUntilStopped('serve --port 0 --operator 127.0.0.1:0', { environment });
   const [, publicAddress = ''] = await serving.waitFor(/^Deskbell listens on (http:\S+) /);
   const [, address = ''] = await serving.waitFor(/^The operator’s listener is at (http:\S+)$/);
   const ask = (token: string, base = address): Promise<Response> =>
     fetch(`${base}/v1/keys`, { headers: { authorization: `Bearer ${token}` } });
 
   await t.test('a token is printed once, and only its hash is stored', async () => {
-    const { stdout, exitCode } = await run('operators', 'add', 'shop');
+    const { stdout, exitCode } = await run('operators add shop');
     assert.equal(exitCode, 0);
     assert.match(stdout, /^deskbell_op_[\w-]{43}\n$/);
     const token = stdout.trim();
@@ -397,9 +372,9 @@ test('deskbell operators beside serve --operator', async (t) => {
       const content = readFileSync(join(folder, name));
       assert(!content.includes(token) && !content.includes(secret), name);
     }
-    const listed = await run('operators', 'list', '--json');
+    const listed = await run('operators list --json');
     assert.match(listed.stdout, /^\{"name":"shop","role":"full","createdAt":"[^"]+"\}\n$/);
-    const again = await run('operators', 'add', 'shop');
+    const again = await run('operators add shop');
     assert.equal(again.exitCode, 1);
     assert.match(again.stderr, /\[ERR_OPERATOR_EXISTS\]\n$/);
     const made = await fetch(`${address}/v1/schedules`, {
@@ -414,14 +389,14 @@ test('deskbell operators beside serve --operator', async (t) => {
     });
     assert.equal(made.status, 201, await made.text());
     assert.equal(
-      (await run('operators', 'remove', 'shop')).stdout,
+      (await run('operators remove shop')).stdout,
       'Removed shop\nIts schedules 1 go on; "deskbell schedules pause" pauses each\n',
     );
     assert.equal((await ask(token)).status, 401);
-    assert.match((await run('operators', 'remove', 'shop')).stderr, /\[ERR_OPERATOR_NOT_FOUND\]\n$/);
-    const rest = await run('operators', 'remove', 'shop', '--pause');
+    assert.match((await run('operators remove shop')).stderr, /\[ERR_OPERATOR_NOT_FOUND\]\n$/);
+    const rest = await run('operators remove shop --pause');
     assert.equal(rest.stdout, 'Removed shop\nIts schedules 1 are paused\n', 'that went on after the removal');
-    const nothing = await run('operators', 'remove', 'shop', '--pause');
+    const nothing = await run('operators remove shop --pause');
     assert.match(nothing.stderr, /\[ERR_OPERATOR_NOT_FOUND\]\n$/);
   });
 
@@ -431,20 +406,20 @@ test('deskbell operators beside serve --operator', async (t) => {
       ['--send', 'send'],
       ['--metrics', 'metrics'],
     ] as const) {
-      const { stdout } = await run('operators', 'add', role, flag, '--json');
+      const { stdout } = await run(['operators', 'add', role, flag, '--json']);
       const { token, ...rest } = JSON.parse(stdout) as { readonly token: string };
       assert.deepEqual(rest, { name: role, role });
       assert.equal((await ask(token)).status, role === 'read' ? 200 : 403);
     }
-    const listed = await run('operators', 'list');
+    const listed = await run('operators list');
     assert.match(listed.stdout, /^metrics {2}\S+Z {2}metrics\nread {5}\S+Z {2}read\nsend {5}\S+Z {2}send\n$/);
     const words = ['--operator', '127.0.0.1:9', '--operator-cert', 'cert.pem'];
-    const encrypted = await run('operators', 'add', 'encrypted', ...words);
+    const encrypted = await run(['operators', 'add', 'encrypted', ...words]);
     assert.match(encrypted.stderr, /'https:\/\/127\.0\.0\.1:9\/v1\/messages/);
-    assert.equal((await run('operators', 'add', 'a b')).exitCode, 2);
-    assert.equal((await run('operators', 'add', 'both', '--metrics', '--read-only')).exitCode, 2);
-    assert.equal((await run('operators', 'add', 'both', '--metrics', '--send')).exitCode, 2);
-    assert.equal((await run('operators', 'add', 'both', '--send', '--read-only')).exitCode, 2);
+    assert.equal((await run(['operators', 'add', 'a b'])).exitCode, 2);
+    assert.equal((await run('operators add both --metrics --read-only')).exitCode, 2);
+    assert.equal((await run('operators add both --metrics --send')).exitCode, 2);
+    assert.equal((await run('operators add both --send --read-only')).exitCode, 2);
   });
 
   await t.test(
@@ -452,7 +427,7 @@ test('deskbell operators beside serve --operator', async (t) => {
     { skip: skipWithout('the line for curl', [curl]) },
     async () => {
       // the address is that which serve listens on
-      const { stdout, stderr } = await run('operators', 'add', 'backup', '--send');
+      const { stdout, stderr } = await run('operators add backup --send');
       const [, line] = stderr.trimEnd().split('\n');
       assert.equal(
         line?.trim(),
@@ -463,15 +438,15 @@ test('deskbell operators beside serve --operator', async (t) => {
         (await promisify(execFile)('sh', ['-c', `! ${line} -sS 2>/dev/null`])).stdout,
         /"code":"ERR_SUBSCRIPTION_NOT_FOUND"/,
       );
-      const given = await run('operators', 'add', 'given', '--send', '--operator', '127.0.0.1:9');
+      const given = await run('operators add given --send --operator 127.0.0.1:9');
       assert.match(given.stderr, /'http:\/\/127\.0\.0\.1:9\/v1\/messages/);
-      const elsewhere = await run('operators', 'add', 'other', '--send', '--json');
+      const elsewhere = await run('operators add other --send --json');
       assert.equal(elsewhere.stderr, '');
     },
   );
 
   await t.test('what operators changed is listed, and no command is', async () => {
-    const { stdout } = await run('operators', 'add', 'editor');
+    const { stdout } = await run('operators add editor');
     const person = await fetch(`${address}/v1/people/ada`, {
       method: 'PATCH',
       headers: { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' },
@@ -479,7 +454,7 @@ test('deskbell operators beside serve --operator', async (t) => {
     });
     assert.equal(person.status, 200);
     const hashPerson = createPersonHash(await loadOrCreateSecret(environment.DESKBELL_DATA, 'session-key'));
-    const changed = await run('audit', '--action', 'person.update', '--json');
+    const changed = await run('audit --action person.update --json');
     assert.match(changed.stdout, new RegExp(`"target":"user ${hashPerson('ada')}"`));
     for (const path of ['broadcasts/9/pause', 'schedules/9/pause']) {
       const headers = { authorization: `Bearer ${stdout.trim()}` };
@@ -488,12 +463,12 @@ test('deskbell operators beside serve --operator', async (t) => {
     const listed = (await run('audit')).stdout.split('\n');
     assert.match(listed[0] ?? '', /^AT +OPERATOR +ACTION +STATUS {2}TARGET$/);
     assert.match(listed[1] ?? '', /^\S+Z {2}editor +schedule\.pause +404 +schedule 9$/);
-    const found = await run('audit', '--operator', 'editor', '--action', 'broadcast.pause', '--json');
+    const found = await run('audit --operator editor --action broadcast.pause --json');
     assert.match(found.stdout, /^\{"at":"[^"]+Z","id":\d+,.*"target":"broadcast 9","status":404\}\n$/);
-    assert.equal((await run('audit', '--operator', 'nobody')).stderr, 'No such changes.\n');
-    assert.equal((await run('audit', '--since', '2100-01-01T00:00Z', '--json')).stdout, '');
-    assert.equal((await run('audit', '--since', 'yesterday')).exitCode, 2);
-    assert.equal((await run('audit', '--limit', '1', '--json')).stdout.split('\n').length, 2);
+    assert.equal((await run('audit --operator nobody')).stderr, 'No such changes.\n');
+    assert.equal((await run('audit --since 2100-01-01T00:00Z --json')).stdout, '');
+    assert.equal((await run('audit --since yesterday')).exitCode, 2);
+    assert.equal((await run('audit --limit 1 --json')).stdout.split('\n').length, 2);
   });
 
   await t.test('it does not start where its tokens would travel unencrypted', async () => {
@@ -502,15 +477,15 @@ test('deskbell operators beside serve --operator', async (t) => {
       ['--operator', '127.0.0.1'],
       ['--operator', '127.0.0.1:0', '--operator-cert', 'cert.pem'],
     ]) {
-      const { exitCode, stderr } = await run('serve', '--port', '0', ...words);
+      const { exitCode, stderr } = await run(['serve', '--port', '0', ...words]);
       assert.equal(exitCode, 2, words.join(' '));
       assert.match(stderr, /\[ERR_CONFIGURATION\]\n$/);
     }
     const files = ['--operator-cert', 'no', '--operator-key', 'no'];
-    const missing = await run('serve', '--port', '0', '--operator', '127.0.0.1:0', ...files);
+    const missing = await run(['serve', '--port', '0', '--operator', '127.0.0.1:0', ...files]);
     assert.match(missing.stderr, /\[ERR_FILE\]\n$/);
     const none = ['--operator-cert', 'package.json', '--operator-key', 'package.json'];
-    const wrong = await run('serve', '--port', '0', '--operator', '127.0.0.1:0', ...none);
+    const wrong = await run(['serve', '--port', '0', '--operator', '127.0.0.1:0', ...none]);
     assert.match(wrong.stderr, /package\.json are not a certificate and its private key, both in PEM/);
   });
 
@@ -558,7 +533,7 @@ const readClaims = (text: string) =>
 test('a token of `deskbell token` says whose a subscription is', async () => {
   const data = await temporaryFolder();
   const environment = { DESKBELL_DATA: data, DESKBELL_SUBSCRIBER_TOKENS: 'HS256' };
-  const service = await serve(['--push-only'], { environment });
+  const service = await serve('--push-only', { environment });
   const words = ['token', '--user', '42', '--tags', 'beta, de', '--lifetime', '60'];
   const { stdout, stderr } = await runCommand(words, { environment });
   assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/, stderr);
@@ -571,18 +546,18 @@ test('a token of `deskbell token` says whose a subscription is', async () => {
   const { sub, aud } = readClaims(claims);
   assert.deepEqual({ sub, aud }, { sub: '42', aud: 'deskbell' });
   const inAnHour = Math.floor(Date.now() / 1000) + 3600;
-  const { stdout: lasting } = await runCommand(['token', '--user', '42'], { environment });
+  const { stdout: lasting } = await runCommand('token --user 42', { environment });
   assert.ok(Number(readClaims(lasting.split('.')[1]!)['exp']) >= inAnHour, 'an hour, if nothing is said');
   const authorization = `Bearer ${stdout.trim()}`;
   const post = (address: string) =>
     sendJson(address, 'POST', '/webPush', newSubscription(), { authorization });
   assert.equal((await post(service.address)).status, 200);
-  const { stdout: listed } = await runCommand(['subscriptions', 'list', '--json'], { environment });
+  const { stdout: listed } = await runCommand('subscriptions list --json', { environment });
   const [{ user, tags }] = parseLines(listed);
   assert.deepEqual({ user, tags }, { user: '42', tags: ['beta', 'de'] });
   assert.equal((await stat(join(data, 'subscriber-token-key'))).mode & 0o777, 0o600);
 
-  const forOthers = await serve(['--subscriber-token-audience', 'shop'], { environment });
+  const forOthers = await serve('--subscriber-token-audience shop', { environment });
   assert.equal((await post(forOthers.address)).status, 401);
 
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
@@ -599,7 +574,7 @@ test('a token of `deskbell token` says whose a subscription is', async () => {
 test('no token is made that no service would take', async () => {
   const data = await temporaryFolder();
   const environment = { DESKBELL_DATA: data };
-  await runCommand(['keys', 'generate'], { environment });
+  await runCommand('keys generate', { environment });
   const pem = join(data, 'application.pem');
   const { publicKey } = generateKeyPairSync('ed25519');
   await writeFile(pem, publicKey.export({ format: 'pem', type: 'spki' }));
@@ -629,7 +604,7 @@ test('a link of `deskbell invite` lets one browser in, at a service that keeps i
   await service.waitFor(/^Only invited browsers .* invite me --data .* --public-url https:\S+ --port 0$/);
   assert.deepEqual(JSON.parse(await readFile(join(data, 'settings.json'), 'utf8')), { publicUrl });
 
-  const { stdout, stderr } = await runCommand(['invite', 'me'], { environment });
+  const { stdout, stderr } = await runCommand('invite me', { environment });
   const [, token = ''] = /^https:\/\/bell\.example\.org\/#invitation=([\w-]{22})\n$/.exec(stdout) ?? [];
   for (const name of await readdir(data))
     assert.ok(!(await readFile(join(data, name))).includes(token), `${name} has the token`);
@@ -641,10 +616,10 @@ test('a link of `deskbell invite` lets one browser in, at a service that keeps i
   assert.equal((await post({ 'deskbell-invitation': token })).status, 200);
   assert.equal((await post({ 'deskbell-invitation': token })).status, 403);
   assert.ok(!service.written().includes(token), 'the log has the token');
-  const { stdout: listed } = await runCommand(['subscriptions', 'list', '--json'], { environment });
+  const { stdout: listed } = await runCommand('subscriptions list --json', { environment });
   assert.equal(parseLines(listed)[0].user, 'me');
 
-  const { stdout: json } = await runCommand(['invite', 'ada', '--json'], { environment });
+  const { stdout: json } = await runCommand('invite ada --json', { environment });
   const { user, link, expiresAt } = JSON.parse(json) as Record<string, string>;
   assert.equal(user, 'ada');
   assert.match(link!, /^https:\/\/bell\.example\.org\/#invitation=/);
@@ -654,8 +629,7 @@ test('a link of `deskbell invite` lets one browser in, at a service that keeps i
 });
 
 test('the link is that of the public URL; on loopback without one it is a plain one that says what to set', async () => {
-  const data = await newDataDirectory();
-  const invite = (...words: readonly string[]) => runCommand(['invite', 'me', '--data', data, ...words]);
+  const { run } = await newData();
   for (const [words, link, note] of [
     [[], /^http:\/\/127\.0\.0\.1:8080\/#inv/, /on this machine only.*give --public-url/],
     [['--port', '8090', '--prefix', '/push'], /^http:\/\/127\.0\.0\.1:8090\/push\/#inv/, /give --public-url/],
@@ -666,7 +640,7 @@ test('the link is that of the public URL; on loopback without one it is a plain 
       /^It can be used once/,
     ],
   ] as const) {
-    const { stdout, stderr } = await invite(...words);
+    const { stdout, stderr } = await run(['invite', 'me', ...words]);
     assert.match(stdout, link, stderr);
     assert.match(stderr, note);
   }
@@ -677,7 +651,7 @@ test('the link is that of the public URL; on loopback without one it is a plain 
     [['--public-url', 'bell.example.org'], /must be a URL such as.*ERR_CONFIGURATION/],
     [['--public-url', `${publicUrl}/?x`], /scheme, host, port and path alone.*ERR_CONFIGURATION/],
   ] as const) {
-    const { exitCode, stdout, stderr } = await invite(...words);
+    const { exitCode, stdout, stderr } = await run(['invite', 'me', ...words]);
     assert.notEqual(exitCode, 0);
     assert.equal(stdout, '');
     assert.match(stderr, error);
@@ -685,7 +659,7 @@ test('the link is that of the public URL; on loopback without one it is a plain 
 });
 
 test('what the data directory keeps gives way to file, environment and flags, and is checked', async () => {
-  const data = await newDataDirectory();
+  const { data } = await newData();
   const stored = join(data, 'settings.json');
   const hostOfLink = async (environment: Record<string, string>, ...words: readonly string[]) => {
     const { stdout, stderr } = await runCommand(['invite', 'me', '--data', data, ...words], { environment });

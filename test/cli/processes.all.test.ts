@@ -112,7 +112,7 @@ test('a message that its push service does not answer is given up while it stops
     onEvent: ({ type }) => type === 'fault' && received.resolve(),
   });
   const { environment } = await dataWithSinks(pushService, 1);
-  const { stdout: token } = await runCommand(['operators', 'add', 'backup', '--send'], { environment });
+  const { stdout: token } = await runCommand('operators add backup --send', { environment });
   pushService.faults.inject({ kind: 'hang' });
   const words = ['serve', '--port', '0', '--operator', '127.0.0.1:0', '--json'];
   const service = runUntilStopped(words, { environment });
@@ -170,13 +170,13 @@ test(`a worker whose machine is ${days} days ahead says so, as a service does, a
     DESKBELL_DATABASE: database.url,
     NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(ahead)}"`,
   };
-  const worker = spawnUntilStopped(['worker', '--json'], { environment });
+  const worker = spawnUntilStopped('worker --json', { environment });
   await worker.waitFor(/"event":"summary"/);
   assert.equal(await worker.end(), 0);
   const { counts } = (await store.broadcasts.find(broadcast.id))!;
   assert.equal(counts.accepted, rows);
   assert.deepEqual(await store.schedules.list(), [daily]);
-  const service = spawnUntilStopped(['serve', '--port', '0'], { environment });
+  const service = spawnUntilStopped('serve --port 0', { environment });
   await service.waitFor(/^Deskbell listens on /);
   assert.equal(await service.end(), 0);
   for (const { written } of [worker, service]) {

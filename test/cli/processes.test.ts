@@ -75,7 +75,7 @@ for (const words of [
 
 suite('a command whose output nobody reads', { concurrency: 4 }, () => {
   test('is tried for each command', async () => {
-    const { stdout } = await runCommand(['--help']);
+    const { stdout } = await runCommand('--help');
     const listed = stdout.split('\nCommands:\n')[1]!.matchAll(/^ {2}([a-z-]+) /gm);
     const names = Array.from(listed, ([, name]) => name!);
     assert.deepEqual(names.toSorted(), [...endless, ...Object.keys(commands)].toSorted());
@@ -100,7 +100,7 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
     async function setUp() {
       const { environment: own } = await dataWithSinks(pushService, 1);
       const stateOf = async (): Promise<string> => {
-        const { stdout } = await runCommand(['broadcasts', 'show', '1', '--json'], { environment: own });
+        const { stdout } = await runCommand('broadcasts show 1 --json', { environment: own });
         const { state, counts } = JSON.parse(stdout) as { state: string; counts: { accepted: number } };
         return `${state} ${counts.accepted}`;
       };
@@ -137,7 +137,7 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
         const { own, stateOf } = await setUp();
         const { child, end } = spawnUntilStopped(words, { environment: own });
         child.stdout!.destroy();
-        await runCommand(['send', '--all', 'Tea', '--detach'], { environment: own });
+        await runCommand('send --all Tea --detach', { environment: own });
         await until(async () => {
           assert.equal(child.exitCode, null, 'it has ended');
           return (await stateOf()) === 'done 1';

@@ -18,6 +18,11 @@ import { fastFolder } from '../../tools/fast-folder.ts';
 
 export const mainFile = join(import.meta.dirname, '../../src/cli/main.cts');
 
+/** Words of a command line; a text is split at its spaces. */
+export type Words = string | readonly string[];
+
+const listOf = (words: Words): readonly string[] => (typeof words === 'string' ? words.split(' ') : words);
+
 export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly input?: string;
@@ -31,10 +36,11 @@ export interface RunResult {
 }
 
 export function startCommand(
-  words: readonly string[],
+  words: Words,
   { environment = {}, cwd }: RunOptions = {},
 ): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [mainFile, ...words], { env: { ...ownEnvironment(), ...environment }, cwd });
+  const env = { ...ownEnvironment(), ...environment };
+  return spawn(process.execPath, [mainFile, ...listOf(words)], { env, cwd });
 }
 
 const ownEnvironment = (): Readonly<Record<string, string>> => {
@@ -45,14 +51,14 @@ const ownEnvironment = (): Readonly<Record<string, string>> => {
 
 /** A command that runs in this process, where signals are events of `host`. */
 function runHere(
-  words: readonly string[],
+  words: Words,
   { environment = {} }: Pick<RunOptions, 'environment'>,
   stdin: Readable,
   stdout: Writable = new PassThrough(),
 ) {
   const stderr = new PassThrough();
   const host = Object.assign(new EventEmitter(), {
-    argv: [process.execPath, mainFile, ...words],
+    argv: [process.execPath, mainFile, ...listOf(words)],
     cwd: () => process.cwd(),
     env: { ...ownEnvironment(), ...environment },
     exitCode: undefined as number | undefined,
@@ -71,7 +77,7 @@ function runHere(
 
 /** Runs the command in this process, as `spawnCommand` does in one of its own, which takes ten times as long. */
 export async function runCommand(
-  words: readonly string[],
+  words: Words,
   { input = '', ...options }: Omit<RunOptions, 'cwd'> = {},
 ): Promise<RunResult> {
   const stdout = new PassThrough();
@@ -85,9 +91,17 @@ export async function runCommand(
   return { exitCode, stdout: texts[0], stderr: texts[1] };
 }
 
+export type Run = (words: Words, input?: string) => Promise<RunResult>;
+
+/** Runs commands with these variables. */
+export const commandsIn =
+  (environment: Readonly<Record<string, string>>): Run =>
+  (words, input = '') =>
+    runCommand(words, { environment, input });
+
 /** Runs the command in this process, where nobody reads what it prints. */
 export async function runUnread(
-  words: readonly string[],
+  words: Words,
   options: Pick<RunOptions, 'environment'>,
 ): Promise<Omit<RunResult, 'stdout'>> {
   const unread = new Writable({
@@ -99,7 +113,7 @@ export async function runUnread(
 }
 
 /** Runs the command as a process of its own: for its exit code, its pipes, its folder and what belongs to the whole process. */
-export async function spawnCommand(words: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+export async function spawnCommand(words: Words, options: RunOptions = {}): Promise<RunResult> {
   const child = startCommand(words, options);
   // A command that ends before it has read its input is what some tests are about.
   child.stdin.on('error', () => {}).end(options.input ?? '');
@@ -127,10 +141,7 @@ export interface RunningCommand {
 }
 
 /** Starts a command in this process that goes on until it is told to stop; it is stopped after the test at the latest. */
-export function runUntilStopped(
-  words: readonly string[],
-  options: Pick<RunOptions, 'environment'> = {},
-): RunningCommand {
+export function runUntilStopped(words: Words, options: Pick<RunOptions, 'environment'> = {}): RunningCommand {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   // where no file is given, its records would be among what the tests print
   const logFile = join(mkdtempSync(join(fastFolder(), 'deskbell-log-')), 'records');
@@ -147,7 +158,7 @@ export function runUntilStopped(
 
 /** As `runUntilStopped`, in a process of its own. */
 export function spawnUntilStopped(
-  words: readonly string[],
+  words: Words,
   options?: RunOptions,
 ): RunningCommand & { readonly child: ChildProcess } {
   const child = startCommand(words, options);
@@ -199,10 +210,10 @@ function follow(
 
 /** Starts `deskbell serve` in this process on a port that is free, and waits until it listens. */
 export async function serve(
-  flags: readonly string[],
+  flags: Words,
   options?: Pick<RunOptions, 'environment'>,
 ): Promise<RunningCommand & { readonly address: string }> {
-  const service = runUntilStopped(['serve', '--port', '0', ...flags], options);
+  const service = runUntilStopped(['serve', '--port', '0', ...listOf(flags)], options);
   const [, address = ''] = await service.waitFor(/^Deskbell listens on (http:\S+) /);
   return { ...service, address };
 }
@@ -215,25 +226,24 @@ export const environmentFor = (data: string, { origin }: { readonly origin: stri
   DESKBELL_THREADS: '1',
 });
 
-/** A data directory of which keys are all that there is. */
-export async function newDataDirectory(): Promise<string> {
+/** A data directory of which keys are all that there is, and the commands on it, which may send to `pushService`. */
+export async function newData(pushService?: { readonly origin: string }) {
   const data = await temporaryFolder();
-  assert.equal((await runCommand(['keys', 'generate', '--data', data])).exitCode, 0);
-  return data;
+  const environment = pushService ? environmentFor(data, pushService) : { DESKBELL_DATA: data };
+  const run = commandsIn(environment);
+  const [{ publicKey }] = parseLines((await run('keys generate --json')).stdout);
+  return { data, environment, run, publicKey: publicKey as string };
 }
 
 /** A data directory with so many sinks of a push service. @returns `lines`: each of them as JSON */
 export async function dataWithSinks(pushService: PushService, count: number) {
-  const data = await newDataDirectory();
-  const environment = environmentFor(data, pushService);
-  const { stdout } = await runCommand(['keys', 'show', '--json'], { environment });
-  const { publicKey: vapidPublicKey } = JSON.parse(stdout) as { publicKey: string };
-  const sinks = pushService.createSinks(count, { vapidPublicKey });
-  const lines = Array.from(sinks, (sink) => JSON.stringify(sink));
-  const input = lines.join('\n');
-  const imported = await runCommand(['subscriptions', 'import', '-'], { input, environment });
+  const { publicKey: vapidPublicKey, ...made } = await newData(pushService);
+  const lines = Array.from(pushService.createSinks(count, { vapidPublicKey }), (sink) =>
+    JSON.stringify(sink),
+  );
+  const imported = await made.run('subscriptions import -', lines.join('\n'));
   assert.equal(imported.exitCode, 0, imported.stderr);
-  return { data, environment, lines };
+  return { ...made, lines };
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any

@@ -17,15 +17,7 @@ import {
   type UserAgent,
 } from '../../src/push-service/index.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
-import {
-  runCommand,
-  serve,
-  temporaryFolder,
-  type RunOptions,
-  type RunResult,
-  environmentFor,
-  parseLines,
-} from './run-command.ts';
+import { commandsIn, dataWithSinks, newData, parseLines, runCommand, serve } from './run-command.ts';
 import { listenOnNewPort } from '../../tools/listening.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready ☕'];
@@ -43,28 +35,18 @@ suite('deskbell send', () => {
   });
 
   /** A data directory with `count` subscriptions of the user agent, and a way to send from it. */
-  async function setUp(count: number): Promise<{
-    readonly data: string;
-    readonly endpoints: readonly string[];
-    readonly send: (...words: string[]) => Promise<RunResult>;
-    /** Sends what the words and the standard input say, without a title and text of its own. */
-    readonly sendOwn: (words: readonly string[], input?: string) => Promise<RunResult>;
-  }> {
-    const data = await temporaryFolder();
-    const environment = environmentFor(data, pushService);
-    const run = (words: readonly string[], options: RunOptions = {}): Promise<RunResult> =>
-      runCommand(words, { ...options, environment });
-    const { stdout } = await run(['keys', 'generate', '--json']);
-    const { publicKey } = JSON.parse(stdout) as { publicKey: string };
+  async function setUp(count: number) {
+    const { data, run, publicKey } = await newData(pushService);
     const subscriptions = [];
     for (let index = 0; index < count; index += 1) subscriptions.push(await userAgent.subscribe(publicKey));
     const input = subscriptions.map((subscription) => `${JSON.stringify(subscription)}\n`).join('');
-    assert.equal((await run(['subscriptions', 'import', '-'], { input })).exitCode, 0);
+    assert.equal((await run('subscriptions import -', input)).exitCode, 0);
     return {
       data,
       endpoints: subscriptions.map(({ endpoint }) => endpoint),
-      send: (...words) => run(['send', ...message, ...words]),
-      sendOwn: (words, text = '') => run(['send', '--id', '1', ...words], { input: text }),
+      send: (...words: string[]) => run(['send', ...message, ...words]),
+      /** Sends what the words and the standard input say, without a title and text of its own. */
+      sendOwn: (words: readonly string[], text?: string) => run(['send', '--id', '1', ...words], text),
     };
   }
 
@@ -441,27 +423,21 @@ suite('deskbell send', () => {
   });
 
   test('a push service is trusted whose authority --ca adds, and no other one', async (t) => {
-    const { data } = await setUp(0);
     const secure = await startPushService({ tls: true });
     t.after(() => secure.close());
+    const { data, run } = await dataWithSinks(secure, 1);
     const ca = join(data, 'ca.pem');
     await writeFile(ca, secure.ca.join('\n'));
-    const environment = environmentFor(data, secure);
-    const { stdout } = await runCommand(['keys', 'show', '--json'], { environment });
-    const { publicKey: vapidPublicKey } = JSON.parse(stdout) as { publicKey: string };
-    const input = JSON.stringify([...secure.createSinks(1, { vapidPublicKey })][0]);
-    assert.equal((await runCommand(['subscriptions', 'import', '-'], { input, environment })).exitCode, 0);
     for (const [words, outcome] of [
       [[], /^retry /],
       [['--ca', ca], /^accepted /],
     ] as const) {
-      const sent = await runCommand(['send', '--id', '1', ...words, ...message], { environment });
-      assert.match(sent.stdout, outcome);
+      assert.match((await run(['send', '--id', '1', ...words, ...message])).stdout, outcome);
     }
   });
 
   test('messages go through the proxy of the environment, except to what no_proxy names', async (t) => {
-    const { data } = await setUp(0);
+    const { data } = await newData();
     const asked: (string | undefined)[] = [];
     // push service and proxy in one
     const server = createServer((request, response) => {
@@ -480,7 +456,7 @@ suite('deskbell send', () => {
     const host = `0.0.0.0:${port}`;
     const environment = { DESKBELL_DATA: data, DESKBELL_PUSH_SERVICES: `http://${host}` };
     const input = JSON.stringify({ ...exampleSubscription('x'), endpoint: `http://${host}/x` });
-    assert.equal((await runCommand(['subscriptions', 'import', '-'], { input, environment })).exitCode, 0);
+    assert.equal((await runCommand('subscriptions import -', { input, environment })).exitCode, 0);
     const proxy = `http://127.0.0.1:${port}`;
     for (const [variables, expected] of [
       [{ https_proxy: proxy }, `CONNECT ${host}`],
@@ -508,13 +484,11 @@ suite('deskbell send', () => {
   });
 
   test('a text alone is a message; title and contact are those of the installation', async () => {
-    const { data } = await setUp(0);
+    const { data, publicKey } = await newData();
     const environment = { DESKBELL_DATA: data, DESKBELL_PUSH_SERVICES: pushService.origin };
-    const run = (words: readonly string[], input = '') => runCommand(words, { environment, input });
-    const { stdout } = await run(['keys', 'show', '--json']);
-    const { publicKey } = JSON.parse(stdout) as { publicKey: string };
+    const run = commandsIn(environment);
     const row = { ...(await userAgent.subscribe(publicKey)), user: 'me' };
-    assert.equal((await run(['subscriptions', 'import', '-'], JSON.stringify(row))).exitCode, 0);
+    assert.equal((await run('subscriptions import -', JSON.stringify(row))).exitCode, 0);
     const path = join(data, 'settings.json');
     const kept = async () => JSON.parse(await readFile(path, 'utf8')) as unknown;
     assert.deepEqual(await kept(), { pushServices: [pushService.origin] }, 'by the import');
@@ -524,15 +498,7 @@ suite('deskbell send', () => {
       assert.equal(sent.exitCode, 0, sent.stderr);
     };
 
-    const dryRun = await run([
-      'send',
-      '--user',
-      'me',
-      'x',
-      '--subject',
-      'mailto:dry@example.org',
-      '--dry-run',
-    ]);
+    const dryRun = await run('send --user me x --subject mailto:dry@example.org --dry-run');
     assert.equal(dryRun.exitCode, 0, dryRun.stderr);
     assert.deepEqual(await kept(), { pushServices: [pushService.origin] }, 'a dry run stores nothing');
 
@@ -547,9 +513,7 @@ suite('deskbell send', () => {
       subject: 'mailto:me@example.org',
       pushServices: [pushService.origin],
     });
-    const unconfigured = await runCommand(['send', '--user', 'me', 'Kept'], {
-      environment: { DESKBELL_DATA: data },
-    });
+    const unconfigured = await commandsIn({ DESKBELL_DATA: data })('send --user me Kept');
     assert.equal(unconfigured.exitCode, 0, unconfigured.stderr);
     assert.deepEqual(await shown(), { title: hostname(), message: 'Kept' });
 
@@ -569,7 +533,7 @@ suite('deskbell send', () => {
     const service = await serve(['--operator', '127.0.0.1:0', '--subject', subject], { environment });
     assert.deepEqual(await kept(), { publicUrl, subject, pushServices: [pushService.origin] }, 'by serve');
     const [, operator] = await service.waitFor(/^The operator’s listener is at (http:\S+)$/);
-    const token = (await run(['operators', 'add', 'backup', '--send'])).stdout.trim();
+    const token = (await run('operators add backup --send')).stdout.trim();
     const posted = await fetch(`${operator}/v1/messages?user=me`, {
       method: 'POST',
       body: 'Posted',
@@ -579,10 +543,10 @@ suite('deskbell send', () => {
     assert.deepEqual(await shown(), { title: 'bell.example.org:8443', message: 'Posted' });
     await service.end();
 
-    const twice = await run(['send', '--user', 'me', 'one', '--message', 'two']);
+    const twice = await run('send --user me one --message two');
     assert.equal(twice.exitCode, 2);
     assert.match(twice.stderr, /Give the text of the message once/);
-    assert.match((await run(['send', '--user', 'me'])).stderr, /its text as an argument/);
+    assert.match((await run('send --user me')).stderr, /its text as an argument/);
   });
 
   test('to nobody is done at once', async () => {

@@ -12,14 +12,15 @@ import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { recordAnswer } from '../store/store-under-test.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
+  dataWithSinks,
   environmentFor,
+  newData,
   parseLines,
   runCommand,
   runUntilStopped,
   serve,
   temporaryFolder,
-  dataWithSinks,
-  newDataDirectory,
+  type Words,
 } from './run-command.ts';
 
 const message = ['--title', 'Monday', '--message', 'A new week'];
@@ -30,13 +31,13 @@ async function setUp(t: TestContext) {
   t.after(() => pushService.close());
   const folder = await temporaryFolder();
   const { data, environment } = await dataWithSinks(pushService, 2);
-  const run = async (...words: string[]) => {
+  const run = async (words: Words) => {
     const done = await runCommand(words, { environment });
     assert.equal(done.exitCode, 0, done.stderr);
     return done;
   };
-  await run('send', '--all', '--detach', ...message);
-  await run('send', '--all', '--cron', '0 9 1 1 *', ...message);
+  await run(['send', '--all', '--detach', ...message]);
+  await run(['send', '--all', '--cron', '0 9 1 1 *', ...message]);
   const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
   database.exec(`
     update schedules set next_at_ms = ${Date.now() - 60_000};
@@ -56,8 +57,8 @@ suite('a store that sends nothing by itself', () => {
   test('is what restore makes, until the command that it prints', async (t) => {
     const { folder, pushService, run, received } = await setUp(t);
     const backup = join(folder, 'backup');
-    await run('send', '--all', '--at', '2037-01-01T09:00:00Z', ...message);
-    await run('backup', '--with-keys', backup);
+    await run(['send', '--all', '--at', '2037-01-01T09:00:00Z', ...message]);
+    await run(['backup', '--with-keys', backup]);
     const restored = join(folder, 'restored');
     const { stderr } = await runCommand(['restore', backup, '--data', restored]);
     assert.match(
@@ -81,13 +82,13 @@ suite('a store that sends nothing by itself', () => {
     );
 
     const environment = environmentFor(restored, pushService);
-    const worker = runUntilStopped(['worker', '--json'], { environment });
+    const worker = runUntilStopped('worker --json', { environment });
     await worker.waitFor(/"event":"ready"/);
     assert.match(
       worker.written(),
       /^deskbell: Sending has been paused since .*run "deskbell sending resume"\.$/m,
     );
-    const service = await serve(['--deliver'], { environment });
+    const service = await serve('--deliver', { environment });
     await service.waitFor(/Sending has been paused since/);
     const ready = await fetch(`${service.address}/readyz`);
     assert.deepEqual(
@@ -121,17 +122,17 @@ suite('a store that sends nothing by itself', () => {
 
   test('is what "sending pause" makes of a copy of the disk, and resumes with its broadcasts on request', async (t) => {
     const { run, environment, received } = await setUp(t);
-    assert.equal((await run('sending', 'show')).stdout, 'Sending is not paused.\n');
-    const paused = await run('sending', 'pause');
+    assert.equal((await run('sending show')).stdout, 'Sending is not paused.\n');
+    const paused = await run('sending pause');
     assert.equal(paused.stdout, 'Sending is paused.\n');
     // it names no option that the command does not have
     assert.match(paused.stderr, / sending resume --data \S+\n/);
-    const waiting = (await run('sending', 'show')).stdout;
+    const waiting = (await run('sending show')).stdout;
     assert.match(
       waiting,
       /^Sending has been paused since .* sending resume --data \S+\nIt starts:\n {2}1 schedule\n {2}1 webhook event, .* broadcasts resume 1 /s,
     );
-    const shown = JSON.parse((await run('sending', 'show', '--json')).stdout) as Record<string, unknown>;
+    const shown = JSON.parse((await run('sending show --json')).stdout) as Record<string, unknown>;
     const { since, missed, ...others } = shown;
     assert.ok(since);
     assert.equal((missed as unknown[]).length, 1);
@@ -142,24 +143,24 @@ suite('a store that sends nothing by itself', () => {
       webhookEvents: 1,
       broadcasts: [1],
     });
-    const stored = await run('send', '--all', '--cron', '0 9 2 1 *', ...message);
+    const stored = await run(['send', '--all', '--cron', '0 9 2 1 *', ...message]);
     assert.match(
       stored.stderr,
       /Sending is paused, so that nothing is sent by schedules until this command:\n/,
     );
 
     // the next time of those that have missed none
-    assert.match((await run('sending', 'show')).stdout, /\n {2}2 schedules, the next one at \d{4}-01-0[12]T/);
+    assert.match((await run('sending show')).stdout, /\n {2}2 schedules, the next one at \d{4}-01-0[12]T/);
 
     const resume = ['sending', 'resume', '--with-broadcasts', '--with-missed'];
-    const resumed = await run(...resume);
+    const resumed = await run(resume);
     assert.equal(resumed.stdout, 'Sending is resumed.\n');
     assert.doesNotMatch(resumed.stderr, /has missed|stay paused/);
-    assert.equal((await run(...resume)).stdout, 'Sending was not paused.\n');
-    await run('sending', 'pause');
-    const again = JSON.parse((await run(...resume, '--json')).stdout) as Record<string, unknown>;
+    assert.equal((await run(resume)).stdout, 'Sending was not paused.\n');
+    await run('sending pause');
+    const again = JSON.parse((await run([...resume, '--json'])).stdout) as Record<string, unknown>;
     assert.deepEqual([again['paused'], again['resumed']], [false, [1]]);
-    const worker = runUntilStopped(['worker', '--json'], { environment });
+    const worker = runUntilStopped('worker --json', { environment });
     await worker.waitFor(/"event":"summary","id":1,"state":"done"/);
     await worker.waitFor(/"event":"summary","id":2,"state":"done"/);
     assert.equal(await worker.end(), 0);
@@ -170,33 +171,31 @@ suite('a store that sends nothing by itself', () => {
 // `deskbell alarms`: what is wrong now, and who knows of it.
 
 test('lists what is wrong, and acknowledges it with a name and a note, which the audit keeps', async () => {
-  const data = await temporaryFolder();
-  const run = (...words: string[]) => runCommand([...words, '--data', data]);
-  await run('keys', 'generate');
-  const none = await run('alarms', 'list');
+  const { data, run } = await newData();
+  const none = await run('alarms list');
   const words = 'Nothing is wrong now. "deskbell broadcasts show" prints the alarms of a broadcast.\n';
   assert.deepEqual([none.stdout, none.stderr, none.exitCode], ['', words, 0]);
 
   const input = JSON.stringify(exampleSubscription(1));
-  await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+  await run('subscriptions import -', input);
   const flags = ['--title', 't', '--message', 'm', '--subject', 'mailto:push@example.org'];
-  await run('send', '--all', '--at', '2099-01-01T09:00:00Z', ...flags);
-  await run('sending', 'pause');
-  const paused = await run('alarms', 'list');
+  await run(['send', '--all', '--at', '2099-01-01T09:00:00Z', ...flags]);
+  await run('sending pause');
+  const paused = await run('alarms list');
   assert.match(
     paused.stdout,
     /^sending-paused  Sending is paused\n  1 broadcast, since 20.*Z, broadcasts 1\n  Reason: by "deskbell sending pause".*resume"\.\n$/,
   );
   const note = ['--note', 'Until the copy is gone.'];
-  const known = await run('alarms', 'acknowledge', 'sending-paused', '--name', 'ann', ...note);
+  const known = await run(['alarms', 'acknowledge', 'sending-paused', '--name', 'ann', ...note]);
   assert.equal(known.stdout, 'Acknowledged sending-paused as ann.\n', known.stderr);
-  const { acknowledgement } = JSON.parse((await run('alarms', 'list', '--json')).stdout);
+  const { acknowledgement } = JSON.parse((await run('alarms list --json')).stdout);
   assert.deepEqual([acknowledgement.operator, acknowledgement.note], ['ann', 'Until the copy is gone.']);
   assert.match(
-    (await run('alarms', 'list')).stdout,
+    (await run('alarms list')).stdout,
     /\n  ann knows of it since 20.*: Until the copy is gone\.\n$/,
   );
-  const [record, earlier] = (await run('audit', '--json')).stdout.split('\n');
+  const [record, earlier] = (await run('audit --json')).stdout.split('\n');
   assert.equal(JSON.parse(earlier!).action, 'sending.pause');
   const { operator, action, target, status } = JSON.parse(record!);
   assert.deepEqual(
@@ -204,19 +203,19 @@ test('lists what is wrong, and acknowledges it with a name and a note, which the
     ['ann', 'alarm.acknowledge', 'alarm sending-paused', 200],
   );
 
-  const unknown = await run('alarms', 'acknowledge', 'no-worker', ...note);
+  const unknown = await run(['alarms', 'acknowledge', 'no-worker', ...note]);
   assert.equal(unknown.exitCode, 1);
   assert.match(unknown.stderr, /No alarm "no-worker" stands\. It has ended; .*ERR_ALARM_NOT_FOUND/);
-  assert.equal((await run('alarms', 'acknowledge', 'sending-paused')).exitCode, 2, 'a note is needed');
-  const empty = await run('alarms', 'acknowledge', 'sending-paused', '--note', ' ');
+  assert.equal((await run('alarms acknowledge sending-paused')).exitCode, 2, 'a note is needed');
+  const empty = await run(['alarms', 'acknowledge', 'sending-paused', '--note', ' ']);
   assert.match(empty.stderr, /It must have 1 to 500 characters/);
 
   const database = new DatabaseSync(join(data, 'deskbell.db'));
   database.exec('drop table acknowledgements');
   database.close();
-  const broken = await run('alarms', 'acknowledge', 'sending-paused', '--name', 'ann', ...note);
+  const broken = await run(['alarms', 'acknowledge', 'sending-paused', '--name', 'ann', ...note]);
   assert.equal(broken.exitCode, 1);
-  const statuses = (await run('audit', '--json')).stdout
+  const statuses = (await run('audit --json')).stdout
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line).status);
@@ -224,7 +223,7 @@ test('lists what is wrong, and acknowledges it with a name and a note, which the
 });
 
 test('the audit names a user that has no name by its number', async (t) => {
-  const data = await newDataDirectory();
+  const { run } = await newData();
   const unknown = t.mock.method(os, 'userInfo', () => {
     throw Object.assign(new Error('uv_os_get_passwd'), { code: 'ENOENT', syscall: 'uv_os_get_passwd' });
   });
@@ -233,9 +232,8 @@ test('the audit names a user that has no name by its number', async (t) => {
     unknown.mock.restore();
     syncBuiltinESMExports();
   });
-  const words = ['alarms', 'acknowledge', 'no-worker', '--note', 'Known.', '--data', data];
-  await runCommand(words);
-  const { stdout } = await runCommand(['audit', '--json', '--data', data]);
+  await run('alarms acknowledge no-worker --note Known.');
+  const { stdout } = await run('audit --json');
   assert.equal(JSON.parse(stdout).operator, `uid ${process.getuid?.() ?? 'unknown'}`);
 });
 
@@ -313,23 +311,13 @@ suite('schedules of the command line', () => {
   });
   after(() => pushService.close());
 
-  async function prepare() {
-    const data = await temporaryFolder();
-    const environment = environmentFor(data, pushService);
-    const run = (...words: string[]) => runCommand(words, { environment });
-    const { publicKey } = JSON.parse((await run('keys', 'generate', '--json')).stdout) as {
-      publicKey: string;
-    };
-    return { data, environment, publicKey, run };
-  }
-
   test('a schedule is stored, listed and removed', async () => {
-    const { data, run } = await prepare();
+    const { data, run } = await newData(pushService);
     const times = ['--cron', '0 9 * * 1', '--timezone', 'Europe/Berlin', '--local-time', '10:00'];
     const options =
       '--ttl 7200 --urgency high --topic tea --priority high --per-person 3/day --skip-inactive 10 --if-time-passed skip ' +
       '--quiet-hours 22:00-07:00';
-    const stored = await run(
+    const stored = await run([
       'send',
       '--tag',
       'news',
@@ -337,46 +325,43 @@ suite('schedules of the command line', () => {
       ...options.split(' '),
       '--receipts',
       ...message,
-    );
+    ]);
     assert.equal(stored.exitCode, 0, stored.stderr);
     assert.match(stored.stdout, /^Schedule 1 sends first at \d{4}-\d\d-\d\dT0[78]:00:00.000Z\.\n$/);
     assert.match(stored.stderr, / worker .*\n/);
-    const listed = await run('schedules', 'list');
+    const listed = await run('schedules list');
     assert.match(
       listed.stdout,
       /^1 {2}0 9 \* \* 1 {2}Europe\/Berlin {2}next \S+ {2}\{"tags":\{"all":\["news"\]\}\} {2}"Monday"\n$/,
     );
-    const [schedule] = parseLines((await run('schedules', 'list', '--json')).stdout);
+    const [schedule] = parseLines((await run('schedules list --json')).stdout);
     // the readers’ own where it is known, else that of the schedule
     assert.deepEqual([schedule['timezone'], schedule['timeZone']], ['Europe/Berlin', undefined]);
     assert.deepEqual([schedule['perPerson'], schedule['receipts']], ['3/day', true]);
     assert.deepEqual(schedule['message'], { title: 'Monday', message: 'A new week' });
-    const shown = (await run('schedules', 'show', '1')).stdout;
+    const shown = (await run('schedules show 1')).stdout;
     const shownOptions = options.replace('--if-', '--local-time 10:00 --if-');
     assert.match(shown, new RegExp(`\\n {2}with +${shownOptions}\\n {2}next( +\\S+Z\\n){3}$`));
-    assert.equal((await run('schedules', 'pause', '1')).stdout, 'Schedule 1 is paused.\n');
-    assert.match((await run('schedules', 'list')).stdout, /paused since \d{4}-/);
-    const paused = JSON.parse((await run('schedules', 'show', '1', '--json')).stdout) as Record<
-      string,
-      unknown
-    >;
+    assert.equal((await run('schedules pause 1')).stdout, 'Schedule 1 is paused.\n');
+    assert.match((await run('schedules list')).stdout, /paused since \d{4}-/);
+    const paused = JSON.parse((await run('schedules show 1 --json')).stdout) as Record<string, unknown>;
     assert.deepEqual([paused['nextTimes'], paused['nextAt']], [[], undefined]);
     // its time comes meanwhile
     const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
     database.exec('update schedules set next_at_ms = 0');
     database.close();
     const resumed = /^Schedule 1 sends next at 20\d\d\S+Z\.\n$/;
-    assert.match((await run('schedules', 'resume', '1')).stdout, resumed);
-    assert.equal((await run('schedules', 'remove', '1')).stdout, 'Removed schedule 1\n');
-    const again = await run('schedules', 'remove', '1');
+    assert.match((await run('schedules resume 1')).stdout, resumed);
+    assert.equal((await run('schedules remove 1')).stdout, 'Removed schedule 1\n');
+    const again = await run('schedules remove 1');
     assert.equal(again.exitCode, 1);
     assert.match(again.stderr, /ERR_SCHEDULE_NOT_FOUND/);
-    assert.match((await run('schedules', 'list')).stderr, /No schedules yet/);
+    assert.match((await run('schedules list')).stderr, /No schedules yet/);
   });
 
   test('times that are none, and flags that do not go together, are refused', async () => {
-    const { run } = await prepare();
-    const nonsense = await run('send', '--all', '--cron', '0 25 * * *', ...message);
+    const { run } = await newData(pushService);
+    const nonsense = await run(['send', '--all', '--cron', '0 25 * * *', ...message]);
     assert.equal(nonsense.exitCode, 1);
     assert.match(nonsense.stderr, /hour: 25.*ERR_SCHEDULE_INVALID/);
     for (const words of [
@@ -389,25 +374,25 @@ suite('schedules of the command line', () => {
       ['--all', '--per-person', '3/month'],
       ['--all', '--cron', '0 9 * * 1', '--at', '2027-01-01T00:00:00Z'],
     ]) {
-      assert.equal((await run('send', ...words, ...message)).exitCode, 2, words.join(' '));
+      assert.equal((await run(['send', ...words, ...message])).exitCode, 2, words.join(' '));
     }
     for (const [flag, value, expected] of [
       ['--local-time', '9', 'a local time such as 09:00 or 2026-12-01T09:00'],
       ['--timezone', 'Berlin', 'the name of a time zone, such as Europe/Berlin'],
     ] as const) {
-      const { stderr } = await run('send', '--all', flag, value, ...message);
+      const { stderr } = await run(['send', '--all', flag, value, ...message]);
       assert.match(stderr, new RegExp(`"${flag}" must be ${expected}, not this string\\.`));
     }
   });
 
   test('a worker that is running makes the broadcast when its time has come, and delivers it', async () => {
-    const { data, environment, publicKey, run } = await prepare();
-    await run('send', '--all', '--cron', '0 9 29 2 *', ...message);
-    const worker = runUntilStopped(['worker', '--json'], { environment });
+    const { data, environment, publicKey, run } = await newData(pushService);
+    await run(['send', '--all', '--cron', '0 9 29 2 *', ...message]);
+    const worker = runUntilStopped('worker --json', { environment });
     await worker.waitFor(/"event":"ready"/);
     const lines = [...pushService.createSinks(3, { vapidPublicKey: publicKey })];
     const input = `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
-    await runCommand(['subscriptions', 'import', '-'], { input, environment });
+    await run('subscriptions import -', input);
     const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
     const setNext = database.prepare('update schedules set next_at_ms = ?');
     const isSetAnew = database.prepare('select 1 from schedules where next_at_ms > ?');
@@ -420,10 +405,10 @@ suite('schedules of the command line', () => {
       /^deskbell: Schedule 1 was not sent at \S+Z or soon after, because no worker was running\.$/m;
     assert.match(worker.written(), missed);
     assert.equal(await worker.end(), 0);
-    const [broadcast] = parseLines((await run('broadcasts', 'list', '--json')).stdout).toReversed();
+    const [broadcast] = parseLines((await run('broadcasts list --json')).stdout).toReversed();
     assert.equal(broadcast.counts.accepted, 3);
     assert.match(broadcast.idempotencyKey, /^schedule\/1\//);
-    const shown = (await run('schedules', 'show', '1')).stdout;
+    const shown = (await run('schedules show 1')).stdout;
     assert.match(shown, new RegExp(`last broadcast  ${broadcast.id} of \\S+Z, done, 3 accepted\n`));
   });
 });

@@ -9,13 +9,13 @@ import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
+  newData,
   parseLines,
   runCommand,
   runUntilStopped,
+  serve,
   spawnUntilStopped,
   temporaryFolder,
-  serve,
-  newDataDirectory,
 } from './run-command.ts';
 import { freePort, listenOnNewPort } from '../../tools/listening.ts';
 import { until, within } from '../../tools/until.ts';
@@ -27,7 +27,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-const subject = ['--subject', 'mailto:push@example.org'];
+const subject = '--subject mailto:push@example.org';
 
 const rowAt = (host: string) => ({ ...exampleSubscription(1), endpoint: `https://${host}/up` });
 
@@ -53,18 +53,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const { cert } = makeCertificate(['push.example.org']);
     const [pipe, next] = [join(data, 'pipe'), join(data, 'next')];
     execFileSync('mkfifo', [pipe, next]);
-    const operator = ['--operator', '127.0.0.1:0', '--webhook', 'http://127.0.0.1:9/'];
-    const service = runUntilStopped([
-      'serve',
-      '--port',
-      '0',
-      '--data',
-      data,
-      '--ca',
-      pipe,
-      ...operator,
-      ...subject,
-    ]);
+    const flags = `--data ${data} --ca ${pipe} --operator 127.0.0.1:0 --webhook http://127.0.0.1:9/ ${subject}`;
+    const service = runUntilStopped(`serve --port 0 ${flags}`);
     // the sender reads the certificate, and then the webhook does, with the operator's listener open
     const ofSender = await within(open(pipe, 'w'), 'the sender to read');
     await rename(next, pipe);
@@ -78,19 +68,11 @@ suite('deskbell serve', { concurrency: 3 }, () => {
   });
 
   test('where its webhook cannot be opened, it closes the operator’s listener, and ends with 1', async () => {
-    const data = await newDataDirectory();
+    const { data, run } = await newData();
     await writeFile(join(data, 'webhook-secret'), 'cut off', { mode: 0o600 });
     const port = await freePort();
-    const operator = ['--operator', `127.0.0.1:${port}`, '--webhook', 'http://127.0.0.1:9/'];
-    const { exitCode, stderr } = await runCommand([
-      'serve',
-      '--port',
-      '0',
-      '--data',
-      data,
-      ...operator,
-      ...subject,
-    ]);
+    const flags = `--operator 127.0.0.1:${port} --webhook http://127.0.0.1:9/ ${subject}`;
+    const { exitCode, stderr } = await run(`serve --port 0 ${flags}`);
     assert.equal(exitCode, 1);
     assert.match(stderr, /ERR_KEY_FILE_CORRUPT/);
     await assert.rejects(fetch(`http://127.0.0.1:${port}/`), 'nobody listens');
@@ -113,8 +95,9 @@ suite('deskbell serve', { concurrency: 3 }, () => {
   test('flags reach the service: prefix, logging and its file, authenticate', async () => {
     const data = await temporaryFolder();
     const logFile = join(data, 'records.log');
-    const flags = ['--prefix', '/push', '--logging', 'filter', '--log-file', logFile];
-    const service = await serve(['--data', data, ...flags, '--authenticate', 'get']);
+    const service = await serve(
+      `--data ${data} --prefix /push --logging filter --log-file ${logFile} --authenticate get`,
+    );
     assert.ok(service.address.endsWith('/push'));
     assert.equal((await fetch(`${service.address}/vapidKey`)).status, 200);
     const elsewhere = service.address.replace('127.0.0.1', '127.0.0.2');
@@ -186,16 +169,15 @@ suite('deskbell serve', { concurrency: 3 }, () => {
       assert.equal(await exists(join(data, 'example-users.db')), flags.length === 0);
     }
     const environment = { DESKBELL_PUSH_ONLY: 'true' };
-    const service = runUntilStopped(['serve', '--port', '0', '--json', '--data', await temporaryFolder()], {
-      environment,
-    });
+    const words = `serve --port 0 --json --data ${await temporaryFolder()}`;
+    const service = runUntilStopped(words, { environment });
     await service.waitFor(/^{"address":"http:[^"]+","pushOnly":true}$/);
     await service.end();
   });
 
   test('the command on the demo page sends to this very data directory', async () => {
     const data = join(await temporaryFolder(), 'my data');
-    const service = await serve(['--data', data, '--subject', 'mailto:push@example.org']);
+    const service = await serve(['--data', data, ...subject.split(' ')]);
     const page = await (await fetch(service.address)).text();
     const [, shown = ''] = /<code id="command">([^<]+)</.exec(page) ?? [];
     const command = shown.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
@@ -232,8 +214,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
 
   test('an address that this machine does not have is a clear fault', async () => {
     const data = await temporaryFolder();
-    const words = ['serve', '--host', '192.0.2.1', '--port', '0', '--data', data];
-    const { exitCode, stderr } = await runCommand(words);
+    const { exitCode, stderr } = await runCommand(`serve --host 192.0.2.1 --port 0 --data ${data}`);
     assert.equal(exitCode, 1);
     assert.match(stderr, /^deskbell: .* \[ERR_LISTEN\]\n$/);
   });
@@ -248,7 +229,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
       /^deskbell: .* cannot be created: a file with this name exists already\. .*\]\n$/,
     );
     if (process.platform === 'linux') {
-      const inProc = await runCommand(['serve', '--port', '0', '--data', '/proc/deskbell/data']);
+      const inProc = await runCommand('serve --port 0 --data /proc/deskbell/data');
       assert.match(inProc.stderr, /^deskbell: .* cannot be created: no such file or directory\. .*\]\n$/);
     }
     const nested = await runCommand(['keys', 'generate', '--data', join(folder, 'one/two/three')]);
@@ -267,8 +248,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
 
   test('a log file that cannot be written is a clear fault', async () => {
     const data = await temporaryFolder();
-    const words = ['serve', '--port', '0', '--data', data, '--log-file', join(data, 'none/records.log')];
-    const { exitCode, stderr } = await runCommand(words);
+    const flags = `--data ${data} --log-file ${data}/none/records.log`;
+    const { exitCode, stderr } = await runCommand(`serve --port 0 ${flags}`);
     assert.equal(exitCode, 1);
     assert.match(stderr, /^deskbell: The log file .* cannot be written: .* \[ERR_FILE\]\n$/);
   });
@@ -302,18 +283,17 @@ suite('deskbell serve', { concurrency: 3 }, () => {
   });
 
   test('without a log file it survives SIGHUP, as the worker and the push service do', async () => {
-    const data = await newDataDirectory();
-    const commands: readonly (readonly [string[], RegExp])[] = [
-      [['serve', '--port', '0', '--data', data], /listens on/],
-      [['worker', '--data', data, '--subject', 'mailto:push@example.org', '--threads', '1'], /delivers/],
-      [['push-service', '--port', '0'], /listens on/],
-    ];
-    for (const [words, ready] of commands) {
+    const { data } = await newData();
+    for (const [words, ready] of [
+      [`serve --port 0 --data ${data}`, /listens on/],
+      [`worker --data ${data} ${subject} --threads 1`, /delivers/],
+      ['push-service --port 0', /listens on/],
+    ] as const) {
       // the log of a service in this process is a file
-      const running = (words[0] === 'serve' ? spawnUntilStopped : runUntilStopped)(words);
+      const running = (words.startsWith('serve') ? spawnUntilStopped : runUntilStopped)(words);
       await running.waitFor(ready);
       running.send('SIGHUP');
-      assert.equal(await running.end('SIGTERM'), 0, words.join(' '));
+      assert.equal(await running.end('SIGTERM'), 0, words);
     }
   });
 
@@ -321,8 +301,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const data = await temporaryFolder();
     const pipe = join(data, 'pipe');
     execFileSync('mkfifo', [pipe]);
-    const words = ['serve', '--port', '0', '--data', data, '--log-file', pipe];
-    const { exitCode, stderr } = await runCommand(words);
+    const { exitCode, stderr } = await runCommand(`serve --port 0 --data ${data} --log-file ${pipe}`);
     assert.equal(exitCode, 1);
     assert.match(
       stderr,

@@ -92,7 +92,7 @@ test('deskbell serve --operator --webhook posts what another command brings abou
   };
   assert.deepEqual([type, data.id], ['broadcast.done', 1]);
 
-  const { stdout } = await runCommand(['webhook-secret'], { environment });
+  const { stdout } = await runCommand('webhook-secret', { environment });
   assert.match(stdout, /^whsec_[A-Za-z0-9+/]{43}=\n$/);
   const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signature } = request.headers;
   const key = Buffer.from(stdout.trim().replace('whsec_', ''), 'base64');
@@ -116,7 +116,7 @@ async function setUp() {
   after(() => pushService.close());
   const { data, environment: own } = await dataWithSinks(pushService, 1);
   const environment = { ...own, DESKBELL_MAX_SUBSCRIPTIONS: '50' };
-  const { stdout } = await runCommand(['operators', 'add', 'prometheus', '--metrics', '--json'], {
+  const { stdout } = await runCommand('operators add prometheus --metrics --json', {
     environment,
   });
   const { token } = JSON.parse(stdout) as { token: string };
@@ -150,8 +150,8 @@ suite('metrics', () => {
     });
     t.after(() => hooks.deregister());
     const environment = { DESKBELL_DATA: await temporaryFolder(), DESKBELL_SUBJECT: 'mailto:p@example.org' };
-    await runCommand(['keys', 'generate'], { environment });
-    const worker = await runCommand(['worker', '--metrics', '127.0.0.1:0'], { environment });
+    await runCommand('keys generate', { environment });
+    const worker = await runCommand('worker --metrics 127.0.0.1:0', { environment });
     const { ask } = await startOperator(t);
     const response = await ask('/metrics');
     assert.deepEqual([worker.exitCode, response.status], [1, 501]);
@@ -201,7 +201,7 @@ suite('metrics', () => {
       assert.equal(refused.exitCode, 2);
       assert.match(refused.stderr, fault);
     }
-    const worker = runUntilStopped(['worker', '--metrics', '127.0.0.1:0'], { environment });
+    const worker = runUntilStopped('worker --metrics 127.0.0.1:0', { environment });
     const [, address = ''] = await worker.waitFor(/ Metrics are at (http:\S+)\/metrics\.$/);
     await measure(address);
     const metrics = await read(address);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { finished } from 'node:stream/promises';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, startCommand, temporaryFolder, parseLines, newDataDirectory } from './run-command.ts';
+import { newData, parseLines, startCommand, temporaryFolder } from './run-command.ts';
 import { pluck } from '../../tools/pluck.ts';
 
 const jsonLines = (rows: readonly unknown[]): string =>
@@ -29,7 +29,7 @@ const withoutStoresOwn = (rows: readonly object[]): readonly object[] =>
 
 suite('deskbell subscriptions', { concurrency: true }, () => {
   test('of push services that nobody has listed, as many are imported as there may be', async () => {
-    const data = await newDataDirectory();
+    const { run } = await newData();
     const hosts = [
       'one.example.net',
       'two.example.net',
@@ -41,12 +41,13 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
       ...exampleSubscription(index),
       endpoint: `https://${host}/up${index}?up=1`,
     }));
-    const words = ['subscriptions', 'import', '-', '--data', data, '--json', '--max-push-services', '1'];
-    const run = async (...given: readonly string[]) =>
-      parseLines((await runCommand([...words, ...given], { input: jsonLines(rows) })).stdout);
-    const [none] = (await run()).slice(-1);
+    const load = async (flags: string) =>
+      parseLines((await run(`subscriptions import - --json ${flags}`, jsonLines(rows))).stdout);
+    const [none] = (await load('--max-push-services 1')).slice(-1);
     assert.deepEqual(none, counts({ imported: 0, refused: 5 }));
-    const [second, local, ended] = await run('--push-services', 'public,https://listed.example.org');
+    const [second, local, ended] = await load(
+      '--max-push-services 1 --push-services public,https://listed.example.org',
+    );
     assert.deepEqual(
       [second, local].map((fault) => [fault!['line'], (fault!['errors'] as { code: string }[])[0]!.code]),
       [
@@ -58,33 +59,31 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
   });
 
   test('what is exported can be imported elsewhere and is the same', async () => {
-    const [from, to] = [await newDataDirectory(), await newDataDirectory()];
+    const [{ run: from }, { run: to }] = [await newData(), await newData()];
     const rows = [exampleSubscription('+%2B'), exampleSubscription(2)];
-    const imported = await runCommand(['subscriptions', 'import', '-', '--data', from], {
-      input: jsonLines(rows),
-    });
+    const imported = await from('subscriptions import -', jsonLines(rows));
     assert.equal(imported.stdout, 'Imported 2, refused 0.\n');
     assert.equal(imported.exitCode, 0);
 
-    const exported = await runCommand(['subscriptions', 'export', '--data', from]);
+    const exported = await from('subscriptions export');
     const exportedRows = parseLines(exported.stdout);
     assert.deepEqual(
       exportedRows.map(({ endpoint, keys }) => ({ endpoint, keys })),
       rows,
     );
 
-    await runCommand(['subscriptions', 'import', '-', '--data', to], { input: exported.stdout });
-    const again = await runCommand(['subscriptions', 'export', '--data', to]);
+    await to('subscriptions import -', exported.stdout);
+    const again = await to('subscriptions export');
     // Rows keep the VAPID key that they were made with, and their date; ids are the new store's.
     assert.deepEqual(withoutStoresOwn(parseLines(again.stdout)), withoutStoresOwn(exportedRows));
   });
 
   test('list shows neither endpoints nor keys', async () => {
-    const data = await newDataDirectory();
+    const { run } = await newData();
     const row = exampleSubscription('secret');
-    await runCommand(['subscriptions', 'import', '-', '--data', data], { input: jsonLines([row]) });
-    for (const flags of [[], ['--json']]) {
-      const { stdout, exitCode } = await runCommand(['subscriptions', 'list', '--data', data, ...flags]);
+    await run('subscriptions import -', jsonLines([row]));
+    for (const words of ['subscriptions list', 'subscriptions list --json']) {
+      const { stdout, exitCode } = await run(words);
       assert.equal(exitCode, 0);
       assert.match(stdout, /https:\/\/updates\.push\.services\.mozilla\.com/);
       for (const secret of ['wpush', 'secret', row.keys.auth, row.keys.p256dh])
@@ -93,7 +92,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
   });
 
   test('bad lines are reported by number and field, the others are stored, the exit code says so', async () => {
-    const data = await newDataDirectory();
+    const { run } = await newData();
     const good = [exampleSubscription(1), exampleSubscription(2), exampleSubscription(3)];
     const { endpoint, keys } = exampleSubscription(4);
     const input = [
@@ -109,12 +108,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
       JSON.stringify({ endpoint, keys, vapidPublicKey: 'AAAA' }),
       JSON.stringify(good[2]),
     ].join('\n');
-    const { exitCode, stdout, stderr } = await runCommand(
-      ['subscriptions', 'import', '-', '--json', '--data', data],
-      {
-        input,
-      },
-    );
+    const { exitCode, stdout, stderr } = await run('subscriptions import - --json', input);
     assert.equal(exitCode, 1);
     assert.match(stderr, /^deskbell: Not valid and not imported: 6 lines\. .* \[ERR_LINES_REFUSED\]\n$/);
     const reports = parseLines(stdout);
@@ -130,52 +124,51 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
         [10, '/vapidPublicKey', 'ERR_VAPID_KEY_INVALID'],
       ],
     );
-    const plain = await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+    const plain = await run('subscriptions import -', input);
     assert.match(plain.stderr, /^line 2: .*\nline 4: \/auth: .*\n/);
-    const listed = await runCommand(['subscriptions', 'list', '--json', '--data', data]);
+    const listed = await run('subscriptions list --json');
     assert.equal(parseLines(listed.stdout).length, 3);
   });
 
   test('elements of a JSON array are reported by their number', async () => {
-    const data = await newDataDirectory();
+    const { run } = await newData();
     const rows = [exampleSubscription('a'), 42, [[], {}], exampleSubscription('b'), { endpoint: '' }];
-    const words = ['subscriptions', 'import', '-', '--json', '--data', data];
-    const reports = parseLines((await runCommand(words, { input: JSON.stringify(rows) })).stdout);
+    const { stdout } = await run('subscriptions import - --json', JSON.stringify(rows));
+    const reports = parseLines(stdout);
     assert.deepEqual(reports.pop(), counts({ imported: 2, refused: 3 }));
     assert.deepEqual(pluck(reports, 'line'), [2, 3, 5]);
   });
 
   test('UTF-16 is read wherever a command reads a file; another encoding is refused with its place, or read as it is called', async () => {
-    const data = await newDataDirectory();
+    const { run } = await newData();
     const { endpoint, keys } = exampleSubscription(1);
     const table = `user,endpoint,p256dh,auth\nm\u00fcller,${endpoint},${keys.p256dh},${keys.auth}\n`;
     const file = join(await temporaryFolder(), 'file');
-    const run = async (...words: readonly string[]) => runCommand([...words, '--data', data]);
     const inUtf16 = Buffer.from(table, 'utf16le');
     const marked = Buffer.from(`\ufeff${table}`, 'utf16le');
     for (const bytes of [Buffer.from(`\ufeff${table}`), marked, inUtf16, Buffer.from(marked).swap16()]) {
       await writeFile(file, bytes);
-      const { stdout, stderr } = await run('subscriptions', 'import', file);
+      const { stdout, stderr } = await run(`subscriptions import ${file}`);
       assert.match(stdout, /^(Imported 1|Imported 0, updated 1), refused 0\.\n$/, stderr);
     }
     await writeFile(file, Buffer.from(table, 'latin1'));
-    const refused = await run('subscriptions', 'import', file);
+    const refused = await run(`subscriptions import ${file}`);
     assert.match(
       refused.stderr,
       /file is not in UTF-8: line 2 has the byte 0xFC at position 28\. .*--encoding windows-1252.*\[ERR_FILE\]\n$/,
     );
-    assert.equal((await run('subscriptions', 'import', '--encoding', 'windows-1252', file)).exitCode, 0);
-    assert.equal((await run('subscriptions', 'import', '--encoding', 'no-such', file)).exitCode, 2);
-    const [row] = parseLines((await run('subscriptions', 'export')).stdout);
+    assert.equal((await run(`subscriptions import --encoding windows-1252 ${file}`)).exitCode, 0);
+    assert.equal((await run(`subscriptions import --encoding no-such ${file}`)).exitCode, 2);
+    const [row] = parseLines((await run('subscriptions export')).stdout);
     assert.equal(row.user, 'm\u00fcller');
     for (const words of [
-      ['subscriptions', 'list', '--config', file],
-      ['keys', 'generate', '--import', file],
-      ['send', '--all', '--json-message', file],
-      ['send', '--file', file, 'Hello', '--subject', 'mailto:push@example.org'],
+      `subscriptions list --config ${file}`,
+      `keys generate --import ${file}`,
+      `send --all --json-message ${file}`,
+      `send --file ${file} Hello --subject mailto:push@example.org`,
     ]) {
       assert.match(
-        (await run(...words)).stderr,
+        (await run(words)).stderr,
         /is not in UTF-8: line 2 has the byte 0xFC .*Save it as|save it as UTF-8/,
       );
     }
@@ -183,7 +176,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
 
   test('CSV is imported by the names of its columns, whatever separates them', async () => {
     for (const separator of [',', ';', '\t']) {
-      const data = await newDataDirectory();
+      const { run } = await newData();
       const [one, two] = [exampleSubscription(1), exampleSubscription(2)];
       const table = [
         ['id', 'user_id', 'Endpoint', 'public_key', 'auth_token', 'vapid_public_key', 'note'],
@@ -193,8 +186,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
         ['4', '44'],
       ];
       const input = table.map((row) => `${row.join(separator)}\r\n`).join('');
-      const words = ['subscriptions', 'import', '-', '--json', '--data', data];
-      const { stdout } = await runCommand(words, { input });
+      const { stdout } = await run('subscriptions import - --json', input);
       const reports = parseLines(stdout);
       assert.deepEqual(reports.pop(), counts({ imported: 2, refused: 2 }));
       assert.deepEqual(
@@ -204,7 +196,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
           [5, '/endpoint'],
         ],
       );
-      const exported = parseLines((await runCommand(['subscriptions', 'export', '--data', data])).stdout);
+      const exported = parseLines((await run('subscriptions export')).stdout);
       assert.deepEqual(
         exported.map(({ endpoint, keys }) => ({ endpoint, keys })),
         [one, two],
@@ -214,9 +206,9 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
   });
 
   test('of rows that are not valid, each cause is said once, with the lines', async () => {
-    const data = await newDataDirectory();
+    const { run } = await newData();
     const load = async (input: string) => {
-      const { stderr } = await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+      const { stderr } = await run('subscriptions import -', input);
       return stderr.trimEnd().split('\n');
     };
     assert.deepEqual(await load('x\n'.repeat(21)), [
@@ -231,11 +223,10 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
   });
 
   test('where a row has no subscription, the error has the names that it looked for and those that are there', async () => {
-    const data = await newDataDirectory();
+    const { run } = await newData();
     const { endpoint, keys } = exampleSubscription('secret');
-    const words = ['subscriptions', 'import', '-', '--json', '--data', data];
     const refusal = async (row: unknown) => {
-      const { stdout, stderr } = await runCommand(words, { input: JSON.stringify([row]) });
+      const { stdout, stderr } = await run('subscriptions import - --json', JSON.stringify([row]));
       for (const value of ['mozilla', keys.auth, keys.p256dh]) assert.ok(!(stdout + stderr).includes(value));
       return parseLines(stdout)[0].errors;
     };
@@ -267,10 +258,10 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
   });
 
   test('a table without a column of subscriptions is one error with the names of its columns', async () => {
-    const data = await newDataDirectory();
+    const { run } = await newData();
     const { endpoint, keys } = exampleSubscription('secret');
-    const words = ['subscriptions', 'import', '-', '--data', data];
-    const named = await runCommand(words, { input: `id,url,p256dh\n1,${endpoint},${keys.p256dh}\n` });
+    const words = 'subscriptions import -';
+    const named = await run(words, `id,url,p256dh\n1,${endpoint},${keys.p256dh}\n`);
     assert.equal(named.stdout, '');
     assert.match(
       named.stderr,
@@ -278,13 +269,13 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     );
     // Without a line of names, the first one is a row, of which nothing is shown.
     const input = `1,${endpoint},${keys.p256dh},${keys.auth}\n`;
-    const unnamed = await runCommand(words, { input });
+    const unnamed = await run(words, input);
     assert.match(unnamed.stderr, /the first line does not name the columns/);
     assert.ok(!unnamed.stderr.includes(keys.auth));
   });
 
   test('dates are kept for rows that are new, and one that is none is left out', async () => {
-    const data = await newDataDirectory();
+    const { run } = await newData();
     const given = [
       '2026-03-01',
       '2026-03-01 12:00:00.5+0200',
@@ -296,13 +287,11 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     ];
     const rows = given.map((created_at, index) => ({ ...exampleSubscription(index), created_at }));
     const before = Date.now();
-    const words = ['subscriptions', 'import', '-', '--json', '--data', data];
-    const [ended] = parseLines((await runCommand(words, { input: jsonLines(rows) })).stdout);
+    const words = 'subscriptions import - --json';
+    const [ended] = parseLines((await run(words, jsonLines(rows))).stdout);
     assert.deepEqual(ended, { ...counts({ imported: 7, refused: 0 }), factsLeftOut: { dates: 3 } });
     const datesOf = async () =>
-      parseLines((await runCommand(['subscriptions', 'export', '--data', data])).stdout).map(
-        ({ createdAt }) => createdAt as string,
-      );
+      parseLines((await run('subscriptions export')).stdout).map(({ createdAt }) => createdAt as string);
     const dates = await datesOf();
     assert.deepEqual(dates.slice(0, 3), [
       '2026-03-01T00:00:00.000Z',
@@ -311,59 +300,59 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     ]);
     const last = Date.parse(dates[3] ?? '');
     assert.ok(last >= before && last <= Date.now());
-    await runCommand(words, { input: jsonLines([{ ...rows[0], created_at: '2020-01-01' }]) });
+    await run(words, jsonLines([{ ...rows[0], created_at: '2020-01-01' }]));
     assert.deepEqual(await datesOf(), dates);
   });
 
   test('refused rows of an array that stands on many lines are one line each, to be imported again', async () => {
-    const data = await newDataDirectory();
+    const { data, run } = await newData();
     const file = join(data, 'refused.jsonl');
-    const words = ['subscriptions', 'import', '-', '--data', data];
+    const words = 'subscriptions import -';
     const input = JSON.stringify([{ userId: 45, subscription: { endpoint: 'http://a b/' } }], undefined, 2);
-    await runCommand([...words, '--refused', file], { input });
+    await run(`${words} --refused ${file}`, input);
     const [{ text }] = parseLines(await readFile(file, 'utf8'));
-    const again = await runCommand(words, { input: `${text}\n` });
+    const again = await run(words, `${text}\n`);
     assert.equal(again.stdout, 'Imported 0, refused 1.\n');
     assert.match(again.stderr, /endpoint/);
     assert.doesNotMatch(again.stderr, /JSON/);
   });
 
   test('--refused keeps rows that are not valid, with the reasons, in a file for its owner only', async () => {
-    const data = await newDataDirectory();
+    const { data, run } = await newData();
     const file = join(data, 'refused.jsonl');
-    const words = ['subscriptions', 'import', '-', '--refused', file, '--data', data];
+    const words = `subscriptions import - --refused ${file}`;
     const input = `${JSON.stringify(exampleSubscription(1))}\n{"endpoint": "nonsense"}\n`;
-    const { stdout } = await runCommand(words, { input });
+    const { stdout } = await run(words, input);
     assert.equal(stdout, 'Imported 1, refused 1.\n');
     const [kept, ...others] = parseLines(await readFile(file, 'utf8'));
     assert.deepEqual([kept.line, kept.text, others], [2, '{"endpoint": "nonsense"}', []]);
     assert.equal(kept.errors[0].pointer, '/endpoint');
     assert.equal((await stat(file)).mode & 0o777, 0o600);
-    const again = await runCommand(words, { input });
+    const again = await run(words, input);
     assert.match(again.stderr, /refused\.jsonl cannot be made.*\[ERR_FILE\]/);
     assert.equal(again.stdout, '');
   });
 
   test('expired rows and endpoints that a column may have cut off are named, and the former left out if that is asked for', async () => {
-    const data = await newDataDirectory();
+    const { run } = await newData();
     const cut = exampleSubscription('x'.repeat(255 - exampleSubscription('').endpoint.length));
     const rows = [
       { ...exampleSubscription(1), expirationTime: Date.now() - 1000 },
       { ...exampleSubscription(2), expirationTime: Date.now() + 1e9 },
       cut,
     ];
-    const words = ['subscriptions', 'import', '-', '--data', data];
-    const skipped = await runCommand([...words, '--skip-expired'], { input: jsonLines(rows) });
+    const words = 'subscriptions import -';
+    const skipped = await run(`${words} --skip-expired`, jsonLines(rows));
     assert.equal(skipped.stdout, 'Imported 2, refused 0, left out 1.\n');
     assert.deepEqual(skipped.stderr.split('\n'), [
       '1 × expired, left out: line 1',
       '1 × an endpoint of exactly 255 characters, which a column may have cut off: line 3',
       '',
     ]);
-    const all = await runCommand(words, { input: jsonLines(rows) });
+    const all = await run(words, jsonLines(rows));
     assert.equal(all.stdout, 'Imported 1, updated 2, refused 0.\n');
     assert.match(all.stderr, /^1 × expired; --skip-expired leaves them out: line 1\n/);
-    const { stdout } = await runCommand(['subscriptions', 'visits', '--json', '--data', data]);
+    const { stdout } = await run('subscriptions visits --json');
     const nobody = { within7Days: 0, within30Days: 0, within90Days: 0, longerAgo: 0 };
     assert.deepEqual(parseLines(stdout), [
       { pushService: 'https://updates.push.services.mozilla.com', ...nobody, notSinceImport: 3 },
@@ -371,16 +360,16 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
   });
 
   test('a file of another service is refused once, with what happens instead', async () => {
-    const data = await newDataDirectory();
-    const words = ['subscriptions', 'import', '-', '--data', data];
+    const { run } = await newData();
+    const words = 'subscriptions import -';
     const { endpoint, keys } = exampleSubscription(1);
     const line = `7,${endpoint},${keys.auth},${keys.p256dh}\n`;
     const input = `player_id,identifier,web_auth,web_p256\n${line}${line}`;
-    const [first, same, , ...others] = (await runCommand(words, { input })).stderr.split('\n');
+    const [first, same, , ...others] = (await run(words, input)).stderr.split('\n');
     assert.match(first!, /^line 2: .*OneSignal.*at each reader's next visit/);
     assert.match(same!, /^The same as line 2 in 1 more line: 3$/);
     assert.deepEqual(others, ['']);
-    const tokens = await runCommand(words, { input: 'user,fcm_token\n1,x\n2,y\n' });
+    const tokens = await run(words, 'user,fcm_token\n1,x\n2,y\n');
     assert.match(
       tokens.stderr,
       /^deskbell: these are registration tokens of Firebase.*\[ERR_LINES_REFUSED\]\n$/,
@@ -388,10 +377,10 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
   });
 
   test('remove forgets rows by id and names those that are not there', async () => {
-    const data = await newDataDirectory();
+    const { run } = await newData();
     const input = jsonLines([exampleSubscription(1), exampleSubscription(2), exampleSubscription(3)]);
-    await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
-    const removed = await runCommand(['subscriptions', 'remove', '3', '9', '1', '--json', '--data', data]);
+    await run('subscriptions import -', input);
+    const removed = await run('subscriptions remove 3 9 1 --json');
     assert.equal(removed.exitCode, 1);
     assert.match(removed.stderr, /no subscription 9.*ERR_SUBSCRIPTION_NOT_FOUND/);
     assert.deepEqual(parseLines(removed.stdout), [
@@ -399,25 +388,24 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
       { id: 9, removed: false },
       { id: 1, removed: true },
     ]);
-    const { stdout } = await runCommand(['subscriptions', 'list', '--json', '--data', data]);
+    const { stdout } = await run('subscriptions list --json');
     assert.deepEqual(pluck(parseLines(stdout), 'id'), [2]);
-    assert.equal((await runCommand(['subscriptions', 'remove', '2', '--data', data])).exitCode, 0);
-    assert.equal((await runCommand(['subscriptions', 'remove', '0', '--data', data])).exitCode, 2);
-    const ofHost = (host: string) =>
-      runCommand(['subscriptions', 'remove', '--push-service', host, '--json', '--data', data]);
-    await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+    assert.equal((await run('subscriptions remove 2')).exitCode, 0);
+    assert.equal((await run('subscriptions remove 0')).exitCode, 2);
+    const ofHost = (host: string) => run(`subscriptions remove --push-service ${host} --json`);
+    await run('subscriptions import -', input);
     const { host, origin } = new URL(exampleSubscription(1).endpoint);
     assert.deepEqual(JSON.parse((await ofHost(host)).stdout), { pushService: origin, removed: 3 });
     assert.deepEqual(JSON.parse((await ofHost(origin)).stdout), { pushService: origin, removed: 0 });
     for (const wrong of ['', 'a/b', 'https://a/x']) assert.equal((await ofHost(wrong)).exitCode, 2);
-    const [last] = parseLines((await runCommand(['audit', '--json', '--data', data])).stdout);
+    const [last] = parseLines((await run('audit --json')).stdout);
     assert.deepEqual([last.action, last.target], ['push-service.remove', `push service ${origin}`]);
   });
 
   test('5,000 rows go through, in the order of the file', async () => {
-    const [data, folder] = [await newDataDirectory(), await temporaryFolder()];
+    const { run } = await newData();
     const count = 5000;
-    const file = join(folder, 'many.jsonl');
+    const file = join(await temporaryFolder(), 'many.jsonl');
     const writer = createWriteStream(file);
     for (let number = 1; number <= count; number += 1)
       writer.write(
@@ -425,20 +413,20 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
       );
     writer.end();
     await finished(writer);
-    const imported = await runCommand(['subscriptions', 'import', file, '--data', data]);
+    const imported = await run(`subscriptions import ${file}`);
     assert.equal(imported.stdout, `Imported ${count}, refused 0.\n`);
-    const { stdout } = await runCommand(['subscriptions', 'export', '--data', data]);
+    const { stdout } = await run('subscriptions export');
     const names = parseLines(stdout).map(({ endpoint }) => Number((endpoint as string).split('-').at(-1)));
     assert.deepEqual(
       names,
       Array.from({ length: count }, (_, index) => index + 1),
     );
-    const words = ['subscriptions', 'tag', 'de', '--user', 'ada', '--json', '--data', data];
-    assert.deepEqual(parseLines((await runCommand(words)).stdout), [{ subscriptions: 1001 }]);
+    const tagged = await run('subscriptions tag de --user ada --json');
+    assert.deepEqual(parseLines(tagged.stdout), [{ subscriptions: 1001 }]);
   });
 
   test('an import that is interrupted keeps what it has read and says that it can be run again', async () => {
-    const data = await newDataDirectory();
+    const { data, run } = await newData();
     const child = startCommand(['subscriptions', 'import', '-', '--data', data]);
     let complaints = '';
     child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
@@ -449,20 +437,19 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     const exitCode = await new Promise((resolve) => child.once('close', resolve));
     assert.equal(exitCode, 1);
     assert.match(complaints, /Interrupted by SIGINT.*ERR_INTERRUPTED/);
-    const { stdout } = await runCommand(['subscriptions', 'list', '--json', '--data', data]);
+    const { stdout } = await run('subscriptions list --json');
     assert.equal(parseLines(stdout).length, 2);
   });
 
   test('a file or a database that cannot be used is a clear fault', async () => {
-    const data = await newDataDirectory();
-    const missing = await runCommand(['subscriptions', 'import', join(data, 'none.jsonl'), '--data', data]);
+    const { data, run } = await newData();
+    const missing = await run(`subscriptions import ${data}/none.jsonl`);
     assert.match(missing.stderr, /none\.jsonl cannot be read: no such file or directory.*ERR_FILE/);
     assert.equal(missing.stdout, '');
-    const folder = await runCommand(['subscriptions', 'import', data, '--data', data]);
+    const folder = await run(`subscriptions import ${data}`);
     assert.match(folder.stderr, /cannot be read: it is a directory.*ERR_FILE/);
-    const broken = await newDataDirectory();
-    await writeFile(join(broken, 'deskbell.db'), 'this is not a database, however long it is '.repeat(200));
-    const { exitCode, stderr } = await runCommand(['subscriptions', 'list', '--data', broken]);
+    await writeFile(join(data, 'deskbell.db'), 'this is not a database, however long it is '.repeat(200));
+    const { exitCode, stderr } = await run('subscriptions list');
     assert.equal(exitCode, 1);
     assert.match(stderr, /^deskbell: .*ERR_STORE_CORRUPT\]\n$/);
   });
