@@ -24,15 +24,27 @@ export interface Push {
   readonly reason: FailureReason | undefined;
   /** The error of the last call. Its message says more than `reason`. */
   readonly error: ClientError | undefined;
-  /** Like `Client.subscribe`, but sets `reason` instead of rejecting. Call it from a click. @returns true on success */
+  /**
+   * Calls `Client.subscribe`. Sets `reason` instead of rejecting. Call this function from a click.
+   *
+   * @returns true on success
+   */
   subscribe(options?: SubscribeOptions): Promise<boolean>;
-  /** Like `Client.unsubscribe`, but sets `reason` instead of rejecting. @returns true on success */
+  /**
+   * Calls `Client.unsubscribe`. Sets `reason` instead of rejecting.
+   *
+   * @returns true on success
+   */
   unsubscribe(): Promise<boolean>;
   /** True while `setChannels` or one of these calls is in progress. */
   readonly isBusy: boolean;
   /** Undefined if the channels were not requested, or are not known yet. */
   readonly channels: readonly Channel[] | undefined;
-  /** Like `Client.setChannels`, but sets `reason` instead of rejecting. @returns true on success */
+  /**
+   * Calls `Client.setChannels`. Sets `reason` instead of rejecting.
+   *
+   * @returns true on success
+   */
   setChannels(choices: Choices): Promise<boolean>;
   /** The last 100 messages that arrived while a component of this page used the client, newest last. */
   readonly messages: readonly PushMessage[];

@@ -100,7 +100,7 @@ export interface RowOutcome {
   readonly isLater?: true | undefined;
   /** What the row waits for. Set only in the state `waiting`. */
   readonly wait?: RowWait | undefined;
-  /** Newest first. */
+  /** All attempts, newest first. */
   readonly attempts: readonly AttemptRecord[];
   /** What the reader's browser reported about the notification. Absent if the broadcast does not request receipts. */
   readonly receipts?: readonly ReceiptEvent[] | 'noLongerKept' | undefined;

@@ -271,12 +271,12 @@ export interface BroadcastStore {
   /** Returns the future times at which readers in other time zones get the broadcast, in chronological order. */
   timesToCome(id: number): Promise<readonly TimeToCome[]>;
   find(id: number): Promise<Broadcast | undefined>;
-  /** Newest first. */
+  /** Returns these broadcasts, newest first. */
   findAll(ids: readonly number[]): Promise<readonly Broadcast[]>;
   /** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND if it does not exist */
   get(id: number): Promise<Broadcast>;
   findByKey(idempotencyKey: string): Promise<KeyedBroadcast | undefined>;
-  /** Newest first. */
+  /** Lists broadcasts, newest first. */
   list(range: NewestFirst): Promise<readonly Broadcast[]>;
   /** Counts broadcasts that are not over. */
   countOpen(): Promise<OpenBroadcasts>;

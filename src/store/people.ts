@@ -132,8 +132,8 @@ export interface PeopleStore {
   /** Returns the tags in use, ordered by name, and the number of subscriptions with each tag. */
   countTags(): Promise<readonly { readonly tag: string; readonly subscriptions: number }[]>;
   /**
-   * Returns about `rows` random subscriptions, or all if there are fewer. Reads about three times as many rows,
-   * whatever the total.
+   * Returns about `rows` random subscriptions, or all if there are fewer. Reads about three times as many rows, even if
+   * the store has many more.
    *
    * @param random default: `Math.random`
    */

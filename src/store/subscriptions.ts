@@ -152,7 +152,11 @@ export interface SubscriptionStore {
     /** Keeps only rows that match this expression, which must come from `checkExpression`. */
     readonly matching?: AudienceExpression | undefined;
   }): Promise<readonly StoredSubscription[]>;
-  /** Like `page`, for one push service. @param origin normalized */
+  /**
+   * Returns rows of one push service, as `page` does.
+   *
+   * @param origin normalized
+   */
   pageOfPushService(
     origin: string,
     range: { readonly afterId: number; readonly limit: number },
