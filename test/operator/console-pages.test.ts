@@ -384,8 +384,7 @@ test('a push service that calls all subscriptions gone is not said to take messa
   assert.match(review, /Recipients 10 subscriptions Audience those said to have ended by broadcast 2/);
   await visitor.submit('/console/send/confirm');
   assert.match(wordsOf(visitor.page), /To those said to have ended by broadcast 2/);
-  await visitor.open('/console/send');
-  await visitor.submit('/console/send', { ...form, outcome: 'shown' });
+  await visitor.compose({ ...form, outcome: 'shown' });
   assert.match(wordsOf(visitor.page), /Broadcast 2 did not ask for receipts/);
 });
 
@@ -491,8 +490,7 @@ test('a message is composed, reviewed with its number of recipients, and sent on
     tagsAll: 'news',
     startAt: '2037-01-01T09:00',
   };
-  await visitor.open('/console/send');
-  await visitor.submit('/console/send', fields);
+  await visitor.compose(fields);
   assert.match(
     wordsOf(visitor.page),
     /Recipients 5 subscriptions Audience subscriptions with all of the tags news Start 2037-01-01 09:00 UTC/,
@@ -538,8 +536,7 @@ test('what cannot be sent is said in words, and nothing that was typed is lost',
     [{ audience: 'user' }, /Give the user whose devices get the message/],
     [{ replace: 'tag' }, /member tag of the message is not usable/],
   ] as const) {
-    await visitor.open('/console/send');
-    const { status, html } = await visitor.submit('/console/send', { title: 'Kept', message: '', ...fields });
+    const { status, html } = await visitor.compose({ title: 'Kept', message: '', ...fields });
     assert.equal(status, 400);
     assert.match(html, fault);
     assert.match(html, /value="Kept"/);
@@ -558,7 +555,6 @@ const faultsOf = ({ html }: Visitor['page']): Readonly<Record<string, string>> =
 
 test('every field that is wrong is marked with its own sentence, and a list above the form leads to each', async (t) => {
   const { visitor } = await openConsole(t);
-  await visitor.open('/console/send');
   const wrong = {
     title: 'Hello',
     url: 'javascript:alert(1)',
@@ -569,7 +565,7 @@ test('every field that is wrong is marked with its own sentence, and a list abov
     timeZone: 'Mars',
     data: '{',
   };
-  const page = await visitor.submit('/console/send', wrong);
+  const page = await visitor.compose(wrong);
   assert.equal(page.status, 400);
   const faults = faultsOf(page);
   const { title: _right, ...names } = wrong;
@@ -579,20 +575,14 @@ test('every field that is wrong is marked with its own sentence, and a list abov
   assert.match(page.html, /<div class="notice bad" role="alert" tabindex="-1" autofocus>/);
   const links = [...page.html.matchAll(/<a href="#field-([\w.-]+)">([^<]*)<\/a>/g)];
   assert.deepEqual(Object.fromEntries(links.map(([, name, text]) => [name, decode(text!)])), faults);
-  const { faults: typed } = JSON.parse(
-    (await visitor.post('/console/send', '/console/send/draft', wrong)).html,
-  );
-  assert.deepEqual(typed, faults);
-  await visitor.open('/console/send');
-  const icons = await visitor.submit('/console/send', {
-    title: 'Hello',
-    actionTitle0: 'Go',
-    actionIcon0: 'x:y',
-  });
+  assert.deepEqual((await visitor.draft(wrong)).faults, faults);
+  const icons = await visitor.compose({ title: 'Hello', actionTitle0: 'Go', actionIcon0: 'x:y' });
   assert.deepEqual(Object.keys(faultsOf(icons)), ['actionIcon0']);
-  await visitor.open('/console/send');
-  const second = { title: 'Hello', actionTitle1: 'Go', actionUrl1: 'javascript:alert(1)' };
-  const gap = await visitor.submit('/console/send', second);
+  const gap = await visitor.compose({
+    title: 'Hello',
+    actionTitle1: 'Go',
+    actionUrl1: 'javascript:alert(1)',
+  });
   assert.deepEqual(Object.keys(faultsOf(gap)), ['actionUrl1'], 'the first button is empty');
   assert.match(icons.html, /<details\s+class="card"\s+open\s*>\s*<summary>Buttons/);
 });
@@ -606,14 +596,12 @@ test('a notification without title and text is refused at each step, and no prev
   assert.equal(preview.exec(visitor.page.html)![1], '');
   assert.deepEqual(faultsOf(visitor.page), {});
   for (const path of ['/console/send', '/console/send/confirm', '/console/send/test-group']) {
-    await visitor.open('/console/send');
-    const page = await visitor.post('/console/send', path, { title: ' ', message: '\n', testTag: 'test' });
+    const page = await visitor.compose({ title: ' ', message: '\n', testTag: 'test' }, path);
     assert.equal(page.status, 400, path);
     assert.deepEqual(faultsOf(page), { title: blank, message: blank });
   }
   const texts = { title: 'Hello', languages: 'de', 'texts.de.title': ' ' };
-  await visitor.open('/console/send');
-  assert.deepEqual(faultsOf(await visitor.submit('/console/send', texts)), {
+  assert.deepEqual(faultsOf(await visitor.compose(texts)), {
     message: 'Title and text in German (de) are both blank: give one of them.',
     'texts.de.title': 'Title and text in German (de) are both blank: give one of them.',
   });
@@ -623,8 +611,7 @@ test('a notification without title and text is refused at each step, and no prev
 test('a start is a time in the zone of the form, and what is past is refused', async (t) => {
   const { operator, visitor } = await openConsole(t);
   const review = async (startAt: string, zone: string) => {
-    await visitor.open('/console/send');
-    const page = await visitor.submit('/console/send', { title: 'Hello', message: '', startAt, zone });
+    const page = await visitor.compose({ title: 'Hello', message: '', startAt, zone });
     return { status: page.status, html: page.html, words: wordsOf(page) };
   };
   const berlin = await review('2037-01-01T09:00', 'Europe/Berlin');
@@ -652,12 +639,7 @@ test('a start is a time in the zone of the form, and what is past is refused', a
 test('while a message is typed, the server says its size, its recipients, its start, and what does not fit', async (t) => {
   const { operator, visitor } = await openConsole(t);
   await addPeople(operator.store, 5);
-  const ask = async (fields: Record<string, string>) => {
-    await visitor.open('/console/send');
-    const { status, html } = await visitor.post('/console/send', '/console/send/draft', fields);
-    assert.equal(status, 200);
-    return JSON.parse(html) as Record<'notes' | 'faults', Record<string, string>>;
-  };
+  const ask = visitor.draft;
   assert.deepEqual(await ask({ audience: 'tags', tagsAll: 'news' }), {
     notes: { size: '25 of 3,993 bytes', recipients: '5 subscriptions' },
     faults: {},
@@ -699,15 +681,8 @@ const toFirstIds = (count: number): Readonly<Record<string, string>> => ({
 test('ids are looked up: 500 while they are typed, 2,500 in the review, and all of them to count exactly', async (t) => {
   const { operator, visitor } = await openConsole(t);
   await addPeople(operator.store, 3);
-  const typed = async (count: number) => {
-    await visitor.open('/console/send');
-    const { html } = await visitor.post('/console/send', '/console/send/draft', toFirstIds(count));
-    return (JSON.parse(html) as { readonly notes: { readonly recipients: string } }).notes.recipients;
-  };
-  const reviewed = async (count: number) => {
-    await visitor.open('/console/send');
-    return wordsOf(await visitor.submit('/console/send', toFirstIds(count)));
-  };
+  const typed = async (count: number) => (await visitor.draft(toFirstIds(count))).notes['recipients'];
+  const reviewed = async (count: number) => wordsOf(await visitor.compose(toFirstIds(count)));
   assert.equal(await typed(500), '3 subscriptions');
   assert.equal(await typed(501), 'at most 501 subscriptions, an estimate');
   assert.match(await reviewed(2500), /Recipients 3 subscriptions/);
@@ -769,10 +744,7 @@ test('a message goes to the test group first, after a question with the number, 
   const { store, visitor } = await openConsole(t);
   await addPeople(store, 5);
   const fields = { title: 'Hello', message: 'World', startAt: '2037-01-01T09:00', audience: 'all' };
-  const toGroup = async (testTag: string) => {
-    await visitor.open('/console/send');
-    return visitor.submit('/console/send', { ...fields, testTag, step: 'test' });
-  };
+  const toGroup = (testTag: string) => visitor.compose({ ...fields, testTag, step: 'test' });
   assert.match((await toGroup('')).html, /Give the one tag that the test group has/);
   const none = await toGroup('test');
   assert.match(wordsOf(none), /Recipients 0 subscriptions .* No subscription has the tag test\./);

@@ -14,6 +14,12 @@ export interface Visitor {
   submit(action: string, fields?: Readonly<Record<string, string>>): Promise<Visitor['page']>;
   /** Sends the same to another address, as a script of the page does. */
   post(action: string, path: string, fields?: Readonly<Record<string, string>>): Promise<Visitor['page']>;
+  /** Fills in the form of a message, opened anew, and sends it for review, or to another address. */
+  compose(fields: Readonly<Record<string, string>>, path?: string): Promise<Visitor['page']>;
+  /** The same as the page's script does while somebody types, and gets what is said of it. */
+  draft(
+    fields: Readonly<Record<string, string>>,
+  ): Promise<Record<'notes' | 'faults' | 'shown', Readonly<Record<string, string>>>>;
 }
 
 export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor {
@@ -45,6 +51,11 @@ export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor 
     },
     open: (path) => request(path, {}),
     submit: (action, fields) => visitor.post(action, action, fields),
+    compose: async (fields, path = '/console/send') => {
+      await visitor.open('/console/send');
+      return visitor.post('/console/send', path, fields);
+    },
+    draft: async (fields) => JSON.parse((await visitor.compose(fields, '/console/send/draft')).html),
     post: (action, path, fields = {}) => {
       const form = page.html.split('<form').find((text) => text.includes(`action="${action}"`));
       assert.ok(form, `${page.url} has a form for ${action}`);

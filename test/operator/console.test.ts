@@ -270,12 +270,8 @@ test('languages are added to the form of a message and taken away again, and not
 
 test('what is wrong with a text is said at its field', async (t) => {
   const visitor = await signIn(await startOperator(t));
-  const faultsOf = async (fields: Record<string, string>) => {
-    await visitor.open('/console/send');
-    const given = { ...message, languages: 'de', ...fields };
-    const { html } = await visitor.post('/console/send', '/console/send/draft', given);
-    return (JSON.parse(html) as { readonly faults: Record<string, string> }).faults;
-  };
+  const faultsOf = async (fields: Record<string, string>) =>
+    (await visitor.draft({ ...message, languages: 'de', ...fields })).faults;
   assert.deepEqual(await faultsOf({}), {});
   for (const [name, value, fault] of [
     ['texts.de.title', 'Hallo {', /^The member texts\.de\.title of the message is not usable: the brace/],
@@ -310,9 +306,7 @@ test('a preview shows a language, or what a person gets with their data, as text
     'texts.pt.actionTitle1': 'Ler',
   };
   const ask = async (asked: Record<string, string>) => {
-    await visitor.open('/console/send');
-    const { html } = await visitor.post('/console/send', '/console/send/draft', { ...fields, ...asked });
-    const { notes, shown } = JSON.parse(html) as Record<'notes' | 'shown', Record<string, string>>;
+    const { notes, shown } = await visitor.draft({ ...fields, ...asked });
     return [shown['title'], shown['actionTitle0'], notes['shown']];
   };
   assert.deepEqual(await ask({}), ['Good morning, there', 'Read', 'The message’s own text.']);
@@ -336,8 +330,7 @@ test('a preview shows a language, or what a person gets with their data, as text
   const [, , note] = await ask({ shownUser: 'nobody', shownLanguage: 'pt' });
   assert.equal(note, 'The text in Portuguese (pt). The person has no name.');
 
-  await visitor.open('/console/send');
-  const page = await visitor.submit('/console/send', { ...fields, shownUser: 'ada', step: 'edit' });
+  const page = await visitor.compose({ ...fields, shownUser: 'ada', step: 'edit' });
   assert.match(page.html, /data-shows="title"[^>]*>Bom dia, &lt;b&gt;Ada&lt;\/b&gt;</);
   const wrong = await visitor.submit('/console/send', { ...fields, title: 'Hello {', step: 'edit' });
   assert.match(wordsOf(wrong), /brace at character 7 belongs to no placeholder/);
@@ -355,8 +348,7 @@ test('this browser gets the text of the language, or of the person, that the pre
     [{ shownLanguage: 'de' }, 'Guten Morgen, du'],
     [{ shownUser: 'ada' }, 'Guten Morgen, Ada'],
   ] as const) {
-    await visitor.open('/console/send');
-    await visitor.post('/console/send', '/console/send/test', { ...fields, ...reader, subscription });
+    await visitor.compose({ ...fields, ...reader, subscription }, '/console/send/test');
     assert.equal(visitor.page.status, 200, visitor.page.html);
     const received = (await userAgent.nextMessage()).json() as { readonly title: string };
     assert.equal(received.title, title);
@@ -370,8 +362,7 @@ test('what is wrong with a message to this browser is said as JSON, which the sc
     [{ ttlSeconds: 'soon' }, '"TTL in seconds" must be a whole number, such as 10.'],
     [{ subscription: 'null' }, 'An object is needed, not null.'],
   ] as const) {
-    await visitor.open('/console/send');
-    await visitor.post('/console/send', '/console/send/test', { ...message, ...wrong });
+    await visitor.compose({ ...message, ...wrong }, '/console/send/test');
     assert.equal(visitor.page.status, 400, visitor.page.html);
     assert.deepEqual(JSON.parse(visitor.page.html), { said: `It was not sent: ${detail}` });
   }
@@ -385,15 +376,8 @@ test('the review estimates the readers of more than 10,000 subscriptions, the ne
     language: index % 2 === 0 ? 'de' : 'fr',
     channels: index < 7000 ? {} : { news: false },
   }));
-  await visitor.open('/console/send');
-  const fields = {
-    ...message,
-    languages: 'de',
-    'texts.de.title': 'Guten Morgen',
-    audience: 'all',
-    channel: 'news',
-  };
-  const first = wordsOf(await visitor.submit('/console/send', fields));
+  const fields = { languages: 'de', 'texts.de.title': 'Guten Morgen', audience: 'all', channel: 'news' };
+  const first = wordsOf(await visitor.compose({ ...message, ...fields }));
   const about = (words: RegExp, exact: number): void => {
     const [, count = ''] = words.exec(first) ?? [];
     assert.ok(
@@ -462,10 +446,8 @@ test('the review says how many get which text, who is left out, held or would ge
     tagsAll: 'letter',
     channel: 'news',
   };
-  const review = async (options: Record<string, string>) => {
-    await visitor.open('/console/send');
-    return wordsOf(await visitor.submit('/console/send', { ...fields, ...options }));
-  };
+  const review = async (options: Record<string, string>) =>
+    wordsOf(await visitor.compose({ ...fields, ...options }));
   // Tokyo's clocks show it no more
   const localTime = wallOf(nowMs + hourMs, zones[0]!);
   const atLocalTime = await review({ localTime, ifTimePassed: 'skip', zone: 'Europe/Berlin' });
@@ -509,8 +491,7 @@ test('the review says how many get which text, who is left out, held or would ge
   assert.match(wordsOf(visitor.page), /Sent to the test group: 24 subscriptions with the tag letter/);
   assert.match(await review({ skipInactive: '101' }), /Skip inactive.*must be a whole number from 1 to 100/);
 
-  await visitor.open('/console/send');
-  await visitor.submit('/console/send', { ...fields, quietHours, skipInactive: '2', zone: 'Europe/Berlin' });
+  await visitor.compose({ ...fields, quietHours, skipInactive: '2', zone: 'Europe/Berlin' });
   const { url, html } = await visitor.submit('/console/send/confirm');
   const words = wordsOf(visitor.page);
   assert.match(words, /Left out 3 inactive: no click on the last 2 broadcasts shown to them/);

@@ -2,10 +2,12 @@
 // token, or from another origin, and nothing of the public service is on the operator's side.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import Fastify from 'fastify';
 import type { Configuration } from '../../src/cli/configuration/configuration.ts';
@@ -13,7 +15,6 @@ import { openOperator, readListenerAccess } from '../../src/cli/serve/open-opera
 import { createSender } from '../../src/delivery/sender.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { checkHost, createOperator } from '../../src/operator/create-operator.ts';
-import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { createMiddleware } from '../../src/service/create-handler.ts';
@@ -24,33 +25,27 @@ import { vapidPublicKey } from '../service/running-service.ts';
 import { openAgain, usePostgres } from '../store/test-database.ts';
 import { type Asked, collectRoutes } from './collect-routes.ts';
 import { createVisitor, signIn } from './console-visitor.ts';
-import { codeOf, type RunningOperator, startOperator, startStage } from './running-operator.ts';
+import {
+  codeOf,
+  optionsOf,
+  type RunningOperator,
+  silentLog,
+  startOperator,
+  startStage,
+} from './running-operator.ts';
 
 const nameOf = ({ method, path }: Asked): string => `${method} ${path}`;
 
-interface Answer {
-  readonly status: number;
-  readonly location: string | undefined;
-  readonly text: string;
-}
-
-/** With any header, `host` and `origin` too. */
-function ask(
+/** With any header, `host` and `origin` too, which `fetch` sets itself. */
+async function ask(
   port: number,
-  { method, path }: Pick<Asked, 'method' | 'path'>,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    request({ port, host: '127.0.0.1', method, path, headers, agent: false }, (response) => {
-      const { statusCode: status = 0 } = response;
-      const { location } = response.headers;
-      let text = '';
-      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      response.on('end', () => resolve({ status, location, text }));
-    })
-      .on('error', reject)
-      .end();
-  });
+  headers: Record<string, string>,
+  { method, path }: { readonly method?: string; readonly path: string } = { path: '/v1/keys' },
+  body?: string,
+) {
+  const asked = request({ port, host: '127.0.0.1', method, path, headers, agent: false });
+  const [response] = (await once(asked.end(body), 'response')) as [IncomingMessage];
+  return { status: response.statusCode!, text: await text(response) };
 }
 
 /** They need the secret of a bell, wherever a request comes from. */
@@ -58,7 +53,6 @@ const isOfBells = ({ path }: { readonly path: string }): boolean => path.startsW
 
 test('all routes of both listeners against each other', async (t) => {
   const { store, sender, add } = await startOperator(t);
-  const log = { info: () => {}, error: () => {} };
   const where = { host: '127.0.0.1', port: 0 };
   const publicService = createServer({
     store,
@@ -67,10 +61,9 @@ test('all routes of both listeners against each other', async (t) => {
     receiptKey: randomBytes(32),
     registrationsPerMinute: 'off',
     logging: [],
-    log,
+    log: silentLog,
   });
-  const metrics = createMetrics(store);
-  const operator = createOperator({ store, sender, log, metrics, hashPerson: String, ...where });
+  const operator = createOperator(optionsOf(store, sender));
   const publicRoutes = collectRoutes(publicService);
   const operatorRoutes = collectRoutes(operator);
   for (const app of [publicService, operator]) {
@@ -89,11 +82,11 @@ test('all routes of both listeners against each other', async (t) => {
 
   await t.test('the public listener has no route of the operator’s, with a token either', async () => {
     for (const route of operatorRoutes.filter((known) => !shared.includes(nameOf(known)))) {
-      const { status } = await ask(publicPort, route, { authorization });
+      const { status } = await ask(publicPort, { authorization }, route);
       assert.equal(status, 404, nameOf(route));
     }
-    const { text } = await ask(publicPort, { method: 'GET', path: '/openapi.json' }, { authorization });
-    assert(!text.includes('/v1/messages'));
+    const description = await ask(publicPort, { authorization }, { path: '/openapi.json' });
+    assert(!description.text.includes('/v1/messages'));
   });
 
   await t.test('without a token the operator’s listener shows its sign-in page and files alone', () => {
@@ -106,16 +99,16 @@ test('all routes of both listeners against each other', async (t) => {
     async () => {
       for (const route of operatorRoutes.filter((known) => !isOfBells(known))) {
         const ofPublic = { authorization, origin: `http://127.0.0.1:${publicPort}` };
-        assert.equal((await ask(operatorPort, route, ofPublic)).status, 403, nameOf(route));
+        assert.equal((await ask(operatorPort, ofPublic, route)).status, 403, nameOf(route));
         const rebound = { authorization, host: `evil.example:${operatorPort}` };
-        assert.equal((await ask(operatorPort, route, rebound)).status, 421, nameOf(route));
+        assert.equal((await ask(operatorPort, rebound, route)).status, 421, nameOf(route));
       }
     },
   );
 
   await t.test('the operator’s listener has no route of the public service', async () => {
     for (const route of publicRoutes.filter((known) => !shared.includes(nameOf(known)))) {
-      const { status } = await ask(operatorPort, route, { authorization });
+      const { status } = await ask(operatorPort, { authorization }, route);
       assert([404, 405].includes(status), `${nameOf(route)}: ${status}`);
     }
   });
@@ -123,16 +116,7 @@ test('all routes of both listeners against each other', async (t) => {
 
 test('a route that does not say what it changes, or what it is, cannot be added', async (t) => {
   const { store, sender } = await startOperator(t);
-  const log = { info: () => {}, error: () => {} };
-  const app = createOperator({
-    store,
-    sender,
-    log,
-    metrics: createMetrics(store),
-    hashPerson: String,
-    host: '127.0.0.1',
-    port: 0,
-  });
+  const app = createOperator(optionsOf(store, sender));
   assert.throws(() => app.post('/v1/unsaid', async () => ''), /does not say what it changes/);
   await app.close();
 });
@@ -142,7 +126,6 @@ test('a route that does not say what it changes, or what it is, cannot be added'
 
 usePostgres();
 const message = { title: 'Ding dong', message: 'Tea is ready' };
-const ignore = (): void => {};
 
 /** Another listener with a store of its own on the same database. @returns its address */
 async function startAnother(t: TestContext, stage: RunningOperator): Promise<{ readonly base: string }> {
@@ -152,22 +135,14 @@ async function startAnother(t: TestContext, stage: RunningOperator): Promise<{ r
     store,
     threads: 0,
   });
-  const where = { host: '127.0.0.1', port: 0 };
-  const app = createOperator({
-    ...where,
-    store,
-    sender,
-    log: { info: ignore, error: ignore },
-    metrics: createMetrics(store),
-    hashPerson: (user) => `#${user.length}`,
-  });
-  await app.listen(where);
+  const app = createOperator(optionsOf(store, sender));
+  const base = await app.listen({ host: '127.0.0.1', port: 0 });
   t.after(async () => {
     await app.close();
     await sender.close();
     await store.close();
   });
-  return { base: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}` };
+  return { base };
 }
 
 test('who has signed in to the console at one of them is signed in to all, and signs out of all', async (t) => {
@@ -217,30 +192,25 @@ test('events of a broadcast are sent by one of them while another process delive
   });
   const run = await stage.sender.resume(broadcast.id);
   await run.finished;
-  const text = await events.text();
-  assert.match(text, /event: progress/);
-  assert.match(text, /event: done\nid: \S+\ndata: [^\n]*"accepted":3/);
+  const stream = await events.text();
+  assert.match(stream, /event: progress/);
+  assert.match(stream, /event: done\nid: \S+\ndata: [^\n]*"accepted":3/);
 });
 
 const csrfOf = (html: string): string | undefined => /name="csrf" value="([\w-]+)"/.exec(html)?.[1];
 
 // Who a client is behind a proxy: what a trusted proxy says last, whatever the client has sent before it.
 
-/** A wrong attempt to sign in. @param from an address of this machine that the connection comes from */
-function guess({ port }: RunningOperator, forwardedFor: string, from = '127.0.0.1'): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const headers = {
-      host: `127.0.0.1:${port}`,
-      origin: `https://127.0.0.1:${port}`,
-      'content-type': 'application/x-www-form-urlencoded',
-      'x-forwarded-for': forwardedFor,
-    };
-    request({ port, localAddress: from, path: '/console/sign-in', method: 'POST', headers }, (response) => {
-      resolve(response.resume().statusCode!);
-    })
-      .on('error', reject)
-      .end('token=guess');
-  });
+/** A wrong attempt to sign in, through a proxy that speaks TLS, or directly. @returns its status */
+async function guess({ port }: RunningOperator, forwardedFor: string, scheme = 'https'): Promise<number> {
+  const host = `127.0.0.1:${port}`;
+  const headers = {
+    host,
+    origin: `${scheme}://${host}`,
+    'content-type': 'application/x-www-form-urlencoded',
+    'x-forwarded-for': forwardedFor,
+  };
+  return (await ask(port, headers, { method: 'POST', path: '/console/sign-in' }, 'token=guess')).status;
 }
 
 const clientsOf = ({ records }: RunningOperator): readonly unknown[] =>
@@ -280,22 +250,13 @@ test('of further proxies those are believed that are named', async (t) => {
   assert.deepEqual(clientsOf(operator), ['192.0.2.1', '203.0.114.7']);
 });
 
-/** Without TLS, and without a proxy that provides it. */
-function guessDirectly({ base }: RunningOperator, forwardedFor: string): Promise<Response> {
-  return fetch(`${base}/console/sign-in`, {
-    method: 'POST',
-    body: new URLSearchParams({ token: 'guess' }),
-    headers: { origin: base, 'x-forwarded-for': forwardedFor },
-  });
-}
-
 test('a proxy that is named is believed also without --operator-behind-proxy', async (t) => {
   const configuration = { operatorBehindProxy: false, operatorHosts: [], trustProxy: ['127.0.0.1'] };
   const operator = await startOperator(
     t,
     await readListenerAccess('127.0.0.1:0', configuration as unknown as Configuration),
   );
-  await guessDirectly(operator, '198.51.100.1, 192.0.2.1');
+  await guess(operator, '198.51.100.1, 192.0.2.1', 'http');
   assert.deepEqual(clientsOf(operator), ['192.0.2.1']);
 });
 
@@ -303,7 +264,7 @@ test('without a proxy the header says nothing', async (t) => {
   // nor does it where the proxies that are named are on other machines
   for (const trustProxy of [[], ['203.0.113.0/24']]) {
     const direct = await startOperator(t, { trustProxy });
-    await guessDirectly(direct, '192.0.2.1');
+    await guess(direct, '192.0.2.1', 'http');
     assert.deepEqual(clientsOf(direct), ['127.0.0.1']);
   }
 });
@@ -319,19 +280,6 @@ test('a number of hops, which would trust nobody, is refused', () => {
 });
 
 // Who reaches the operator's listener: by a token, by its own addresses, and from its own pages only.
-
-/** `fetch` sets Host and Origin itself. */
-function askAs(port: number, headers: Record<string, string>): Promise<{ status: number; code?: string }> {
-  return new Promise((resolve, reject) => {
-    request({ port, host: '127.0.0.1', path: '/v1/keys', headers }, (response) => {
-      let text = '';
-      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      response.on('end', () => resolve({ status: response.statusCode!, ...(JSON.parse(text) as object) }));
-    })
-      .on('error', reject)
-      .end();
-  });
-}
 
 test('a request without a token, with a wrong one, or with one that was removed is a 401', async (t) => {
   const { base, store, add } = await startOperator(t);
@@ -368,7 +316,7 @@ test('another Host than the listener’s own is a 421, whatever the token', asyn
     'ops.example.org',
     `ops.example.org:${port}`,
   ]) {
-    assert.equal((await askAs(port, { host, authorization })).status, 200, host);
+    assert.equal((await ask(port, { host, authorization })).status, 200, host);
   }
   for (const host of [
     'evil.example',
@@ -379,8 +327,8 @@ test('another Host than the listener’s own is a 421, whatever the token', asyn
     `127.0.0.1.evil.example:${port}`,
     `xops.example.org:${port}`,
   ]) {
-    const { status, code } = await askAs(port, { host, authorization });
-    assert.deepEqual({ status, code }, { status: 421, code: 'ERR_HOST_REFUSED' }, host);
+    const { status, text: body } = await ask(port, { host, authorization });
+    assert.deepEqual([status, JSON.parse(body).code], [421, 'ERR_HOST_REFUSED'], host);
   }
 });
 
@@ -396,7 +344,7 @@ test('beyond loopback it is not reached as localhost, and its port is left out w
     const authorization = `Bearer ${await add('shop', 'full')}`;
     t.mock.method(app.server, 'address', () => ({ port: listensOn }));
     for (const [host, expected] of Object.entries(hosts))
-      assert.equal((await askAs(port, { host, authorization })).status, expected, `${listensOn}: ${host}`);
+      assert.equal((await ask(port, { host, authorization })).status, expected, `${listensOn}: ${host}`);
   }
   for (const [listensOn, host] of [
     ['127.0.0.2', '127.0.0.2:8081'],
@@ -414,7 +362,7 @@ test('a request from a page of another origin is a 403, with a valid token too, 
   const { port, base, add } = await startOperator(t);
   const host = `127.0.0.1:${port}`;
   const authorization = `Bearer ${await add('shop', 'full')}`;
-  assert.equal((await askAs(port, { host, authorization, origin: base })).status, 200);
+  assert.equal((await ask(port, { host, authorization, origin: base })).status, 200);
   for (const headers of [
     { origin: 'https://evil.example' },
     { origin: 'null' },
@@ -424,8 +372,8 @@ test('a request from a page of another origin is a 403, with a valid token too, 
     { 'sec-fetch-site': 'same-site' },
     { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
   ]) {
-    const { status, code } = await askAs(port, { host, authorization, ...(headers as object) });
-    assert.deepEqual({ status, code }, { status: 403, code: 'ERR_ORIGIN_REFUSED' }, JSON.stringify(headers));
+    const { status, text: body } = await ask(port, { host, authorization, ...(headers as object) });
+    assert.deepEqual([status, JSON.parse(body).code], [403, 'ERR_ORIGIN_REFUSED'], JSON.stringify(headers));
   }
   const preflight = await fetch(`${base}/v1/keys`, {
     method: 'OPTIONS',
@@ -448,14 +396,13 @@ test('without options it has the limits of the public service', async (t) => {
     [16_384, 431],
   ] as const) {
     const headers = { host: `127.0.0.1:${port}`, authorization, x: 'x'.repeat(length) };
-    assert.equal((await askAs(port, headers)).status, status, `${length} bytes`);
+    assert.equal((await ask(port, headers)).status, status, `${length} bytes`);
   }
 });
 
 test('beyond loopback it starts with TLS or behind a proxy only', async (t) => {
   const { store, sender } = await startOperator(t);
-  const log = { info: () => {}, error: () => {} };
-  const base = { store, sender, log, hashPerson: String, port: 0, metrics: createMetrics(store) };
+  const base = optionsOf(store, sender);
   const tls = makeCertificate(['127.0.0.1']);
   for (const host of ['0.0.0.0', '::', '192.0.2.1', 'ops.example.org', '127.evil.example']) {
     assert.throws(
@@ -478,7 +425,7 @@ test('it speaks TLS with the certificate that it is given', async (t) => {
   const access = (await readListenerAccess('127.0.0.1:0', files as unknown as Configuration))!;
   assert.deepEqual(access.tls, { cert, key });
   const { port, add, store, sender } = await startOperator(t, access);
-  const parts = { sender, metrics: createMetrics(store), log: { info: () => {}, error: () => {} } };
+  const parts = optionsOf(store, sender);
   const data = { store, sessionKey: Buffer.alloc(32) };
   const opened = await openOperator(access, data, parts);
   await opened.close();

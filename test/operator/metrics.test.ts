@@ -27,7 +27,7 @@ import { startPushService } from '../../src/push-service/start-push-service.ts';
 import { operatorRoles } from '../../src/store/operators.ts';
 import { idlePushService, madeUpSubscription, workerReport } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast, recordAnswer } from '../store/store-under-test.ts';
-import { startOperator, stoppedClock, type RunningOperator } from './running-operator.ts';
+import { optionsOf, startOperator, stoppedClock, type RunningOperator } from './running-operator.ts';
 
 const monitoring = join(import.meta.dirname, '../../packaging/monitoring');
 const skip = skipWithout('the tests of metrics', [promtool]);
@@ -207,16 +207,11 @@ test('OpenMetrics is for who accepts it; both are read with a token for metrics'
 });
 
 test('a listener for metrics has nothing else, and asks for a token too', async (t) => {
-  const { store, add } = await startOperator(t);
-  const log = { info: () => {}, error: () => {} };
+  const { store, sender, add } = await startOperator(t);
+  const parts = optionsOf(store, sender);
   const where = { host: '127.0.0.1', port: 0 };
-  assert.throws(
-    () => createMetricsListener({ ...where, host: '0.0.0.0', store, log, metrics: createMetrics(store) }),
-    {
-      code: 'ERR_CONFIGURATION',
-    },
-  );
-  const app = createMetricsListener({ ...where, store, log, metrics: createMetrics(store) });
+  assert.throws(() => createMetricsListener({ ...parts, host: '0.0.0.0' }), { code: 'ERR_CONFIGURATION' });
+  const app = createMetricsListener(parts);
   t.after(() => app.close());
   const base = await app.listen(where);
   assert.equal((await fetch(`${base}/metrics`)).status, 401);
@@ -227,7 +222,6 @@ test('a listener for metrics has nothing else, and asks for a token too', async 
   }
 
   const tls = makeCertificate(['127.0.0.1']);
-  const parts = { store, log, metrics: createMetrics(store) };
   const encrypted = await openMetricsListener({ ...where, tls }, parts);
   t.after(() => encrypted.close());
   assert.match(encrypted.address, /^https:/);

@@ -667,16 +667,14 @@ describe('what is wrong with a request', () => {
 
   test('a form is read as browsers write it', async (t) => {
     const { visitor } = await openConsole(t);
-    await visitor.open('/console/send');
-    const page = await visitor.submit('/console/send', { title: 'a+b & ü', message: 'one\r\ntwo' });
+    const page = await visitor.compose({ title: 'a+b & ü', message: 'one\r\ntwo' });
     assert.equal(page.status, 200);
     assert.match(page.html, /a\+b &amp; ü/);
   });
 
   test('a long form that is wrong is answered by a short page', async (t) => {
     const { visitor } = await openConsole(t);
-    await visitor.open('/console/send');
-    const page = await visitor.submit('/console/send', {
+    const page = await visitor.compose({
       ...message,
       audience: 'ids',
       ids: 'x,'.repeat(12_000),
@@ -688,8 +686,7 @@ describe('what is wrong with a request', () => {
 
   test('no answer to a wrong form is long, though each of its characters becomes six', async (t) => {
     const { visitor } = await openConsole(t);
-    await visitor.open('/console/send');
-    const page = await visitor.submit('/console/send', { ...message, title: '"'.repeat(8000) });
+    const page = await visitor.compose({ ...message, title: '"'.repeat(8000) });
     assert.equal(page.status, 400);
     assert(page.html.length < 65_536);
     assert.match(page.html, /too long to be shown again/);

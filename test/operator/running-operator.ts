@@ -59,6 +59,19 @@ interface StoreOptions {
   readonly now?: (() => number) | undefined;
 }
 
+export const silentLog = { info: () => {}, error: () => {} };
+
+/** What a listener needs at least: without anything of the machine, on a port of its own. */
+export const optionsOf = (store: Store, sender: Sender) => ({
+  store,
+  sender,
+  log: silentLog,
+  metrics: createMetrics(store),
+  hashPerson: (user: string) => `#${user.length}`,
+  host: '127.0.0.1',
+  port: 0,
+});
+
 export async function startOperator(
   t: Pick<TestContext, 'after'>,
   options: Partial<OperatorOptions> & StoreOptions & { readonly senderOptions?: Partial<SenderOptions> } = {},
@@ -77,21 +90,14 @@ export async function startOperator(
     info: (record: object) => records.push(record),
     error: (record: object) => records.push(record),
   };
-  const where = { host: options.host ?? '127.0.0.1', port: options.port ?? 0 };
-  const app = createOperator({
-    store,
-    sender,
-    log,
-    metrics: (options.metricsOf ?? createMetrics)(store),
-    hashPerson: (user) => `#${user.length}`,
-    ...options,
-    ...where,
-  });
+  const { metricsOf = createMetrics, ...given } = options;
+  const all = { ...optionsOf(store, sender), log, metrics: metricsOf(store), ...given };
+  const app = createOperator(all);
   const routes = collectRoutes(app);
   // A test may take its time between two requests: no kept connection ends just when `fetch` writes the next one to it.
   app.server.keepAliveTimeout = 0;
   const problems = collectProblems(app);
-  await app.listen(where);
+  await app.listen({ host: all.host, port: all.port });
   t.after(async () => {
     await app.close();
     await sender.close();

@@ -9,7 +9,7 @@ import { delaysMs, startWebhook, webhookBody } from '../../src/operator/webhook/
 import type { Store } from '../../src/store/store.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
-import { startOperator, startStage } from './running-operator.ts';
+import { silentLog, startOperator, startStage } from './running-operator.ts';
 import { until } from '../../tools/until.ts';
 
 interface Posted {
@@ -66,7 +66,6 @@ async function startReceiver(
 
 const message = { title: 'Ding dong', message: 'Tea is ready' };
 const secret = randomBytes(32);
-const log = { info: () => {}, error: () => {} };
 
 test('an alarm, a subscription that is gone and a broadcast that is done are posted, signed', async (t) => {
   const stage = await startStage(t, [{ user: 'ada' }, {}]);
@@ -76,7 +75,7 @@ test('an alarm, a subscription that is gone and a broadcast that is done are pos
     store: stage.store,
     target: parseWebhookUrl(receiver.url),
     secret,
-    log,
+    log: silentLog,
     everyMs: 5,
   });
   t.after(() => hook.close());
@@ -139,7 +138,7 @@ test('what is not taken is posted again under its id, later each time, and redir
   await sender.createBroadcast('all', message);
   const records: object[] = [];
   const options = { store, target: parseWebhookUrl(receiver.url), secret, everyMs: 5 };
-  const hook = startWebhook({ ...options, log: { info: log.info, error: (record) => records.push(record) } });
+  const hook = startWebhook({ ...options, log: { ...silentLog, error: (record) => records.push(record) } });
   t.after(() => hook.close());
   for (let tries = 1; tries <= 4; tries += 1) {
     const posted = await receiver.received(tries);
@@ -172,7 +171,7 @@ for (const [retryAfterSeconds, postedAfterMs] of [
     await store.broadcasts.create(madeUpBroadcast(nowMs));
     const target = parseWebhookUrl(receiver.url);
     const { promise: isPostponed, resolve: error } = Promise.withResolvers<object>();
-    const hook = startWebhook({ store, target, secret, log: { info: log.info, error }, everyMs: 5 });
+    const hook = startWebhook({ store, target, secret, log: { ...silentLog, error }, everyMs: 5 });
     await isPostponed;
     await hook.close();
     assert.equal(receiver.posted.length, 1);
@@ -197,7 +196,7 @@ test('what is never taken is posted eight times, later each time, and dropped th
   const target = parseWebhookUrl(receiver.url);
   const post = async () => {
     const { promise: isRecorded, resolve: error } = Promise.withResolvers<object>();
-    const hook = startWebhook({ store, target, secret, log: { info: log.info, error }, everyMs: 5 });
+    const hook = startWebhook({ store, target, secret, log: { ...silentLog, error }, everyMs: 5 });
     await isRecorded;
     await hook.close();
   };
@@ -231,7 +230,7 @@ test('events are asked for every hour, since they are stored for days after that
   } as unknown as Store['webhooks'];
   const store = { webhooks, now: Date.now } as unknown as Store;
   const target = parseWebhookUrl('http://127.0.0.1:1/');
-  const hook = startWebhook({ store, target, secret, log, everyMs: 1 });
+  const hook = startWebhook({ store, target, secret, log: silentLog, everyMs: 1 });
   const hourMs = 3_600_000;
   for (const atMs of [0, hourMs - 1, hourMs, 2 * hourMs]) {
     nowMs = atMs;
@@ -253,7 +252,7 @@ test('a name that leads to an address that is not public is not posted to', asyn
     store,
     target: parseWebhookUrl(`https://hooks.example.org:${new URL(receiver.url).port}/hook`),
     secret,
-    log: { info: log.info, error: (record) => records.push(record) },
+    log: { ...silentLog, error: (record) => records.push(record) },
     transport: { resolve: async () => [{ address: '127.0.0.1', family: 4 }] },
     everyMs: 5,
   });
