@@ -91,24 +91,29 @@ async function startBroadcast() {
   };
 }
 
+/** Makes a store's writes wait for free space. @param delays gets the time of each wait, which is over at once */
+const waitFor = (store: object, warnings: string[] = [], delays: number[] = []) =>
+  waitForDiskSpace(store as Store, {
+    clock: {
+      startTimer: (end, delayMs) => {
+        delays.push(delayMs);
+        setImmediate(end);
+        return { cancel: () => {} };
+      },
+    },
+    now: Date.now,
+    onWarning: (warning) => warnings.push(warning),
+    signal: new AbortController().signal,
+  });
+
 test('a worker looks every second for free space', async () => {
   const delays: number[] = [];
-  const startTimer = (end: () => void, delayMs: number) => {
-    delays.push(delayMs);
-    setImmediate(end);
-    return { cancel: () => {} };
-  };
   const take = async () => {
     if (delays.length < 3) throw new DiskFullError('of the test', undefined);
     return { permits: 1, queueMs: 0 };
   };
   const warnings: string[] = [];
-  const { rates } = waitForDiskSpace({ rates: { take } } as unknown as Store, {
-    clock: { startTimer },
-    now: Date.now,
-    onWarning: (warning) => warnings.push(warning),
-    signal: new AbortController().signal,
-  });
+  const { rates } = waitFor({ leases: {}, ledger: {}, rates: { take } }, warnings, delays);
   await rates.take({ origin: 'https://push.example.org', perSecond: 1, wanted: 1, rateLimited: 0 });
   assert.deepEqual(delays, [1000, 1000, 1000]);
   assert.equal(warnings.length, 2);
@@ -134,19 +139,10 @@ test('whatever a worker writes waits for free space', async () => {
     part,
     Object.fromEntries(names.map((name) => [name, failOnce(name)])),
   ]);
-  const waiting = waitForDiskSpace(Object.fromEntries(parts) as Store, {
-    clock: {
-      startTimer: (end) => {
-        setImmediate(end);
-        return { cancel: () => {} };
-      },
-    },
-    now: Date.now,
-    onWarning: () => {},
-    signal: new AbortController().signal,
-  }) as unknown as Record<string, Record<string, () => Promise<string>>>;
-  for (const [part, names] of Object.entries(written))
-    for (const name of names) assert.equal(await waiting[part]![name]!(), name);
+  const waiting: Record<string, object> = waitFor(Object.fromEntries(parts));
+  for (const part of Object.keys(written))
+    for (const [name, write] of Object.entries(waiting[part]!))
+      assert.equal(await (write as () => Promise<string>)(), name);
 });
 
 describe('on a full disk', { skip }, () => {

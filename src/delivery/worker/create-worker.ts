@@ -1,4 +1,4 @@
-// Creates a worker from a message path, a transport and a store. It runs in its own thread or in the caller's.
+// Runs a worker with a message path, a transport and a store. It runs in its own thread or in the caller's.
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { createEncryptBatch, type Encrypt } from '../../protocol/message-encryption.ts';
 import { DiskFullError } from '../../store/database-content.ts';
@@ -23,20 +23,21 @@ export interface WorkerOptions {
   readonly onWarning: (warning: string) => void;
   readonly onFigures?: OnFigures | undefined;
   readonly messageLog?: MessageLog | undefined;
+  /** Called when everything is loaded. */
+  readonly onReady?: () => void;
 }
 
-export interface DeliveryWorker {
-  /** Works until the broadcast is over or paused, or until `signal` is aborted. */
-  run(signal: AbortSignal): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
-export function createWorker(
+/**
+ * Works until the broadcast is over or paused, or until `signal` is aborted.
+ *
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION, or the store's errors
+ */
+export async function work(
   settings: DeliverySettings,
   store: Store,
-  { broadcastId, encrypt, onWarning, onFigures, messageLog }: WorkerOptions,
-): DeliveryWorker {
+  { broadcastId, encrypt, onWarning, onFigures, messageLog, onReady }: WorkerOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const { now } = store;
   const { random = Math.random } = settings.transport;
   const { monotonicNow, startTimer } = { ...systemClock, ...settings.transport };
@@ -52,46 +53,43 @@ export function createWorker(
     if (taken !== undefined) onFigures?.(taken);
   };
 
-  return {
-    async run(signal) {
-      const { leases, ledger, rates } = waitForDiskSpace(store, {
-        clock: { startTimer },
-        now,
-        onWarning,
-        signal,
-      });
-      const reporting = figures && setInterval(report, reportEveryMs).unref();
-      const endReport = path.startReport('worker');
-      try {
-        await runWorker(
-          {
-            figures,
-            messageLog,
-            leases,
-            ledger,
-            rates: new RateLimits(settings.maxRates ?? new Map(), rates),
-            path,
-            record: { retryPolicy: { ...defaultRetryPolicy, ...settings.retryPolicy }, now, random },
-            settings: workerSettings,
-            clock: { monotonicNow, startTimer },
-            broadcastId,
-            payloads: new PayloadSource(store, settings.receiptKey),
-            onSlice: ({ id, recipients, receipts }) => {
-              if (receipts && !settings.receiptKey)
-                onWarning(`Broadcast ${id} asks for receipts, but this sender has no receiptKey.`);
-              if (reason !== undefined && recipients >= workerSettings.warnFromAudience) onWarning(reason);
-            },
-          },
-          signal,
-        );
-      } finally {
-        clearInterval(reporting);
-        report();
-        await endReport?.();
-      }
-    },
-    close: () => path.transport.close(0),
-  };
+  const { leases, ledger, rates } = waitForDiskSpace(store, {
+    clock: { startTimer },
+    now,
+    onWarning,
+    signal,
+  });
+  const reporting = figures && setInterval(report, reportEveryMs).unref();
+  const endReport = path.startReport('worker');
+  onReady?.();
+  try {
+    await runWorker(
+      {
+        figures,
+        messageLog,
+        leases,
+        ledger,
+        rates: new RateLimits(settings.maxRates ?? new Map(), rates),
+        path,
+        record: { retryPolicy: { ...defaultRetryPolicy, ...settings.retryPolicy }, now, random },
+        settings: workerSettings,
+        clock: { monotonicNow, startTimer },
+        broadcastId,
+        payloads: new PayloadSource(store, settings.receiptKey),
+        onSlice: ({ id, recipients, receipts }) => {
+          if (receipts && !settings.receiptKey)
+            onWarning(`Broadcast ${id} asks for receipts, but this sender has no receiptKey.`);
+          if (reason !== undefined && recipients >= workerSettings.warnFromAudience) onWarning(reason);
+        },
+      },
+      signal,
+    );
+  } finally {
+    clearInterval(reporting);
+    report();
+    await endReport?.();
+    await path.transport.close(0);
+  }
 }
 
 // Wraps a store so that workers wait while its disk is full. A worker then takes no new work and keeps its results.
@@ -115,40 +113,41 @@ export function waitForDiskSpace(
 ): Pick<Store, 'leases' | 'ledger' | 'rates'> {
   let isWaiting = false;
 
-  const patiently = async <Result>(write: () => Promise<Result>): Promise<Result> => {
-    for (;;) {
-      try {
-        const result = await write();
-        if (isWaiting)
-          onWarning(`The disk of the database has free space again: sending continues (${minute(now())}).`);
-        isWaiting = false;
-        return result;
-      } catch (error) {
-        if (!(error instanceof DiskFullError) || signal.aborted) throw error;
-        if (!isWaiting) {
-          onWarning(`The disk of the database is full: sending waits for free space (${minute(now())}).`);
+  const patiently =
+    <Given extends unknown[], Result>(write: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      for (;;) {
+        try {
+          const result = await write(...given);
+          if (isWaiting)
+            onWarning(`The disk of the database has free space again: sending continues (${minute(now())}).`);
+          isWaiting = false;
+          return result;
+        } catch (error) {
+          if (!(error instanceof DiskFullError) || signal.aborted) throw error;
+          if (!isWaiting)
+            onWarning(`The disk of the database is full: sending waits for free space (${minute(now())}).`);
+          isWaiting = true;
         }
-        isWaiting = true;
+        await pause(clock, signal);
       }
-      await pause(clock, signal);
-    }
-  };
+    };
 
   return {
     leases: {
-      leaseSlice: (request) => patiently(() => leases.leaseSlice(request)),
-      leaseRetries: (request) => patiently(() => leases.leaseRetries(request)),
-      renew: (lease, leaseMs) => patiently(() => leases.renew(lease, leaseMs)),
-      release: (lease) => patiently(() => leases.release(lease)),
-      waitForWork: (request) => leases.waitForWork(request),
+      ...leases,
+      leaseSlice: patiently(leases.leaseSlice),
+      leaseRetries: patiently(leases.leaseRetries),
+      renew: patiently(leases.renew),
+      release: patiently(leases.release),
     },
     ledger: {
-      commit: (page) => patiently(() => ledger.commit(page)),
-      recordAnswers: (answers) => patiently(() => ledger.recordAnswers(answers)),
-      readRows: (...range) => patiently(() => ledger.readRows(...range)),
-      pushServices: () => ledger.pushServices(),
+      ...ledger,
+      commit: patiently(ledger.commit),
+      recordAnswers: patiently(ledger.recordAnswers),
+      readRows: patiently(ledger.readRows),
     },
-    rates: { take: (request) => patiently(() => rates.take(request)) },
+    rates: { take: patiently(rates.take) },
   };
 }
 

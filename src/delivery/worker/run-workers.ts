@@ -40,19 +40,9 @@ export function createRunWorkers({
   const warnOnce = onceEach(onWarning);
 
   const runHere = async (broadcastId: number | undefined, signal: AbortSignal): Promise<void> => {
-    const { createWorker } = await import('./create-worker.ts');
-    const worker = createWorker(settings, store, {
-      broadcastId,
-      encrypt,
-      onWarning: warnOnce,
-      onFigures,
-      messageLog,
-    });
-    try {
-      await worker.run(signal);
-    } finally {
-      await worker.close();
-    }
+    const { work } = await import('./create-worker.ts');
+    const options = { broadcastId, encrypt, onWarning: warnOnce, onFigures, messageLog };
+    await work(settings, store, options, signal);
   };
 
   return async ({ broadcastId, rows = Number.POSITIVE_INFINITY }, signal) => {

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { openStoreAt } from '../../store/open-store-at.ts';
 import type { StoreAddress } from '../../store/store.ts';
-import { createWorker } from './create-worker.ts';
+import { work, type WorkerOptions } from './create-worker.ts';
 import type { DeliveryFigures } from '../reports/figures.ts';
 import type { MessageLog, MessageRecord } from '../reports/message-log.ts';
 import type { DeliverySettings } from '../settings/settings.ts';
@@ -44,18 +44,16 @@ async function run(): Promise<void> {
 
 async function deliver(): Promise<void> {
   const store = await openStoreAt(storeAddress);
-  const onWarning = (text: string) => post({ kind: 'warning', text });
-  const onFigures = measures ? (figures: DeliveryFigures) => post({ kind: 'figures', figures }) : undefined;
-  const messageLog = logs && {
-    of: logs,
-    write: (records: readonly MessageRecord[]) => post({ kind: 'messages', records }),
+  const options: WorkerOptions = {
+    broadcastId,
+    onReady: () => post({ kind: 'ready' }),
+    onWarning: (text) => post({ kind: 'warning', text }),
+    onFigures: measures ? (figures) => post({ kind: 'figures', figures }) : undefined,
+    messageLog: logs && { of: logs, write: (records) => post({ kind: 'messages', records }) },
   };
-  const worker = createWorker(settings, store, { broadcastId, onWarning, onFigures, messageLog });
-  post({ kind: 'ready' });
   try {
-    await worker.run(stop.signal);
+    await work(settings, store, options, stop.signal);
   } finally {
-    await worker.close();
     await store.close();
   }
 }
