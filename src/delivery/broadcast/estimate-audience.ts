@@ -35,17 +35,6 @@ export interface TagCount {
   readonly subscriptions: number;
 }
 
-export interface AudienceEstimator {
-  /**
-   * @param maxCandidates how many subscriptions may be read for an exact count
-   * @throws {DeskbellError} the errors of `countAudience`
-   */
-  estimate(audience: Audience, maxCandidates?: number): Promise<AudienceSize>;
-  /** Returns the most frequent tags. `isSample` is true if not all subscriptions were read. */
-  topTags(limit: number): Promise<{ readonly tags: readonly TagCount[]; readonly isSample: boolean }>;
-  sample(): Promise<SubscriptionSample>;
-}
-
 interface EstimatorOptions {
   readonly sampleRows?: number;
   readonly now?: () => number;
@@ -65,10 +54,12 @@ const maxAgeMs = 60_000;
 /** If the relative standard error is larger, only an upper bound is given. */
 const maxRelativeError = 0.25;
 
+export type AudienceEstimator = ReturnType<typeof createAudienceEstimator>;
+
 export function createAudienceEstimator(
   store: Pick<Store, 'subscriptions' | 'people' | 'attempts' | 'broadcasts'>,
   { sampleRows = 10_000, now = () => performance.now(), random }: EstimatorOptions = {},
-): AudienceEstimator {
+) {
   let latest: { readonly sample: SubscriptionSample; readonly atMs: number } | undefined;
   let reading: Promise<SubscriptionSample> | undefined;
   const ranked = new WeakMap<SubscriptionSample, readonly TagCount[]>();
@@ -100,7 +91,11 @@ export function createAudienceEstimator(
   });
 
   return {
-    async estimate(audience, maxCandidates = defaultMaxCandidates) {
+    /**
+     * @param maxCandidates how many subscriptions may be read for an exact count
+     * @throws {DeskbellError} the errors of `countAudience`
+     */
+    async estimate(audience: Audience, maxCandidates = defaultMaxCandidates): Promise<AudienceSize> {
       if (typeof audience === 'object' && 'ids' in audience && Array.isArray(audience.ids)) {
         const ids = new Set(audience.ids);
         return ids.size * lookupCost > maxCandidates ? { count: ids.size, kind: 'most' } : count({ ids });
@@ -122,7 +117,8 @@ export function createAudienceEstimator(
       return estimateRows(sample, (row) => meets(row, expression));
     },
 
-    async topTags(limit) {
+    /** Returns the most frequent tags. `isSample` is true if not all subscriptions were read. */
+    async topTags(limit: number) {
       const sample = await readSample();
       const tags = ranked.get(sample) ?? rankTags(sample);
       ranked.set(sample, tags);

@@ -42,30 +42,13 @@ export interface Destination {
   headersFor(options: PushOptions): PushHeaders;
 }
 
-export interface Destinations {
-  /** True if messages can be signed with this key without calling `loadKeys` first. */
-  hasKey(vapidPublicKey: string): boolean;
-  /**
-   * Prepares for `find`: loads missing keys, unloads retired keys, and reads which unlisted push services are dormant.
-   *
-   * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED,
-   *   ERR_FILE
-   */
-  loadKeys(addressees: readonly Addressee[]): Promise<void>;
-  find(addressee: Addressee): Destination;
-  /** @returns how push services have responded since the last call */
-  takeAnswers(): readonly PushServiceAnswers[];
-  /** Updates the destinations with what the store knows about push services. */
-  setStates(states: readonly PushServiceState[]): void;
-  /** Stores which push services have become dormant. */
-  storeDormant(): Promise<void>;
-}
-
 /** After a known or listed push service accepts a message, our network counts as working for this long. */
 const wellForMs = 5 * 60 * 1000;
 
 /** Only this many hosts are remembered, because an operator may allow a whole domain. */
 const maxRemembered = 1024;
+
+export type Destinations = ReturnType<typeof createDestinations>;
 
 export function createDestinations(
   signingKeys: SigningKeys,
@@ -75,7 +58,7 @@ export function createDestinations(
   monotonicNow: Clock['monotonicNow'],
   transport: Pick<Transport, 'takeWaits' | 'pause'>,
   unlisted?: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'>,
-): Destinations {
+) {
   const byRoot = new Map<string, Map<string, Destination>>();
   let states: ReadonlyMap<string, PushServiceState> = new Map();
   /** The destination of the last message, because the next one usually goes there too. */
@@ -129,7 +112,7 @@ export function createDestinations(
     return byKey;
   };
 
-  const find: Destinations['find'] = ({ endpoint, vapidPublicKey = signingKeys.current }) => {
+  const find = ({ endpoint, vapidPublicKey = signingKeys.current }: Addressee): Destination => {
     if (last?.destination.vapidPublicKey === vapidPublicKey && endpoint.startsWith(last.root)) {
       return last.destination;
     }
@@ -146,9 +129,16 @@ export function createDestinations(
   };
 
   return {
+    /** True if messages can be signed with this key without calling `loadKeys` first. */
     hasKey: signingKeys.hasKey,
 
-    async loadKeys(addressees) {
+    /**
+     * Prepares for `find`: loads missing keys, unloads retired keys, and reads which unlisted push services are dormant.
+     *
+     * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED,
+     *   ERR_FILE
+     */
+    async loadKeys(addressees: readonly Addressee[]): Promise<void> {
       const changed = await signingKeys.loadKeys(addressees.map(({ vapidPublicKey }) => vapidPublicKey));
       last = undefined;
       for (const key of changed) for (const byKey of byRoot.values()) byKey.delete(key);
@@ -158,7 +148,8 @@ export function createDestinations(
 
     find,
 
-    takeAnswers() {
+    /** @returns how push services have responded since the last call */
+    takeAnswers(): readonly PushServiceAnswers[] {
       // a wait applies to a whole origin, so only the first of the origin's keys reports the wait
       const waits = new Map(transport.takeWaits());
       return all()
@@ -173,13 +164,15 @@ export function createDestinations(
         .toArray();
     },
 
-    setStates(known) {
+    /** Updates the destinations with what the store knows about push services. */
+    setStates(known: readonly PushServiceState[]): void {
       states = new Map(known.map((state) => [`${state.origin} ${state.vapidPublicKey}`, state]));
       for (const destination of all()) updateGate(destination);
       for (const { origin, waitMs } of known) if (waitMs > 0) transport.pause(origin, waitMs);
     },
 
-    storeDormant: () => dormant.store(),
+    /** Stores which push services have become dormant. */
+    storeDormant: (): Promise<void> => dormant.store(),
   };
 }
 

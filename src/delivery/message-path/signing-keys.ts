@@ -8,21 +8,6 @@ import type { VapidKeyStore } from '../../store/vapid-keys.ts';
 import type { PushHeaders } from '../../transport/transport.ts';
 import type { SenderVapid } from '../settings/settings.ts';
 
-export interface SigningKeys {
-  /** Signs messages to subscriptions whose key is unknown. */
-  readonly current: string;
-  hasKey(publicKey: string): boolean;
-  /** @returns `undefined` if the key is not loaded */
-  find(publicKey: string): HeaderSource | undefined;
-  /**
-   * Loads the keys that are in the key directory, and unloads retired keys. `undefined` means the current key.
-   *
-   * @returns the keys that were loaded or unloaded
-   * @throws {DeskbellError} the errors of `readKeyRing`
-   */
-  loadKeys(publicKeys: Iterable<string | undefined>): Promise<readonly string[]>;
-}
-
 /** The part of the store that knows which keys exist and which is current. */
 export type KeyStates = Pick<VapidKeyStore, 'current' | 'list'>;
 
@@ -31,12 +16,14 @@ const lookAgainAfterMs = 1000;
 /** Minimum time between two checks for retired keys. */
 const askAgainAfterMs = 100;
 
+export type SigningKeys = ReturnType<typeof createSigningKeys>;
+
 /** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
 export function createSigningKeys(
   vapid: SenderVapid,
   states: KeyStates | undefined,
   now: () => number = Date.now,
-): SigningKeys {
+) {
   const { subject, lifetimeSeconds, previousKeys = [], keyDirectory } = vapid;
   const sources = new Map<string, HeaderSource>();
   const lookAgainAtMs = new Map<string, number>();
@@ -75,15 +62,23 @@ export function createSigningKeys(
   };
 
   return {
+    /** Signs messages to subscriptions whose key is unknown. */
     get current() {
       return current;
     },
 
-    hasKey: (publicKey) => isUpToDate() && sources.has(publicKey),
+    hasKey: (publicKey: string): boolean => isUpToDate() && sources.has(publicKey),
 
-    find: (publicKey) => sources.get(publicKey),
+    /** @returns `undefined` if the key is not loaded */
+    find: (publicKey: string): HeaderSource | undefined => sources.get(publicKey),
 
-    async loadKeys(publicKeys) {
+    /**
+     * Loads the keys that are in the key directory, and unloads retired keys. `undefined` means the current key.
+     *
+     * @returns the keys that were loaded or unloaded
+     * @throws {DeskbellError} the errors of `readKeyRing`
+     */
+    async loadKeys(publicKeys: Iterable<string | undefined>): Promise<readonly string[]> {
       if (keyDirectory === undefined) return [];
       const dropped = await dropRetired();
       const keys = new Set(publicKeys);

@@ -10,17 +10,12 @@ const batchSize = 100;
 /** How long a sender that is being closed retries failed reports. */
 const maxCloseMs = 10_000;
 
-export interface GoneReports {
-  /** Reports everything that has not been reported yet, then ends. */
-  close(): Promise<void>;
-}
-
 /** Looks for ended subscriptions once a second until `close` is called. */
 export function startGoneReports(
   ended: EndedSubscriptions,
   onGone: GoneHook,
   onWarning: (warning: string) => void,
-): GoneReports {
+) {
   let reporting = Promise.resolve();
   let isReporting = false;
   let isFailing = false;
@@ -62,7 +57,8 @@ export function startGoneReports(
   }, intervalMs).unref();
 
   return {
-    async close() {
+    /** Reports everything that has not been reported yet, then ends. */
+    async close(): Promise<void> {
       clearInterval(timer);
       closesAtMs = performance.now() + maxCloseMs;
       await reporting;

@@ -38,22 +38,12 @@ interface WaitingMessage extends PushMessage {
   readonly reject: (error: unknown) => void;
 }
 
-export interface SingleMessages {
-  send(subscription: SubscriptionInput, message: Message, options?: SendOptions): Promise<SendResult>;
-  sendPayload(
-    subscription: SubscriptionInput,
-    payload: Uint8Array,
-    options?: PushOptions,
-  ): Promise<SendResult>;
-  close(): Promise<void>;
-}
-
 /**
  * Opens transport, encryption and message path.
  *
  * @param given options that `createSender` has checked
  */
-export function openSingleMessages(given: GuardedOptions): SingleMessages {
+export function openSingleMessages(given: GuardedOptions) {
   const { settings, encrypt, store, sendTimeoutMs, messageLog, onWarning } = groupSenderOptions(given);
   const { vapid, encryption, transport: transportOptions } = settings;
   const { monotonicNow = systemClock.monotonicNow } = transportOptions;
@@ -123,7 +113,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
   };
 
   return {
-    async send(input, message, options) {
+    async send(input: SubscriptionInput, message: Message, options?: SendOptions): Promise<SendResult> {
       if (options?.reader === undefined && !isForReaders(message))
         return post(input, encodePayload(message), options);
       const { reader = {}, ...pushOptions } = options ?? {};
@@ -134,12 +124,16 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
       return post(input, isForReaders(message) ? payloadOf : encodeFor({}), pushOptions);
     },
 
-    async sendPayload(input, payload, options) {
+    async sendPayload(
+      input: SubscriptionInput,
+      payload: Uint8Array,
+      options?: PushOptions,
+    ): Promise<SendResult> {
       checkPayload(payload);
       return post(input, payload, options);
     },
 
-    async close() {
+    async close(): Promise<void> {
       // the message's reader is looked up only after the subscription's key
       while (lookups.size > 0) await Promise.allSettled(lookups);
       turn.flush();
