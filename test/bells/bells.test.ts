@@ -8,7 +8,7 @@ import { createBellSecret, hashBellSecret } from '../../src/store/bells.ts';
 import { createBells, toMessage } from '../../src/bells/ring.ts';
 import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import { readMessage } from '../../src/protocol/message/read-message.ts';
-import { runCommand, serve, temporaryFolder } from '../cli/run-command.ts';
+import { parseLines, runCommand, serve, temporaryFolder, type Words } from '../cli/run-command.ts';
 import { startStage } from '../operator/running-operator.ts';
 import { requestsOf, type ToolRequest } from './tool-requests.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -57,7 +57,10 @@ async function startBells(
     const payload = JSON.parse(Buffer.from(broadcast.payload).toString()) as Record<string, unknown>;
     return { ...broadcast, payload };
   };
-  return { ...stage, secret, bell: added, newest, pass: (ms: number) => (now += ms) };
+  const path = `/ring/${secret}`;
+  /** Asks the bell itself, unless the request has another path. */
+  const ring = (request: Partial<ToolRequest>) => ask(stage.base, { path, ...request });
+  return { ...stage, secret, path, ring, bell: added, newest, pass: (ms: number) => (now += ms) };
 }
 
 test('what each tool sends is recognised, and made a notification', async (t) => {
@@ -98,7 +101,7 @@ test('what each tool sends is recognised, and made a notification', async (t) =>
 });
 
 test('a bell has no way in but its secret, wherever it is, and shows nothing of what is there', async (t) => {
-  const { base, secret, store, records } = await startBells(t);
+  const { path: own, ring, secret, store, records } = await startBells(t);
   const wrong = createBellSecret();
   for (const path of [
     `/ring/${wrong}`,
@@ -108,11 +111,7 @@ test('a bell has no way in but its secret, wherever it is, and shows nothing of 
     '/ring/message',
     `/ring/${secret}x`,
   ]) {
-    const { status, text } = await ask(base, {
-      path,
-      body: 'Hello',
-      headers: { 'content-type': 'text/plain' },
-    });
+    const { status, text } = await ring({ path, body: 'Hello', headers: { 'content-type': 'text/plain' } });
     assert.equal(status, 401, path);
     const body = JSON.parse(text) as object;
     const isGotify = path.endsWith('message');
@@ -123,42 +122,31 @@ test('a bell has no way in but its secret, wherever it is, and shows nothing of 
     assert.ok(!text.includes(wrong));
   }
   const body = { topic: wrong, message: 'Hello' };
-  assert.equal((await ask(base, { path: '/ring', body })).status, 401);
+  assert.equal((await ring({ path: '/ring', body })).status, 401);
   for (const method of ['GET', 'DELETE'])
-    assert.equal((await ask(base, { method, path: `/ring/${wrong}` })).status, 401);
-  assert.equal((await ask(base, { method: 'PATCH', path: `/ring/${secret}` })).status, 405);
-  assert.equal((await ask(base, { path: `/ring/${secret}/a/b` })).status, 404);
+    assert.equal((await ring({ method, path: `/ring/${wrong}` })).status, 401);
+  assert.equal((await ring({ method: 'PATCH' })).status, 405);
+  assert.equal((await ring({ path: `${own}/a/b` })).status, 404);
   // a signature that is there must fit, and GitHub's own secret may be another one than ours
   const signed = { 'x-github-event': 'push', 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
-  const refused = await ask(base, { path: `/ring/${secret}`, headers: signed, body: {} });
+  const refused = await ring({ headers: signed, body: {} });
   assert.deepEqual([refused.status, /signature/.test(refused.text)], [401, true]);
-  assert.equal(
-    (
-      await ask(base, {
-        path: `/ring/${secret}`,
-        headers: { ...signed, 'x-gitea-event': 'push', 'x-gitea-signature': 'x' },
-        body: {},
-      })
-    ).status,
-    401,
-  );
+  const ofGitea = { ...signed, 'x-gitea-event': 'push', 'x-gitea-signature': 'x' };
+  assert.equal((await ring({ headers: ofGitea, body: {} })).status, 401);
   const grafana = { 'x-grafana-alerting-signature': '0'.repeat(64), 'x-time': '1795860000' };
   for (const [headers, alerts] of [
     [{ 'x-gitlab-event': 'Push Hook', 'x-gitlab-token': wrong }, undefined],
     [grafana, []],
   ] as const)
-    assert.equal(
-      (await ask(base, { path: `/ring/${secret}`, headers, body: { orgId: 1, alerts } })).status,
-      401,
-    );
+    assert.equal((await ring({ headers, body: { orgId: 1, alerts } })).status, 401);
   assert.deepEqual(await store.broadcasts.list({ limit: 1 }), []);
   assert.deepEqual(
     (await store.bells.requests(1)).map(({ tool, outcome }) => `${tool} ${outcome}`),
     ['Grafana refused', 'GitLab refused', 'Forgejo, Gitea refused', 'GitHub refused'],
   );
   await store.bells.rotate('alerts', hashBellSecret(wrong));
-  assert.equal((await ask(base, { path: `/ring/${secret}` })).status, 401);
-  assert.equal((await ask(base, { path: `/ring/${wrong}` })).status, 200);
+  assert.equal((await ring({})).status, 401);
+  assert.equal((await ring({ path: `/ring/${wrong}` })).status, 200);
   assert.ok(!JSON.stringify(records).includes(secret));
   // a typing error can be seen, once a minute
   const unknown = records.filter((record) => JSON.stringify(record).includes('unknown bell'));
@@ -166,29 +154,23 @@ test('a bell has no way in but its secret, wherever it is, and shows nothing of 
 });
 
 test('a link that is opened, or looked at by a preview, rings nothing', async (t) => {
-  const { base, secret, store } = await startBells(t);
-  for (const path of [
-    `/ring/${secret}`,
-    `/ring/${secret}?title=x`,
-    `/ring/${secret}?message=`,
-    `/ring?token=${secret}`,
-  ]) {
-    const { status, text } = await ask(base, { method: 'GET', path });
+  const { path: own, ring, secret, store } = await startBells(t);
+  for (const path of [own, `${own}?title=x`, `${own}?message=`, `/ring?token=${secret}`]) {
+    const { status, text } = await ring({ method: 'GET', path });
     assert.deepEqual([status, text.startsWith('This is the bell alerts. ')], [200, true], path);
     assert.ok(!text.includes(secret));
-    assert.equal((await ask(base, { method: 'HEAD', path })).status, 200);
+    assert.equal((await ring({ method: 'HEAD', path })).status, 200);
   }
-  assert.equal((await ask(base, { method: 'HEAD', path: `/ring/${secret}/trigger` })).status, 200);
+  assert.equal((await ring({ method: 'HEAD', path: `${own}/trigger` })).status, 200);
   assert.deepEqual(await store.broadcasts.list({ limit: 1 }), []);
 });
 
 test('4 KiB are read before the secret is right, 1 MiB after', async (t) => {
-  const { base, secret, newest } = await startBells(t);
+  const { ring, secret, newest } = await startBells(t);
   const large = 'x'.repeat(1024 * 1024);
-  const path = `/ring/${secret}`;
-  assert.equal((await ask(base, { path, body: large })).status, 200);
+  assert.equal((await ring({ body: large })).status, 200);
   assert.equal(Buffer.byteLength(JSON.stringify((await newest())!.payload)), 3993);
-  const refused = await ask(base, { path, body: `${large}x` });
+  const refused = await ring({ body: `${large}x` });
   assert.deepEqual(JSON.parse(refused.text), {
     code: 41303,
     http: 413,
@@ -196,18 +178,18 @@ test('4 KiB are read before the secret is right, 1 MiB after', async (t) => {
   });
   // without a secret in the address, it must be in the first 4 KiB
   const json = (topic: string, before = '') => ({ before, topic, message: large.slice(0, 100_000) });
-  assert.equal((await ask(base, { path: '/ring', body: json(secret) })).status, 200);
+  assert.equal((await ring({ path: '/ring', body: json(secret) })).status, 200);
   assert.match(String((await newest())!.payload['message']), /^x+…$/);
-  assert.equal((await ask(base, { path: '/ring', body: json(secret, large.slice(0, 4096)) })).status, 413);
-  assert.equal((await ask(base, { path: '/ring', body: json(createBellSecret()) })).status, 413);
-  assert.equal((await ask(base, { path: '/ring/other', body: large })).status, 401);
+  assert.equal((await ring({ path: '/ring', body: json(secret, large.slice(0, 4096)) })).status, 413);
+  assert.equal((await ring({ path: '/ring', body: json(createBellSecret()) })).status, 413);
+  assert.equal((await ring({ path: '/ring/other', body: large })).status, 401);
   // of a form, only the first fields are read
   const type = { 'content-type': 'application/x-www-form-urlencoded' };
   for (const [count, message] of [
     [999, 'Last'],
     [400_000, 'a&a'],
   ] as const) {
-    await ask(base, { path, headers: type, body: `${'a&'.repeat(count)}message=Last` });
+    await ring({ headers: type, body: `${'a&'.repeat(count)}message=Last` });
     assert.equal(String((await newest())!.payload['message']).slice(0, message.length), message);
   }
   // what is compressed counts as it is then
@@ -222,7 +204,7 @@ test('4 KiB are read before the secret is right, 1 MiB after', async (t) => {
     ['zstd', Buffer.from('x'), 415],
     ['constructor', Buffer.from('x'), 415],
   ] as const) {
-    const answer = await ask(base, { path, headers: { 'content-encoding': encoding }, body });
+    const answer = await ring({ headers: { 'content-encoding': encoding }, body });
     assert.equal(answer.status, status, `${encoding}: ${answer.text}`);
   }
 });
@@ -276,29 +258,24 @@ test('what is sent is cut before a character as people see it, and fits with lin
 });
 
 test('messages of no key replace nothing; those of one key replace each other', async (t) => {
-  const { base, secret, newest } = await startBells(t);
+  const { path: own, ring, newest } = await startBells(t);
   const tagAfter = async (path: string) => {
-    assert.equal((await ask(base, { path, body: 'x' })).status, 200);
+    assert.equal((await ring({ path, body: 'x' })).status, 200);
     return (await newest())!.payload['tag'];
   };
-  const tags = [
-    await tagAfter(`/ring/${secret}`),
-    await tagAfter(`/ring/${secret}`),
-    await tagAfter(`/ring/${secret}/a`),
-  ];
+  const tags = [await tagAfter(own), await tagAfter(own), await tagAfter(`${own}/a`)];
   assert.equal(new Set(tags).size, 3);
-  assert.equal(await tagAfter(`/ring/${secret}/a`), tags[2]);
+  assert.equal(await tagAfter(`${own}/a`), tags[2]);
   const { topic } = (await newest())!;
   assert.equal(topic, tags[2]);
 });
 
 test('over the limit, what comes is answered as ever, and counted in one notification', async (t) => {
-  const { base, secret, store, newest, sender, bell, pass } = await startBells(t, {
+  const { ring, secret, store, newest, sender, bell, pass } = await startBells(t, {
     nowMs: 30_000_000 * minuteMs,
   });
-  const path = `/ring/${secret}`;
   const atOnce = (count: number) =>
-    Promise.all(Array.from({ length: count }, () => ask(base, { path, body: 'Disk is full' })));
+    Promise.all(Array.from({ length: count }, () => ring({ body: 'Disk is full' })));
   const answers = await atOnce(200);
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
   assert.equal((await store.broadcasts.list({ limit: 500 })).length, 31);
@@ -333,10 +310,10 @@ test('over the limit, what comes is answered as ever, and counted in one notific
 });
 
 test('a message for later waits; one with its sequence id, or DELETE, cancels it', async (t) => {
-  const { base, secret, store, newest, bell } = await startBells(t);
-  const path = `/ring/${secret}/tea`;
+  const { path: own, ring, store, newest, bell } = await startBells(t);
+  const path = `${own}/tea`;
   const later = async (delay: string) => {
-    const { status, text } = await ask(base, { path, headers: { In: delay }, body: 'Tea' });
+    const { status, text } = await ring({ path, headers: { In: delay }, body: 'Tea' });
     assert.equal(status, 200, text);
     return (await newest())!;
   };
@@ -347,29 +324,25 @@ test('a message for later waits; one with its sequence id, or DELETE, cancels it
   assert.ok(Math.abs(second.startAtMs - now - 120 * minuteMs) < 1000);
   assert.equal((await store.broadcasts.get(first.id)).state, 'cancelled');
   for (const delay of ['tomorrow, 3pm', '5s', '4d']) {
-    const { status, text } = await ask(base, { path, headers: { Delay: delay }, body: 'Tea' });
+    const { status, text } = await ring({ path, headers: { Delay: delay }, body: 'Tea' });
     assert.deepEqual([status, (JSON.parse(text) as { code: number }).code], [400, 40004]);
   }
-  const other = await ask(base, { method: 'DELETE', path: `/ring/${secret}/other` });
+  const other = await ring({ method: 'DELETE', path: `${own}/other` });
   assert.equal(other.status, 200);
   assert.equal((await store.broadcasts.get(second.id)).state, 'running');
-  const deleted = await ask(base, { method: 'DELETE', path });
+  const deleted = await ring({ method: 'DELETE', path });
   assert.match(deleted.text, /"event":"message_delete"/);
   assert.equal((await store.broadcasts.get(second.id)).state, 'cancelled');
   const third = await later('1h');
-  assert.match((await ask(base, { method: 'PUT', path: `${path}/clear` })).text, /"event":"message_clear"/);
+  assert.match((await ring({ method: 'PUT', path: `${path}/clear` })).text, /"event":"message_clear"/);
   assert.equal((await store.broadcasts.get(third.id)).state, 'cancelled');
   assert.equal((await store.bells.requests(bell.id))[0]!.outcome, 'cancelled');
 });
 
 test('a delivery that is repeated rings once, and another one of its number again', async (t) => {
-  const { base, secret, store, bell } = await startBells(t);
-  const deliver = (body: object) =>
-    ask(base, {
-      path: `/ring/${secret}`,
-      headers: { 'x-github-event': 'push', 'x-github-delivery': 'one' },
-      body,
-    });
+  const { ring, store, bell } = await startBells(t);
+  const headers = { 'x-github-event': 'push', 'x-github-delivery': 'one' };
+  const deliver = (body: object) => ring({ headers, body });
   assert.deepEqual(
     [(await deliver({ ref: 'a' })).text, (await deliver({ ref: 'a' })).text],
     ['{"outcome":"rung"}', '{"outcome":"repeated"}'],
@@ -380,7 +353,7 @@ test('a delivery that is repeated rings once, and another one of its number agai
 });
 
 test('JSON Pointers of the bell say where text, title and link are; defaults of the bell fill in', async (t) => {
-  const { base, secret, newest, store, bell } = await startBells(t, {
+  const { ring, newest, store, bell } = await startBells(t, {
     bell: {
       textFrom: '/a~1b/0',
       titleFrom: '/host',
@@ -391,27 +364,25 @@ test('JSON Pointers of the bell say where text, title and link are; defaults of 
       audience: { user: 'me' },
     },
   });
-  const ring = async (body: object) => {
-    await ask(base, { path: `/ring/${secret}`, body });
+  const shownOf = async (body: object) => {
+    await ring({ body });
     const { payload, urgency, audience } = (await newest())!;
     assert.deepEqual(audience, { user: 'me' });
     return [payload['title'], payload['message'], payload['url'], urgency];
   };
-  assert.deepEqual(await ring({ 'a/b': ['Full'], host: 'db1', links: { self: 'https://b.example.org/' } }), [
-    'db1',
-    'Full',
-    'https://b.example.org/',
-    'low',
-  ]);
+  assert.deepEqual(
+    await shownOf({ 'a/b': ['Full'], host: 'db1', links: { self: 'https://b.example.org/' } }),
+    ['db1', 'Full', 'https://b.example.org/', 'low'],
+  );
   assert.equal((await store.bells.requests(bell.id))[0]!.tool, 'fields of the bell');
-  assert.deepEqual(await ring({ 'a/b': [7] }), ['Titled', '7', 'https://a.example.org', 'low']);
-  assert.deepEqual(await ring({ host: 'db1', message: 'Usual' }), [
+  assert.deepEqual(await shownOf({ 'a/b': [7] }), ['Titled', '7', 'https://a.example.org', 'low']);
+  assert.deepEqual(await shownOf({ host: 'db1', message: 'Usual' }), [
     'db1',
     'Usual',
     'https://a.example.org',
     'low',
   ]);
-  assert.deepEqual(await ring({ 'a/b': [null], text: 'x', title: 'y' }), [
+  assert.deepEqual(await shownOf({ 'a/b': [null], text: 'x', title: 'y' }), [
     'y',
     'x',
     'https://a.example.org',
@@ -420,16 +391,16 @@ test('JSON Pointers of the bell say where text, title and link are; defaults of 
 });
 
 test('whatever host it is called by, a bell rings, and nothing else answers there', async (t) => {
-  const { base, secret } = await startBells(t);
+  const { ring } = await startBells(t);
   const headers = { host: 'bell.example.org', origin: 'https://other.example.org' };
-  assert.equal((await ask(base, { path: `/ring/${secret}`, headers, body: 'x' })).status, 200);
-  assert.equal((await ask(base, { method: 'GET', path: '/v1/bells', headers })).status, 421);
-  assert.equal((await ask(base, { path: '/console/sign-in', headers })).status, 421);
+  assert.equal((await ring({ headers, body: 'x' })).status, 200);
+  assert.equal((await ring({ method: 'GET', path: '/v1/bells', headers })).status, 421);
+  assert.equal((await ring({ path: '/console/sign-in', headers })).status, 421);
 });
 
 test('a bell whose channel was removed rings nothing, and says why', async (t) => {
-  const { base, secret, store, bell } = await startBells(t, { bell: { channel: 'gone' } });
-  assert.equal((await ask(base, { path: `/ring/${secret}`, body: 'x' })).status, 503);
+  const { ring, store, bell } = await startBells(t, { bell: { channel: 'gone' } });
+  assert.equal((await ring({ body: 'x' })).status, 503);
   const [request] = await store.bells.requests(bell.id);
   assert.deepEqual(
     [request!.outcome, request!.leftOut],
@@ -438,10 +409,10 @@ test('a bell whose channel was removed rings nothing, and says why', async (t) =
 });
 
 test('what cannot be stored is answered with 503, and neither the answer nor the log has the secret', async (t) => {
-  const { base, secret, store, records, newest } = await startBells(t);
+  const { path: own, ring, secret, store, records, newest } = await startBells(t);
   const { note } = store.bells;
   Object.assign(store.bells, { note: () => Promise.reject(new Error('The disk is full.')) });
-  const answer = await ask(base, { path: `/ring/${secret}?token=${secret}`, body: 'x' });
+  const answer = await ring({ path: `${own}?token=${secret}`, body: 'x' });
   assert.deepEqual(
     [answer.status, answer.text],
     [503, '{"code":50301,"http":503,"error":"the message was not stored: try again later"}'],
@@ -452,11 +423,11 @@ test('what cannot be stored is answered with 503, and neither the answer nor the
 });
 
 test('a message reaches the browsers of the audience', async (t) => {
-  const { base, secret, sender, userAgent } = await startBells(t, { bell: { audience: { user: 'me' } } });
+  const { ring, sender, userAgent } = await startBells(t, { bell: { audience: { user: 'me' } } });
   const stop = new AbortController();
   const working = sender.work(stop.signal);
   const received = userAgent.nextMessage();
-  await ask(base, { path: `/ring/${secret}`, body: 'Backups are done' });
+  await ring({ body: 'Backups are done' });
   const { data } = await received;
   assert.match(Buffer.from(data!).toString(), /Backups are done/);
   stop.abort();
@@ -466,59 +437,36 @@ test('a message reaches the browsers of the audience', async (t) => {
 test('the commands make, show, list, rotate and remove bells; serve has them on two listeners', async () => {
   const folder = await temporaryFolder();
   const environment = { DESKBELL_DATA: join(folder, 'data'), DESKBELL_SUBJECT: 'mailto:you@example.org' };
-  const run = async (...words: readonly string[]) => {
-    const { exitCode, stdout, stderr } = await runCommand(['bells', ...words], { environment });
+  const run = async (words: Words) => {
+    const { exitCode, stdout, stderr } = await runCommand(words, { environment });
     return exitCode === 0 ? stdout : stderr;
   };
   const url = 'https://bell.example.org/ring';
-  const flags = [
-    '--port',
-    '0',
-    '--operator',
-    '127.0.0.1:0',
-    '--bells',
-    '127.0.0.1:0',
-    '--bells-url',
-    `${url}/`,
-  ];
+  const flags = `--operator 127.0.0.1:0 --bells 127.0.0.1:0 --bells-url ${url}/`;
   const service = await serve(flags, { environment });
   await service.waitFor(/Nothing delivers here: add --deliver, or start "deskbell worker"\.$/);
   const [, operator = ''] = await service.waitFor(/operator’s listener is at (\S+)/);
   const [, own = ''] = await service.waitFor(/Bells are at (\S+)/);
-  const words = [
-    'add',
-    'alerts',
-    '--tag',
-    'ops',
-    '--urgency',
-    'high',
-    '--title',
-    'Alerts',
-    '--text-from',
-    '/a',
-  ];
-  const address = await run(...words);
+  const words = 'bells add alerts --tag ops --urgency high --title Alerts --text-from /a';
+  const address = await run(words);
   const [, secret = ''] = /^https:\/\/bell\.example\.org\/ring\/(A[\w-]{14})\n$/.exec(address) ?? [];
-  assert.match(await run(...words), /There is a bell alerts already\..*bells rotate.*\[ERR_BELL_EXISTS\]/);
-  assert.match(await run('add', 'x'), /Choose whom the bell rings: --user, .*\[ERR_USAGE\]/);
-  assert.match(await run('add', 'x', '--all', '--channel', 'none'), /\[ERR_CHANNEL_NOT_FOUND\]/);
+  assert.match(await run(words), /There is a bell alerts already\..*bells rotate.*\[ERR_BELL_EXISTS\]/);
+  assert.match(await run('bells add x'), /Choose whom the bell rings: --user, .*\[ERR_USAGE\]/);
+  assert.match(await run('bells add x --all --channel none'), /\[ERR_CHANNEL_NOT_FOUND\]/);
   for (const flag of ['--text-from=a', '--url=javascript:1', '--title= ', '--user=', '--tag=a b'])
     assert.match(
-      await run('add', 'x', ...(/user|tag/.test(flag) ? [] : ['--all']), flag),
+      await run(['bells', 'add', 'x', ...(/user|tag/.test(flag) ? [] : ['--all']), flag]),
       new RegExp(
         `^deskbell: ${flag.split('=')[0]} .*See "deskbell bells add --help"\\. \\[ERR_REQUEST_INVALID\\]`,
       ),
       flag,
     );
   assert.match(
-    await run('add', 'my bell', '--all'),
+    await run(['bells', 'add', 'my bell', '--all']),
     /^deskbell: <name> is not usable: The name of a bell must be/,
   );
-  const { name, url: second } = JSON.parse(await run('add', 'second', '--user', 'me', '--json')) as Record<
-    string,
-    string
-  >;
-  assert.deepEqual([name, second!.startsWith(`${url}/A`)], ['second', true]);
+  const [second] = parseLines(await run('bells add second --user me --json'));
+  assert.deepEqual([second.name, second.url.startsWith(`${url}/A`)], ['second', true]);
 
   for (const [base, path] of [
     [operator, `/ring/${secret}`],
@@ -535,18 +483,16 @@ test('the commands make, show, list, rotate and remove bells; serve has them on 
   assert.deepEqual([lost.status, /bells are on the operator’s listener/.test(lost.text)], [404, true]);
   await service.waitFor(/"url":"\/ring\/\*\*\*\?auth=\*\*\*"/);
 
-  const shown = await run('show', 'alerts');
+  const shown = await run('bells show alerts');
   assert.match(shown, /^alerts {2}to subscriptions with all of the tags ops {2}last at 20/);
   assert.match(shown, /\n {2}urgency {2}high\n/);
   assert.match(
     shown,
     /Z {2}fields of the bell {2}rung {2}broadcast 1 {2}“Alerts: Disk is full”\n {4}reached nobody: nobody is subscribed\n/,
   );
-  const { requests } = JSON.parse(await run('show', 'alerts', '--json')) as {
-    requests: readonly { message: string }[];
-  };
-  assert.deepEqual([requests.length, requests.at(-1)!.message], [7, 'Disk is full']);
-  assert.match(await run('list'), /^alerts {2}.*\nsecond {2}to the user "me" {2}nothing came yet\n$/);
+  const [{ requests }] = parseLines(await run('bells show alerts --json'));
+  assert.deepEqual([requests.length, requests.at(-1).message], [7, 'Disk is full']);
+  assert.match(await run('bells list'), /^alerts {2}.*\nsecond {2}to the user "me" {2}nothing came yet\n$/);
   const { stdout: findings } = await runCommand('doctor', { environment });
   assert.match(
     findings,
@@ -554,15 +500,15 @@ test('the commands make, show, list, rotate and remove bells; serve has them on 
   );
   const empty = await runCommand('broadcasts show 1', { environment });
   assert.match(empty.stdout, /\n {2}reached nobody: the audience was empty\n$/);
-  const rotated = await run('rotate', 'alerts');
+  const rotated = await run('bells rotate alerts');
   assert.match(rotated, /\/ring\/A[\w-]{14}\n$/);
   assert.equal((await ask(own, { path: `/${secret}` })).status, 401);
-  assert.equal(await run('remove', 'alerts'), 'Removed the bell alerts.\n');
-  assert.match(await run('show', 'alerts'), /\[ERR_BELL_NOT_FOUND\]/);
+  assert.equal(await run('bells remove alerts'), 'Removed the bell alerts.\n');
+  assert.match(await run('bells show alerts'), /\[ERR_BELL_NOT_FOUND\]/);
   const unheard = await runCommand('bells add third --user me', { environment });
   assert.match(unheard.stderr, /Nobody gets it yet: .* invite me/);
   assert.match(
-    await run('add', 'x', '--all', '--bells-url', 'http://a.example.org'),
+    await run('bells add x --all --bells-url http://a.example.org'),
     /"https:", since its path has/,
   );
   assert.ok(![service.written(), shown].join('').includes(secret));

@@ -265,7 +265,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   {
     name: 'Home Assistant, which sends every member',
     path: `${M}/`,
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${S}` },
+    headers: { authorization: `Bearer ${S}` },
     body: {
       topic: 'mytopic',
       message: 'The door is open',
@@ -285,7 +285,6 @@ const listRequests = (M: string, S: string): readonly Request[] => [
     name: 'Grafana, with Basic',
     path: `${M}/anything`,
     headers: {
-      'content-type': 'application/json',
       authorization: `Basic ${Buffer.from(`:${S}`).toString('base64')}`,
     },
     body: grafana,
@@ -301,7 +300,6 @@ const listRequests = (M: string, S: string): readonly Request[] => [
     name: 'Grafana, signed with a time',
     method: 'PUT',
     headers: {
-      'content-type': 'application/json',
       'X-Time-Of-Mine': grafanaTime,
       'X-Grafana-Alerting-Signature': hmac(S, `${grafanaTime}:${JSON.stringify(grafana)}`),
     },
@@ -311,7 +309,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'Alertmanager: several alerts are one notification',
-    headers: { 'content-type': 'application/json', 'user-agent': 'Alertmanager/0.34.0' },
+    headers: { 'user-agent': 'Alertmanager/0.34.0' },
     body: alertmanager(
       'firing',
       [
@@ -387,7 +385,6 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   {
     name: 'GitHub: a pull request',
     headers: {
-      'content-type': 'application/json',
       'X-GitHub-Event': 'pull_request',
       'X-GitHub-Delivery': 'one',
       'X-Hub-Signature-256': `sha256=${hmac(S, JSON.stringify(pullRequest))}`,
@@ -413,14 +410,14 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'GitHub: a push',
-    headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'push' },
+    headers: { 'X-GitHub-Event': 'push' },
     body: push,
     shown: { title: 'octo/repo', message: 'ada pushed 2 commits to main\nBrew tea', url: push.compare },
     tool: 'GitHub',
   },
   {
     name: 'GitHub: a build that runs',
-    headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'workflow_run' },
+    headers: { 'X-GitHub-Event': 'workflow_run' },
     body: run('in_progress', null),
     shown: null,
     leftOut: 'it has not ended',
@@ -428,7 +425,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'GitHub: a build that has failed',
-    headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'workflow_run' },
+    headers: { 'X-GitHub-Event': 'workflow_run' },
     body: run('completed', 'failure'),
     shown: {
       message: 'CI failure (main)',
@@ -440,7 +437,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'GitHub: ping',
-    headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'ping' },
+    headers: { 'X-GitHub-Event': 'ping' },
     body: { zen: 'Keep it logically awesome.', hook_id: 1 },
     shown: null,
     leftOut: 'it is a ping: the webhook works',
@@ -469,7 +466,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'GitHub: a comment on a pull request, which is an issue too',
-    headers: { 'content-type': 'application/json', 'X-GitHub-Event': 'issue_comment' },
+    headers: { 'X-GitHub-Event': 'issue_comment' },
     body: {
       ...pullRequest,
       pull_request: undefined,
@@ -483,7 +480,6 @@ const listRequests = (M: string, S: string): readonly Request[] => [
     name: 'GitLab: a merge request',
     path: M === '' ? '/' : M,
     headers: {
-      'content-type': 'application/json',
       'X-Gitlab-Event': 'Merge Request Hook',
       'X-Gitlab-Token': S,
       'Idempotency-Key': 'f5e5f430-f57b-4e6e-9fac-d9128cd7232f',
@@ -503,7 +499,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'GitLab: a comment',
-    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Note Hook' },
+    headers: { 'X-Gitlab-Event': 'Note Hook' },
     body: {
       object_kind: 'note',
       ...gitLab,
@@ -523,7 +519,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'GitLab: a push',
-    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Push Hook' },
+    headers: { 'X-Gitlab-Event': 'Push Hook' },
     body: {
       ...push,
       object_kind: 'push',
@@ -545,7 +541,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'GitLab: a pipeline that runs',
-    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Pipeline Hook' },
+    headers: { 'X-Gitlab-Event': 'Pipeline Hook' },
     body: pipeline('running'),
     shown: null,
     leftOut: 'it has not ended',
@@ -553,7 +549,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'GitLab: a pipeline that has failed',
-    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Pipeline Hook' },
+    headers: { 'X-Gitlab-Event': 'Pipeline Hook' },
     body: pipeline('failed'),
     shown: {
       message: 'pipeline failed (main)',
@@ -565,7 +561,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'GitLab: a job that has succeeded',
-    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Job Hook' },
+    headers: { 'X-Gitlab-Event': 'Job Hook' },
     body: {
       object_kind: 'build',
       ref: 'main',
@@ -580,7 +576,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'GitLab: a release',
-    headers: { 'content-type': 'application/json', 'X-Gitlab-Event': 'Release Hook' },
+    headers: { 'X-Gitlab-Event': 'Release Hook' },
     body: { object_kind: 'release', id: 1, name: 'v1.1', tag: 'v1.1', action: 'create', ...gitLab },
     shown: { message: 'ada created release: v1.1', url: 'https://gitlab.example.org/tea/house' },
     tool: 'GitLab',
@@ -588,7 +584,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   {
     name: 'Proxmox, as Gotify; with a slash after the address of the server',
     path: `${M}//message`,
-    headers: { 'content-type': 'application/json', 'X-Gotify-Key': S, authorization: `Bearer ${S}` },
+    headers: { 'X-Gotify-Key': S, authorization: `Bearer ${S}` },
     body: {
       title: 'vzdump backup status (pve)',
       message: '```\nVMID    Status\n100     ok\n```',
@@ -633,7 +629,7 @@ const listRequests = (M: string, S: string): readonly Request[] => [
   },
   {
     name: 'Apprise, as JSON, with an attachment',
-    headers: { 'content-type': 'application/json', 'user-agent': 'Apprise' },
+    headers: { 'user-agent': 'Apprise' },
     body: {
       version: '1.0',
       title: 'Sync',
@@ -732,9 +728,8 @@ const listRequests = (M: string, S: string): readonly Request[] => [
 ];
 
 export const requestsOf = (M: string, S: string): readonly ToolRequest[] =>
-  listRequests(M, S).map((request) => ({
-    path: `${M}/${S}`,
-    ...(typeof request.body === 'object' &&
-      !(request.body instanceof Uint8Array) && { headers: { 'content-type': 'application/json' } }),
-    ...request,
-  }));
+  listRequests(M, S).map(({ headers, ...request }) => {
+    const isJson = typeof request.body === 'object' && !(request.body instanceof Uint8Array);
+    const type = isJson ? { 'content-type': 'application/json' } : {};
+    return { path: `${M}/${S}`, headers: { ...type, ...headers }, ...request };
+  });
