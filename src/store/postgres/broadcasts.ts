@@ -1,4 +1,6 @@
-// Audiences of broadcasts in PostgreSQL.
+// Audiences of broadcasts in PostgreSQL. Each set of members has ids from one partition, so that its rows are found in a
+// single index. But if a search finds few members, its set has ids from any partition.
+import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import {
@@ -7,9 +9,17 @@ import {
   numbered,
   type SlicedRows,
 } from '../broadcast-control.ts';
-import { cutSlices, type Extent, maxSlices, type Slice } from '../slices.ts';
-import type { PostgresDatabase } from './database.ts';
-import { createMemberFinder } from './member-finder.ts';
+import {
+  countMembers,
+  cutSet,
+  cutSlices,
+  type Extent,
+  joinIds,
+  maxSlices,
+  type MemberSet,
+  type Slice,
+} from '../slices.ts';
+import type { PostgresDatabase, Value } from './database.ts';
 import { partitions } from './migrations.ts';
 
 // Determines the rows of a broadcast and its slices. Ids are assigned before their rows are committed. So the highest
@@ -74,9 +84,90 @@ const cutFrozen = (extent: Extent, lastId: number, sliceRows: number, max?: numb
     throughPosition: index === length - 1 ? lastId : slice.throughPosition,
   }));
 
+/**
+ * Converts an expression of users and tags to SQL.
+ *
+ * @param first number of the first free parameter
+ * @returns a condition for subscriptions `s`
+ */
+export function audienceCondition(
+  { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
+  first: number,
+): { readonly condition: string; readonly values: readonly Value[] } {
+  const values: Value[] = [];
+  const parameter = (value: Value): string => `$${first - 1 + values.push(value)}`;
+  const parts = ['true'];
+  if (user !== undefined) parts.push(`s.user_name = ${parameter(user)}`);
+  if (all.length > 0) parts.push(`s.tags @> ${parameter(all)}::text[]`);
+  if (any.length > 0) parts.push(`s.tags && ${parameter(any)}::text[]`);
+  if (none.length > 0) parts.push(`coalesce(not s.tags && ${parameter(none)}::text[], true)`);
+  return { condition: parts.join(' and '), values };
+}
+
+/** Ids of one partition, separated by commas. */
+interface PartitionRow {
+  readonly partition: number;
+  readonly ids: string;
+}
+
+/** Slices with fewer rows are not worth leasing, because looking up their ids in all partitions costs about as much. */
+const minRowsOfPartition = 128;
+const isForPartitions = (rows: number, sliceRows: number): boolean =>
+  rows >= partitions * Math.min(sliceRows / 2, minRowsOfPartition);
+
+/** The range doubles while few members are found, up to this many times its first length. That takes a second. */
+const maxGrowth = 32;
+/** Number of ids to look up in one statement, which may read the whole table for them. */
+const lookUpAtOnce = 500_000;
+
+const partitionsOf = `select substring(tableoid::regclass::text from '\\d+$')::int as partition,
+  string_agg(id::text, ',' order by id) as ids`;
+
 export function createPostgresBroadcasts(database: PostgresDatabase): BroadcastWriter {
   return {
-    ...createMemberFinder(database),
+    // one slice is enough, because each search covers all partitions
+    slicesToSplit: 1,
+
+    joinSets: (sets, sliceRows) => {
+      const byPartition = Map.groupBy(sets, ({ partition }) => partition);
+      const joined = [...byPartition].map(([partition, some]) => ({ partition, ids: joinIds(some) }));
+      return cut(joined, sliceRows);
+    },
+
+    findMatching: async (expression, { afterId, throughId: lastId, width: given, sliceRows }) => {
+      const wanted = partitions * sliceRows;
+      const width = Math.max(given, sliceRows);
+      // a person has few subscriptions, which an index finds
+      const throughId = expression.user === undefined ? Math.min(lastId, afterId + width) : lastId;
+      const { condition, values } = audienceCondition(expression, 3);
+      const rows = await database.query<PartitionRow>(
+        `${partitionsOf} from (
+           select s.tableoid, s.id from deskbell.subscriptions s where s.id > $1 and s.id <= $2 and ${condition}) s
+         group by tableoid`,
+        [afterId, throughId, ...values],
+      );
+      const sets = cut(rows.map(toSet), sliceRows);
+      return { sets, throughId, width: nextWidth(width, sets, wanted) };
+    },
+
+    cutSets: async (ids, sliceRows) => {
+      if (!isForPartitions(ids.length, sliceRows)) return cutSet({ ids }, sliceRows);
+      const sets: MemberSet[] = [];
+      for (let first = 0; first < ids.length; first += lookUpAtOnce) {
+        const some = ids.slice(first, first + lookUpAtOnce);
+        const rows = await database.query<PartitionRow>(
+          `${partitionsOf} from (
+             select s.tableoid, s.id from unnest($1::bigint[]) as given (id) join deskbell.subscriptions s using (id)) s
+           group by tableoid`,
+          [`{${some.join(',')}}`],
+        );
+        const stored = new Set(rows.flatMap((row) => row.ids.split(',').map(Number)));
+        // ids that are not stored count as removed, so any partition will do
+        const others = { partition: 0, ids: some.filter((id) => !stored.has(id)) };
+        sets.push(...cut(rows.map(toSet), sliceRows), ...cutSet(others, sliceRows));
+      }
+      return sets;
+    },
 
     addToAudience: async (audienceId, members) => {
       const [isKnown] = await database.call<{ readonly result: boolean }>('add_members', [
@@ -100,4 +191,27 @@ export function createPostgresBroadcasts(database: PostgresDatabase): BroadcastW
 
     sliceAll: (frozen, sliceRows) => sliceAll(database, frozen, sliceRows),
   };
+}
+
+const toSet = ({ partition, ids }: PartitionRow): MemberSet => ({
+  partition,
+  ids: ids.split(',').map(Number),
+});
+
+/**
+ * @param byPartition one set for each partition
+ * @returns sets of one partition each or, if few members were found, sets that mix partitions
+ */
+const cut = (byPartition: readonly MemberSet[], sliceRows: number): readonly MemberSet[] => {
+  const isOfPartitions = byPartition.every(({ partition }) => partition !== undefined);
+  return isOfPartitions && isForPartitions(countMembers(byPartition), sliceRows)
+    ? byPartition.flatMap((set) => cutSet(set, sliceRows))
+    : cutSet({ ids: joinIds(byPartition) }, sliceRows);
+};
+
+/** @param wanted how many members to find at once */
+function nextWidth(width: number, sets: readonly MemberSet[], wanted: number): number {
+  const found = countMembers(sets);
+  if (found < wanted / 2) return Math.min(2 * width, maxGrowth * wanted);
+  return found > 2 * wanted ? Math.ceil((width * wanted) / found) : width;
 }

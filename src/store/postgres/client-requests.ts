@@ -4,11 +4,12 @@ import { hash } from 'node:crypto';
 import type { ClientRequests, ClientWindow } from '../client-requests.ts';
 import type { AgingTable } from '../retention.ts';
 import type { PostgresDatabase } from './database.ts';
+import { WriteQueue } from './write-queue.ts';
 
-/** The requests of one client in one turn of the event loop. */
-interface Gathered {
+interface Request {
+  /** A hash, written as a UUID without hyphens. */
+  readonly client: string;
   readonly windowMs: number;
-  readonly waiting: PromiseWithResolvers<ClientWindow | undefined>[];
 }
 
 interface WindowRow {
@@ -28,29 +29,38 @@ export const clientWindows: AgingTable = {
 };
 
 export function createPostgresClientRequests(database: PostgresDatabase): ClientRequests {
-  let gathered = new Map<string, Gathered>();
   let countedMs = 0;
   let forgetting: NodeJS.Timeout | undefined;
-  let isWriting = false;
 
-  const write = async (clients: ReadonlyMap<string, Gathered>): Promise<void> => {
-    const all = [...clients.values()];
-    try {
-      const rows = await database.call<WindowRow>(
-        'count_requests',
-        [
-          database.now(),
-          [...clients.keys()],
-          all.map(({ windowMs }) => windowMs),
-          all.map(({ waiting }) => waiting.length),
-        ],
-        database.queryBriefly,
-      );
-      const counted = new Map(rows.map((row) => [row.client.replaceAll('-', ''), row]));
-      for (const [client, { waiting }] of clients) answer(waiting, counted.get(client));
-    } catch (error) {
-      for (const { waiting } of all) for (const { reject } of waiting) reject(error);
-    }
+  /** Counts the requests of each client together. */
+  const count = async (requests: readonly Request[]): Promise<readonly (ClientWindow | undefined)[]> => {
+    countedMs = performance.now();
+    forgetLater();
+    const byClient = Map.groupBy(requests, ({ client }) => client);
+    const all = [...byClient.values()];
+    const rows = await database.call<WindowRow>(
+      'count_requests',
+      [
+        database.now(),
+        [...byClient.keys()],
+        all.map(([first]) => first!.windowMs),
+        all.map(({ length }) => length),
+      ],
+      database.queryBriefly,
+    );
+    const windows = new Map(
+      rows.map(({ client: id, requests: counted, ends_in_ms: endsInMs }) => {
+        const client = id.replaceAll('-', '');
+        const before = counted - byClient.get(client)!.length;
+        return [client, { requests: before, endsInMs }];
+      }),
+    );
+    return requests.map(({ client }) => {
+      const window = windows.get(client);
+      if (window === undefined) return undefined;
+      window.requests += 1;
+      return { ...window };
+    });
   };
 
   /** Schedules the deletion of ended windows, so that clients' data is not kept too long if no more requests come. */
@@ -70,34 +80,10 @@ export function createPostgresClientRequests(database: PostgresDatabase): Client
     if (performance.now() - countedMs < 2 * forgetEveryMs) forgetLater();
   };
 
-  const writeAll = async (): Promise<void> => {
-    while (gathered.size > 0) {
-      const clients = gathered;
-      gathered = new Map();
-      await write(clients);
-    }
-    isWriting = false;
-    countedMs = performance.now();
-    forgetLater();
-  };
+  const queue = new WriteQueue(count);
 
   return {
-    count: (client, windowMs) => {
-      if (!isWriting) setImmediate(() => void writeAll());
-      isWriting = true;
-      const key = hash('sha256', client, 'hex').slice(0, 32);
-      const entry = gathered.get(key) ?? { windowMs, waiting: [] };
-      const request = Promise.withResolvers<ClientWindow | undefined>();
-      entry.waiting.push(request);
-      gathered.set(key, entry);
-      return request.promise;
-    },
+    count: (client, windowMs) =>
+      queue.add([], { client: hash('sha256', client, 'hex').slice(0, 32), windowMs }),
   };
-}
-
-/** @param row the counter, whose count includes all waiting requests */
-function answer(waiting: Gathered['waiting'], row: WindowRow | undefined): void {
-  const before = (row?.requests ?? 0) - waiting.length;
-  for (const [index, { resolve }] of waiting.entries())
-    resolve(row && { requests: before + index + 1, endsInMs: row.ends_in_ms });
 }

@@ -1,0 +1,86 @@
+// A queue that writes rows in the order of the calls. Consecutive rows are written by one statement: a separate
+// statement for each row would cost seventy times as much.
+//
+//   IDLE → (first write) SCHEDULED → (turn ends) WRITING, while further calls wait → IDLE
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+
+interface RowJob<Row, Result> {
+  readonly row: Row;
+  /** Two jobs that share a key are never written by the same statement. */
+  readonly keys: readonly string[];
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type OtherJob = () => Promise<void>;
+
+const maxBatchRows = 1000;
+
+export class WriteQueue<Row, Result> {
+  readonly #writeRows: (rows: readonly Row[]) => Promise<readonly Result[]>;
+  #jobs: (RowJob<Row, Result> | OtherJob)[] = [];
+  #isRunning = false;
+
+  /** @param writeRows writes all rows or none, and returns their results in the same order */
+  constructor(writeRows: (rows: readonly Row[]) => Promise<readonly Result[]>) {
+    this.#writeRows = writeRows;
+  }
+
+  /** Writes a row together with others in the queue. If the row cannot be stored, only its own call fails. */
+  add(keys: readonly string[], row: Row): Promise<Result> {
+    return new Promise((resolve, reject) => this.#push({ row, keys, resolve, reject }));
+  }
+
+  /** Runs other work in its turn. */
+  run<Other>(work: () => Promise<Other>): Promise<Other> {
+    return new Promise((resolve, reject) => this.#push(() => work().then(resolve, reject)));
+  }
+
+  #push(job: RowJob<Row, Result> | OtherJob): void {
+    this.#jobs.push(job);
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    setImmediate(() => void this.#work());
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      const batch = this.#takeBatch();
+      if (batch.length > 0) {
+        await this.#write(batch);
+        continue;
+      }
+      const job = this.#jobs.shift();
+      if (job === undefined) break;
+      if (typeof job === 'function') await job();
+    }
+    this.#isRunning = false;
+  }
+
+  /** Takes the rows at the head of the queue that can be written together. */
+  #takeBatch(): readonly RowJob<Row, Result>[] {
+    const taken = new Set<string>();
+    const batch: RowJob<Row, Result>[] = [];
+    for (const job of this.#jobs) {
+      if (typeof job === 'function' || batch.length === maxBatchRows) break;
+      if (job.keys.some((key) => taken.has(key))) break;
+      for (const key of job.keys) taken.add(key);
+      batch.push(job);
+    }
+    this.#jobs.splice(0, batch.length);
+    return batch;
+  }
+
+  async #write(batch: readonly RowJob<Row, Result>[]): Promise<void> {
+    try {
+      const results = await this.#writeRows(batch.map(({ row }) => row));
+      for (const [index, job] of batch.entries()) job.resolve(results[index] as Result);
+    } catch (error) {
+      const isOfOneRow =
+        error instanceof DeskbellError &&
+        (error.code === 'ERR_FIELD_VALUE' || error.code === 'ERR_SUBSCRIPTION_LIMIT');
+      if (isOfOneRow && batch.length > 1) for (const job of batch) await this.#write([job]);
+      else for (const job of batch) job.reject(error);
+    }
+  }
+}
