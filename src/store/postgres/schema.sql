@@ -53,9 +53,7 @@ begin
   lock table deskbell.subscriptions_lock in row exclusive mode;
   return null;
 end $$;
-create trigger subscriptions_announced before insert on deskbell.subscriptions
-  for each statement execute function deskbell.announce_subscriptions();
-create trigger subscriptions_leaving before delete on deskbell.subscriptions
+create trigger subscriptions_announced before insert or delete on deskbell.subscriptions
   for each statement execute function deskbell.announce_subscriptions();
 
 create function deskbell.count_subscriptions(of_key int, added bigint) returns void language sql as $$
@@ -100,13 +98,6 @@ begin
   perform deskbell.count_subscriptions(vapid_key_id, -count(*)) from removed group by vapid_key_id order by vapid_key_id;
   perform deskbell.count_day(floor(extract(epoch from clock_timestamp()) / 86400)::int, 0, count(*))
     from removed having count(*) > 0;
-  return null;
-end $$;
-create trigger subscriptions_ended after delete on deskbell.subscriptions
-  referencing old table as removed for each statement execute function deskbell.end_subscriptions();
-
-create function deskbell.note_removals() returns trigger language plpgsql as $$
-begin
   insert into deskbell.removals (subscription_id, in_partition, at_ms)
     select r.id,
       (select p.number from generate_series(0, 31) as p (number)
@@ -116,8 +107,8 @@ begin
     from removed r;
   return null;
 end $$;
-create trigger subscriptions_removed after delete on deskbell.subscriptions
-  referencing old table as removed for each statement execute function deskbell.note_removals();
+create trigger subscriptions_ended after delete on deskbell.subscriptions
+  referencing old table as removed for each statement execute function deskbell.end_subscriptions();
 
 create function deskbell.renew_subscriptions() returns trigger language plpgsql as $$
 begin
@@ -231,40 +222,23 @@ begin
     insert into deskbell.work (broadcast_id, is_high, slices_at_ms, retries_at_ms)
       values (new.id, new.priority is not distinct from 'high', new.start_at_ms, new.start_at_ms);
   end if;
+  -- wake workers: the broadcast may have work now, or has ended. Any role that can connect can fill the queue; once it is
+  -- full, transactions with a notice fail. Without notices, workers poll
+  if pg_notification_queue_usage() < 0.5 then perform pg_notify('deskbell_work', new.id::text); end if;
   return null;
 end $$;
 create trigger broadcasts_worked_on after insert or update of state on deskbell.broadcasts
   for each row execute function deskbell.keep_work();
 
--- wakes workers: a broadcast may have work now, or has ended
-create function deskbell.notify_of_work() returns trigger language plpgsql as $$
-begin
-  -- any role that can connect can fill the queue; once it is full, transactions with a notice fail. Without notices,
-  -- workers poll
-  if pg_notification_queue_usage() < 0.5 then perform pg_notify('deskbell_work', new.id::text); end if;
-  return null;
-end $$;
-create trigger broadcasts_notified_of after insert or update of state on deskbell.broadcasts for each row
-  execute function deskbell.notify_of_work();
-
 create function deskbell.forget_broadcasts() returns trigger language plpgsql as $$
+declare
+  part text;
 begin
-  delete from deskbell.work where broadcast_id in (select id from removed);
-  delete from deskbell.preparations where broadcast_id in (select id from removed);
-  delete from deskbell.slices where broadcast_id in (select id from removed);
-  delete from deskbell.retries where broadcast_id in (select id from removed);
-  -- after the retries, whose deletion is counted
-  delete from deskbell.waiting_rows where broadcast_id in (select id from removed);
-  delete from deskbell.origin_counts where broadcast_id in (select id from removed);
-  delete from deskbell.outcome_intervals where broadcast_id in (select id from removed);
-  delete from deskbell.removed_rows where broadcast_id in (select id from removed);
-  delete from deskbell.alarms where broadcast_id in (select id from removed);
-  delete from deskbell.attempt_sets where broadcast_id in (select id from removed);
-  delete from deskbell.answers where broadcast_id in (select id from removed);
-  delete from deskbell.answer_counts where broadcast_id in (select id from removed);
-  delete from deskbell.receipt_windows where broadcast_id in (select id from removed);
-  delete from deskbell.receipts where broadcast_id in (select id from removed);
-  delete from deskbell.receipt_counts where broadcast_id in (select id from removed);
+  -- waiting_rows after the retries, whose deletion is counted
+  foreach part in array '{work,preparations,slices,retries,waiting_rows,origin_counts,outcome_intervals,removed_rows,alarms,
+      attempt_sets,answers,answer_counts,receipt_windows,receipts,receipt_counts}'::text[] loop
+    execute format('delete from deskbell.%I where broadcast_id in (select id from removed)', part);
+  end loop;
   return null;
 end $$;
 create trigger broadcasts_removed after delete on deskbell.broadcasts

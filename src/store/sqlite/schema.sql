@@ -25,11 +25,7 @@ create trigger subscription_lost after delete on subscriptions begin
   update subscription_counts set subscriptions = subscriptions - 1 where vapid_key_id = old.vapid_key_id;
   insert into subscription_days (day, lost) values (unixepoch() / 86400, 1)
     on conflict (day, shard) do update set lost = lost + 1;
-end;
-create trigger subscription_removed after delete on subscriptions begin
   insert into removals (subscription_id, at_ms) values (old.id, unixepoch() * 1000);
-end;
-create trigger subscription_receipts_removed after delete on subscriptions begin
   delete from receipts where subscription_id = old.id
     and broadcast_id in (select broadcast_id from receipt_windows);
 end;
