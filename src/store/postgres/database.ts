@@ -12,13 +12,6 @@ import { describeFunctions } from './functions/all-functions.ts';
 
 // The server's time, without asking the server each time. From time to time, a round trip measures how far it is from a
 // monotonic clock. So this machine's clock may be wrong or be changed.
-interface ServerClock {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Measures how far the server's time is from the monotonic clock. */
-  learn(): Promise<void>;
-}
-
 export interface ServerClockOptions {
   /** @returns the server's time */
   readonly readServerTime: () => Promise<number>;
@@ -33,10 +26,11 @@ const learnSoonAfterMs = 1000;
 export function createServerClock({
   readServerTime,
   monotonicNow = () => performance.now(),
-}: ServerClockOptions): ServerClock {
+}: ServerClockOptions) {
   let aheadMs = Date.now() - monotonicNow();
   let learnAtMs = Number.NEGATIVE_INFINITY;
 
+  /** Measures how far the server's time is from the monotonic clock. */
   const learn = async (): Promise<void> => {
     const askedAtMs = monotonicNow();
     learnAtMs = askedAtMs + learnAgainAfterMs;
@@ -51,7 +45,8 @@ export function createServerClock({
 
   return {
     learn,
-    now() {
+    /** Milliseconds since 1970. */
+    now: (): number => {
       const monotonicMs = monotonicNow();
       // ignore the error: the next caller will notice that the server is unavailable
       if (monotonicMs >= learnAtMs) void learn().catch(() => {});
@@ -93,7 +88,7 @@ export class PostgresDatabase {
   /** The time that statements get as an argument; `null` if they use the database's own clock. */
   readonly now: () => number | null;
   /** The database's time, as this process knows it. */
-  readonly clock: ServerClock;
+  readonly clock: ReturnType<typeof createServerClock>;
   /** Name of the schema that contains the database's functions. */
   readonly functions = describeFunctions().schema;
 

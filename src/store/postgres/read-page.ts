@@ -26,17 +26,12 @@ export interface RecipientRow {
   readonly updated_at_ms: number | null;
 }
 
-export interface PageReader {
-  ofPage(page: PageRow | undefined): Promise<readonly Recipient[]>;
-  of<Row extends RecipientRow>(rows: readonly Row[]): Promise<readonly (Recipient & { readonly row: Row })[]>;
-}
-
 const bytesOfKeys = pointBytes + authBytes;
 
 /** Short, because after the database is restored, a key's id may belong to another key. */
 const keepKeysMs = 5000;
 
-export function createPageReader(database: PostgresDatabase): PageReader {
+export function createPageReader(database: PostgresDatabase) {
   let vapidKeys: ReadonlyMap<number, string> = new Map();
   let readAtMs = Number.NEGATIVE_INFINITY;
 
@@ -56,7 +51,7 @@ export function createPageReader(database: PostgresDatabase): PageReader {
     id === undefined ? undefined : vapidKeys.get(id);
 
   return {
-    ofPage: async (page) => {
+    ofPage: async (page: PageRow | undefined): Promise<readonly Recipient[]> => {
       if (page === undefined || page.positions === null) return [];
       const positions = page.positions.split(',');
       const subscriptionIds = page.subscription_ids?.split(',') ?? positions;
@@ -79,7 +74,7 @@ export function createPageReader(database: PostgresDatabase): PageReader {
       });
     },
 
-    of: async (rows) => {
+    of: async <Row extends RecipientRow>(rows: readonly Row[]) => {
       await loadVapidKeys(rows.map(({ vapid_key_id }) => vapid_key_id ?? undefined));
       return rows.map((row) => {
         const { buffer, byteOffset } = Buffer.from(row.keys, 'hex');

@@ -2,7 +2,6 @@
 import { dirname } from 'node:path';
 import { checkOptions, isFlag, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { allowGroupAccess } from '../../keys/private-file.ts';
-import { splitEndpoint } from '../../protocol/endpoint.ts';
 import { createBroadcasts } from '../broadcast-control.ts';
 import { createBroadcastReader } from '../broadcast-reader.ts';
 import { createPortableRoles } from '../portable-roles.ts';
@@ -22,35 +21,23 @@ import { createSqliteSubscriptions } from './subscriptions.ts';
 function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
   /** @returns false if the receipt was counted before or must not be counted */
   const add = ({ broadcastId, subscriptionId, event, action }: Receipt): boolean => {
-    const window = database.first<{ receipt_actions: string }>(
-      `select b.receipt_actions
-       from receipt_windows w join broadcasts b on b.id = w.broadcast_id
-       where w.broadcast_id = :broadcastId and w.ends_at_ms > :nowMs`,
-      { broadcastId, nowMs: database.now() },
-    );
-    const subscription = database.first<{ endpoint: string }>(
-      'select endpoint from subscriptions where id = :subscriptionId',
-      { subscriptionId },
-    );
-    if (window === undefined || subscription === undefined) return false;
+    const receipt = { broadcastId, subscriptionId, event };
     const added = database.run(
-      `insert or ignore into receipts (broadcast_id, subscription_id, event)
-       values (:broadcastId, :subscriptionId, :event)`,
-      { broadcastId, subscriptionId, event },
+      `insert into receipts (broadcast_id, subscription_id, event)
+       select w.broadcast_id, s.id, :event from receipt_windows w join subscriptions s on s.id = :subscriptionId
+       where w.broadcast_id = :broadcastId and w.ends_at_ms > :nowMs
+       on conflict do nothing`,
+      { ...receipt, nowMs: database.now() },
     );
     if (added === 0) return false;
-    const actions = JSON.parse(window.receipt_actions) as readonly string[];
-    const isOnAction = event === 'clicked' && action !== undefined && actions.includes(action);
     database.run(
       `insert into receipt_counts (broadcast_id, origin, event, action, count)
-       values (:broadcastId, :origin, :event, :action, 1)
+       select b.id, substr(s.endpoint, 1, instr(substr(s.endpoint, 9), '/') + 7), :event,
+         iif(:event = 'clicked' and exists (select 1 from json_each(b.receipt_actions) where value = :action),
+             :action, :noAction), 1
+       from broadcasts b join subscriptions s on s.id = :subscriptionId where b.id = :broadcastId
        on conflict (broadcast_id, origin, event, action, shard) do update set count = count + 1`,
-      {
-        broadcastId,
-        origin: splitEndpoint(subscription.endpoint).origin,
-        event,
-        action: isOnAction ? action : noAction,
-      },
+      { ...receipt, action: action ?? null, noAction },
     );
     return true;
   };

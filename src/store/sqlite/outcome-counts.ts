@@ -1,6 +1,6 @@
 // Outcomes over time in SQLite, counted once per page of rows.
 import { pushServiceName } from '../../protocol/known-push-services.ts';
-import type { OriginCounts } from '../broadcasts.ts';
+import type { Broadcast, OriginCounts } from '../broadcasts.ts';
 import {
   addColumns,
   allBroadcasts,
@@ -21,14 +21,8 @@ const prune = `
   delete from outcome_intervals
   where broadcast_id = ${allBroadcasts} and width_ms = :widthMs and start_ms < :beforeMs`;
 
-/** Adds outcomes that occurred now. @param broadcast absent for single messages */
-type CountOutcomes = (
-  counts: OriginCounts,
-  broadcast?: { readonly id: number; readonly startAtMs: number },
-) => void;
-
-/** @returns a function to call inside a transaction */
-export function createOutcomeCounts(database: SqliteDatabase): CountOutcomes {
+/** @returns a function to call inside a transaction, which adds outcomes that occurred now */
+export function createOutcomeCounts(database: SqliteDatabase) {
   const { fine, coarse } = outcomeWidths;
   let pruneAtMs = 0;
 
@@ -39,7 +33,7 @@ export function createOutcomeCounts(database: SqliteDatabase): CountOutcomes {
       database.run(prune, { widthMs, beforeMs: nowMs - keptMs });
   };
 
-  return ({ origin, ...counts }, broadcast) => {
+  return ({ origin, ...counts }: OriginCounts, broadcast?: Pick<Broadcast, 'id' | 'startAtMs'>): void => {
     const nowMs = database.now();
     dropOld(nowMs);
     const intervals = [

@@ -11,29 +11,14 @@ import {
 } from '../push-services.ts';
 import type { SqliteDatabase } from './database.ts';
 
-export interface PushServices {
-  record(answers: readonly PushServiceAnswers[], nowMs: number): void;
-  /** Lists push services whose state differs from the initial one. */
-  states(): readonly PushServiceState[];
-  /** Returns `undefined` if nothing is known about the push service. */
-  find(key: PushServiceKey): { readonly id: number; readonly isSuspended: boolean } | undefined;
-  /** True if the push service is known to have accepted a message for this subscription. */
-  wasAccepted(id: number, subscriptionId: number | undefined): boolean;
-  /** Decides what to do if the push service refuses the row again. */
-  decide(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
-  /** Selects rows of a running broadcast that probe their push service now. Ends the suspension if no row is left. */
-  drawProbes(broadcastId: number): Draw | undefined;
-  /** When a suspended row of a running broadcast must next be probed or released. */
-  nextDue(broadcastId: number): number | undefined;
-  /** Makes suspended rows due if their push services are open again, at most `limit`. */
-  release(broadcastId: number, limit: number): void;
+interface RefusedRow {
+  /** The id of the push service. */
+  readonly by: number;
+  readonly refusals: number;
+  readonly sinceMs: number;
 }
 
-export interface Draw {
-  readonly broadcastId: number;
-  readonly positions: readonly number[];
-  readonly ifRefused: IfRefused;
-}
+export type PushServices = ReturnType<typeof createPushServices>;
 
 // columns that answers change
 const numbers = [
@@ -75,7 +60,7 @@ interface ProbesRow {
 
 type Drawn = { readonly position: number };
 
-export function createPushServices(database: SqliteDatabase): PushServices {
+export function createPushServices(database: SqliteDatabase) {
   const findOrAdd = ({ origin, vapidPublicKey }: PushServiceKey): PushServiceRow => {
     const found = database.first<PushServiceRow>(selectByKey, { origin, vapidPublicKey });
     if (found !== undefined) return found;
@@ -83,6 +68,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     return database.first<PushServiceRow>(add, { origin, vapidPublicKey, refusalsToSuspend })!;
   };
 
+  /** True if the push service is known to have accepted a message for this subscription. */
   const wasAccepted = (id: number, subscriptionId: number | undefined): boolean => {
     if (subscriptionId === undefined) return false;
     const slot = subscriptionId % suspensionPolicy.rememberedRows;
@@ -137,7 +123,8 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     if (columns.some((column) => row[column] !== known[column])) database.run(update, row);
   };
 
-  const decide: PushServices['decide'] = ({ by, refusals, sinceMs }) => {
+  /** Decides what to do if the push service refuses the row again. */
+  const decide = ({ by, refusals, sinceMs }: RefusedRow): IfRefused => {
     const evidence = database.first<Evidence>(
       `select p.accepted_at_ms >= :sinceMs as others_accepted,
               p.known_refused_at_ms <= p.accepted_at_ms as only_strangers,
@@ -157,9 +144,11 @@ export function createPushServices(database: SqliteDatabase): PushServices {
   };
 
   return {
-    record: (answers, nowMs) => answers.forEach((each) => recordOne(each, nowMs)),
+    record: (answers: readonly PushServiceAnswers[], nowMs: number) =>
+      answers.forEach((each) => recordOne(each, nowMs)),
 
-    states: () => {
+    /** Lists push services whose state differs from the initial one. */
+    states: (): readonly PushServiceState[] => {
       const rows = database.all<StateRow>(
         `select origin, vapid_public_key, suspended_since_ms, refusals_to_suspend, accepted_at_ms,
            max(0, wait_until_ms - :nowMs) as wait_ms
@@ -178,7 +167,8 @@ export function createPushServices(database: SqliteDatabase): PushServices {
       }));
     },
 
-    find: ({ origin, vapidPublicKey }) => {
+    /** Returns `undefined` if nothing is known about the push service. */
+    find: ({ origin, vapidPublicKey }: PushServiceKey) => {
       const found = database.first<PushServiceRow>(selectByKey, { origin, vapidPublicKey });
       return found && { id: found.id, isSuspended: found.suspended_since_ms !== null };
     },
@@ -186,7 +176,8 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     wasAccepted,
     decide,
 
-    drawProbes: (only) => {
+    /** Selects rows of a running broadcast that probe their push service now. Ends the suspension if no row is left. */
+    drawProbes: (only: number) => {
       database.run(
         `update push_services set suspended_since_ms = null, refusals_in_row = 0
          where suspended_since_ms is not null and draws > 0
@@ -213,12 +204,14 @@ export function createPushServices(database: SqliteDatabase): PushServices {
       return { broadcastId, positions, ifRefused };
     },
 
-    nextDue: (only) => {
+    /** When a suspended row of a running broadcast must next be probed or released. */
+    nextDue: (only: number): number | undefined => {
       if (!hasSuspended()) return undefined;
       return database.first<{ due_at_ms: number | null }>(selectNextDue, { only })?.due_at_ms ?? undefined;
     },
 
-    release: (only, limit) => {
+    /** Makes suspended rows due if their push services are open again, at most `limit`. */
+    release: (only: number, limit: number): void => {
       if (!hasSuspended()) return;
       const nowMs = database.now();
       const open = database.all<Pick<ProbesRow, 'id' | 'broadcast_id'>>(selectOpen, { only });

@@ -5,19 +5,6 @@ import { authBytes } from '../../protocol/subscription.ts';
 import type { Broadcast, Recipient } from '../broadcasts.ts';
 import type { SqliteDatabase } from './database.ts';
 
-export interface PageReader {
-  /** Returns rows with `afterPosition < position ≤ throughPosition`, in order. Rows that were removed are left out. */
-  page(
-    broadcastId: number,
-    afterPosition: number,
-    throughPosition: number,
-    limit: number,
-  ): readonly Recipient[];
-  /** Returns the rows with these ids, in order. Rows that were removed in the meantime are left out. */
-  byIds(ids: readonly number[], limit: number): readonly Recipient[];
-  at(broadcastId: number, position: number): Recipient | undefined;
-}
-
 /** Keys are read as text, because blobs become buffers outside of the heap, which cost more than the rest of a row. */
 type RecipientRow = readonly [
   position: number,
@@ -28,7 +15,7 @@ type RecipientRow = readonly [
   updatedAtMs: number | null,
 ];
 
-export function createPageReader(database: SqliteDatabase): PageReader {
+export function createPageReader(database: SqliteDatabase) {
   const vapidKeys = new Map<number, string>();
 
   const vapidPublicKey = (id: number): string | undefined => {
@@ -54,7 +41,13 @@ export function createPageReader(database: SqliteDatabase): PageReader {
     };
   };
 
-  const page: PageReader['page'] = (broadcastId, afterPosition, throughPosition, limit) => {
+  /** Returns rows with `afterPosition < position ≤ throughPosition`, in order. Rows that were removed are left out. */
+  const page = (
+    broadcastId: number,
+    afterPosition: number,
+    throughPosition: number,
+    limit: number,
+  ): readonly Recipient[] => {
     const range = { afterPosition, throughPosition, limit };
     const isOfList = database.first(findList, { broadcastId }) !== undefined;
     const rows = isOfList
@@ -64,9 +57,10 @@ export function createPageReader(database: SqliteDatabase): PageReader {
   };
   return {
     page,
-    byIds: (ids, limit) =>
+    /** Returns the rows with these ids, in order. Rows that were removed in the meantime are left out. */
+    byIds: (ids: readonly number[], limit: number): readonly Recipient[] =>
       database.tuples<RecipientRow>(selectOfIds, { ids: JSON.stringify(ids), limit }).map(toRecipient),
-    at: (broadcastId, position) => page(broadcastId, position - 1, position, 1)[0],
+    at: (broadcastId: number, position: number) => page(broadcastId, position - 1, position, 1)[0],
   };
 }
 
@@ -97,14 +91,10 @@ const selectOfList = `
 // Counts how many times people were contacted by broadcasts with a cap, in SQLite. A contact is reserved when a page is
 // read, and kept once a message is accepted.
 
-/** Call these functions inside a transaction. */
-export interface FrequencyCaps {
-  /** @returns the rows of a page; a row is capped if its person has been contacted often enough */
-  reserve(broadcast: Broadcast, rows: readonly Recipient[]): readonly Recipient[];
-  accept(broadcastId: number, recipient: Recipient, nowMs: number): void;
-}
+export type FrequencyCaps = ReturnType<typeof createFrequencyCaps>;
 
-export function createFrequencyCaps(database: SqliteDatabase): FrequencyCaps {
+/** Call these functions inside a transaction. */
+export function createFrequencyCaps(database: SqliteDatabase) {
   const findPerson = ({ endpoint }: Recipient): string | undefined =>
     database.first<{ person: string }>(
       `select coalesce('user:' || user_name, 'subscription:' || id) as person
@@ -112,7 +102,11 @@ export function createFrequencyCaps(database: SqliteDatabase): FrequencyCaps {
       { endpoint },
     )?.person;
 
-  const reserve: FrequencyCaps['reserve'] = ({ id: broadcastId, perPerson }, rows) => {
+  /** @returns the rows of a page; a row is capped if its person has been contacted often enough */
+  const reserve = (
+    { id: broadcastId, perPerson }: Broadcast,
+    rows: readonly Recipient[],
+  ): readonly Recipient[] => {
     if (perPerson === undefined) return rows;
     const { maxContacts, windowMs } = parsePerPerson(perPerson);
     const nowMs = database.now();
@@ -135,7 +129,7 @@ export function createFrequencyCaps(database: SqliteDatabase): FrequencyCaps {
 
   return {
     reserve,
-    accept: (broadcastId, recipient, nowMs) => {
+    accept: (broadcastId: number, recipient: Recipient, nowMs: number) => {
       const person = findPerson(recipient);
       if (person === undefined) return;
       database.run(
