@@ -129,10 +129,11 @@ test('PostgreSQL deletes what SQLite deletes together with a broadcast', async (
        (select array_agg(conrelid::regclass::text) from pg_constraint
         where confrelid = 'deskbell.broadcasts'::regclass and confdeltype = 'c') as cascading`,
   );
+  const forgotten = new Set(row!.forgotten.match(/\w+/g));
   assert.ok(cascading.length > 10);
   for (const { name } of cascading) {
     const table = `deskbell.${String(name)}`;
-    assert.ok(row?.forgotten.includes(`delete from ${table} `) || row?.cascading.includes(table), table);
+    assert.ok(forgotten.has(String(name)) || row!.cascading.includes(table), table);
   }
 });
 

@@ -230,11 +230,11 @@ end $$;
 create trigger broadcasts_worked_on after insert or update of state on deskbell.broadcasts
   for each row execute function deskbell.keep_work();
 
+-- waiting_rows after the retries, whose deletion is counted
 create function deskbell.forget_broadcasts() returns trigger language plpgsql as $$
 declare
   part text;
 begin
-  -- waiting_rows after the retries, whose deletion is counted
   foreach part in array '{work,preparations,slices,retries,waiting_rows,origin_counts,outcome_intervals,removed_rows,alarms,
       attempt_sets,answers,answer_counts,receipt_windows,receipts,receipt_counts}'::text[] loop
     execute format('delete from deskbell.%I where broadcast_id in (select id from removed)', part);
