@@ -19,7 +19,7 @@ import { finishIfOver } from '../finish-broadcast.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import type { PostgresDatabase } from './database.ts';
 import { createPageReader, type RecipientRow } from './read-page.ts';
-import { everyBroadcast, type Notices } from './work-notices.ts';
+import type { Notices } from './work-notices.ts';
 
 /** How often to look for work while notices arrive. No notice tells when other workers' leases end. */
 const lookWhileHearingEveryMs = 2000;
@@ -111,9 +111,7 @@ export function createPostgresLeases(
     waitForWork: async ({ broadcastId = anyBroadcast, signal }) => {
       const told = new AbortController();
       // listen first, then look, so that no notice is missed
-      const endListening = notices.listen((id) => {
-        if (id === broadcastId || broadcastId === anyBroadcast || id === everyBroadcast) told.abort();
-      });
+      const endListening = notices.listen(() => told.abort());
       try {
         const values = [database.now(), broadcastId];
         const [due] = await database.call<{ readonly result: number | null }>('due_in', values);

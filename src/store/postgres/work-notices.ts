@@ -21,10 +21,8 @@ const firstPauseMs = 1000;
 /** The longest pause between attempts to listen. Behind PgBouncer, every attempt fails. */
 const maxPauseMs = 60_000;
 const proofWithinMs = 2000;
-/** If more broadcasts than this may have work, a single notice is sent for all of them. */
-const maxGathered = 100;
 
-type Listener = (broadcastId: number) => void;
+type Listener = () => void;
 
 export class WorkNotices {
   readonly #database: PostgresDatabase;
@@ -34,7 +32,7 @@ export class WorkNotices {
   #client: Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = firstPauseMs;
-  readonly #gathered = new Set<number>();
+  #isMissed = false;
   #gathering: NodeJS.Timeout | undefined;
 
   constructor(database: PostgresDatabase, options: ConnectionOptions) {
@@ -48,7 +46,7 @@ export class WorkNotices {
   }
 
   /**
-   * Calls `listener` from now on, with the number of each broadcast that may have work or has ended.
+   * Calls `listener` from now on when a broadcast may have work or has ended.
    *
    * @returns a function that stops this
    */
@@ -84,10 +82,10 @@ export class WorkNotices {
     // do not let the connection alone keep the process running
     (client as Client & { unref(): void }).unref();
     const proof = randomUUID();
-    client.on('notification', ({ payload = '' }) => {
+    client.on('notification', ({ payload }) => {
       if (payload === proof) this.#hear(client);
       // anybody who can connect may send notices, so a notice is only a reason to look for work
-      else if (/^[1-9]\d{0,15}$/.test(payload)) this.#gather(Number(payload));
+      else this.#gather();
     });
     await client.query(`listen ${workChannel}`);
     await this.#database.query('select pg_notify($1, $2)', [workChannel, proof]);
@@ -101,7 +99,7 @@ export class WorkNotices {
     this.#state = 'HEARING';
     this.#pauseMs = firstPauseMs;
     // there may have been notices while nothing listened
-    this.#notify(everyBroadcast);
+    this.#notify();
   }
 
   #fail(client: Client | undefined): void {
@@ -111,23 +109,21 @@ export class WorkNotices {
     this.#after(this.#pauseMs, () => void this.#open());
     this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
     // tell workers that wait for notices to poll from now on
-    this.#notify(everyBroadcast);
+    this.#notify();
   }
 
   /** Wakes waiting workers at most every 50 ms, however many notices arrive. */
-  #gather(broadcastId: number): void {
-    if (this.#gathering === undefined) this.#notify(broadcastId);
-    else if (this.#gathered.size <= maxGathered) this.#gathered.add(broadcastId);
+  #gather(): void {
+    this.#isMissed = this.#gathering !== undefined;
+    if (!this.#isMissed) this.#notify();
     this.#gathering ??= setTimeout(() => {
-      const gathered = this.#gathered.size > maxGathered ? [everyBroadcast] : [...this.#gathered];
-      this.#gathered.clear();
       this.#gathering = undefined;
-      for (const id of gathered) this.#notify(id);
+      if (this.#isMissed) this.#gather();
     }, lookForEndEveryMs).unref();
   }
 
-  #notify(broadcastId: number): void {
-    for (const listener of this.#listeners) listener(broadcastId);
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   async #drop(): Promise<void> {
@@ -145,9 +141,6 @@ export class WorkNotices {
     return this.#state === 'CLOSED';
   }
 }
-
-/** Sent instead of a broadcast's number if any broadcast may have changed. */
-export const everyBroadcast = 0;
 
 // The main thread passes notices on to the other threads, so that a process needs one connection for them. If the
 // main thread has not opened the database, the others poll.
@@ -175,14 +168,9 @@ export function openNotices(database: PostgresDatabase, options: ConnectionOptio
 /** Sent by a thread that begins to wait for work. */
 const asking = 'ask';
 
-interface Notice {
-  /** The number of the broadcast, or `everyBroadcast`. */
-  readonly id: number;
-  readonly isHearing: boolean;
-}
-
 /**
- * Runs in the main thread, and starts to listen when another thread asks.
+ * Runs in the main thread, and starts to listen when another thread asks. A notice for threads says only whether notices
+ * arrive.
  *
  * @param label the database's label
  * @returns a function that stops it
@@ -190,18 +178,18 @@ interface Notice {
 export function passNoticesOn(notices: Omit<Notices, 'close'>, label: string): () => void {
   const channel = openChannel(label);
   let endListening: (() => void) | undefined;
-  const notify = (id: number, { isHearing }: Pick<Notices, 'isHearing'> = notices): void => {
+  const notify = (isHearing: boolean): void => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
-    channel.postMessage({ id, isHearing } satisfies Notice);
+    channel.postMessage(isHearing);
   };
   channel.addEventListener('message', ({ data }) => {
     if (data !== asking) return;
-    endListening ??= notices.listen((id) => notify(id));
-    notify(everyBroadcast);
+    endListening ??= notices.listen(() => notify(notices.isHearing));
+    notify(notices.isHearing);
   });
   return () => {
     endListening?.();
-    if (endListening !== undefined) notify(everyBroadcast, { isHearing: false });
+    if (endListening !== undefined) notify(false);
     channel.close();
   };
 }
@@ -217,9 +205,8 @@ export class ThreadNotices implements Notices {
     this.#channel = openChannel(label);
     this.#channel.addEventListener('message', ({ data }) => {
       if (data === asking) return;
-      const { id, isHearing } = data as Notice;
-      this.isHearing = isHearing;
-      for (const listener of this.#listeners) listener(id);
+      this.isHearing = data as boolean;
+      for (const listener of this.#listeners) listener();
     });
   }
 
