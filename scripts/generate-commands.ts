@@ -30,12 +30,17 @@ await writePage(
 
 <!-- Made from src/cli/ by \`npm run docs\`. -->
 
-\`deskbell help <command>\` says the same in the terminal. [\`deskbell completion\`](#deskbell-completion) prints a script for bash or zsh. Every command has \`--help\` and \`--debug\` (prints the stack trace of
-an error); those with entries of the [configuration](configuration.md) have \`--config FILE\`. With \`--json\`, standard output
-is JSON, or JSON Lines. Messages for people are on standard error.
+\`deskbell help <command>\` prints the same text in the terminal. [\`deskbell completion\`](#deskbell-completion) prints a script for a shell. Every command has the options
+\`--help\` and \`--debug\`, which prints the stack trace of an error. If a command uses entries of the [configuration](configuration.md), it also has \`--config FILE\`. With
+\`--json\`, commands print JSON or JSON Lines on standard output. They print messages for people on standard error.
 
-Exit codes: 0 done; 1 an error, or part of the work failed; 2 wrong usage or configuration, which has the code \`ERR_USAGE\` or
-\`ERR_CONFIGURATION\`. A value that the library refuses as well, such as a cron expression, a tag or a link of the message, has a code of its own, and exits with 1.
+A command ends with one of these exit codes:
+
+- 0: the command is done.
+- 1: there was an error, or part of the work failed.
+- 2: the usage or configuration is wrong. The error has the code \`ERR_USAGE\` or \`ERR_CONFIGURATION\`.
+
+If the library also refuses a value, such as a cron expression, a tag or a link of the message, the error has its own code, and the exit code is 1. The page
 [Errors](errors.md) lists the codes at the end of messages.
 
 ${commands.map(({ name, command }) => `- [\`${name}\`](#${anchorOf(name)}): ${command.summary()}`).join('\n')}
@@ -83,7 +88,7 @@ function renderCommand({ name, command }: Leaf): string {
     ...(fromConfiguration.length === 0
       ? []
       : [
-          `From the [configuration](configuration.md): ${fromConfiguration.map((flag) => `\`${flag}\``).join(', ')}.`,
+          `The command also has these flags of the [configuration](configuration.md): ${fromConfiguration.map((flag) => `\`${flag}\``).join(', ')}.`,
         ]),
     ...(examples === '' ? [] : [`\`\`\`sh\n${examples.replaceAll(/^ {2}\$ /gm, '').trim()}\n\`\`\``]),
   ].join('\n\n');

@@ -36,11 +36,11 @@ function renderErrors(): string {
   return page(
     'Errors',
     'src/errors/',
-    `Every error has a stable code. The public service answers with \`application/problem+json\` (RFC 9457) and the code in
-the member \`code\`; the library throws a \`DeskbellError\` with the property \`code\`; the command prints it at the end of
-its line on standard error. *Retry* says whether the same call may succeed later without being changed.
+    `Every error has a stable code. The public service responds with \`application/problem+json\` (RFC 9457), with the code
+in the member \`code\`. The library throws a \`DeskbellError\` with the property \`code\`. A command prints the code at the
+end of a line on standard error. The column *Retry* says whether the same call may succeed later without any change.
 
-## Answered by the service`,
+## Errors of the service`,
     [
       tableRow('Code', 'Status', 'Retry', 'Meaning', 'What to do'),
       tableRow(...Array.from({ length: 5 }, () => '---')),
@@ -48,9 +48,9 @@ its line on standard error. *Retry* says whether the same call may succeed later
         tableRow(`\`${code}\``, String(entry.status), ...errorCells(entry)),
       ),
       '',
-      '## Answered by the operator’s listener',
+      '## Errors of the operator’s listener',
       '',
-      'Besides those of the service that concern HTTP itself:',
+      'The listener can also respond with the errors of the service that concern HTTP itself.',
       '',
       tableRow('Code', 'Status', 'Retry', 'Meaning', 'What to do'),
       tableRow(...Array.from({ length: 5 }, () => '---')),
@@ -58,11 +58,11 @@ its line on standard error. *Retry* says whether the same call may succeed later
         .filter(([code]) => !Object.hasOwn(serviceErrors, code))
         .map(([code, entry]) => tableRow(`\`${code}\``, String(entry.status), ...errorCells(entry))),
       '',
-      '## Of one field, in the list `errors` of a problem',
+      '## Errors of one field, in the list `errors` of a problem',
       '',
       ...renderErrorTable(fieldErrors),
       '',
-      '## Thrown by the library, printed by the command',
+      '## Errors of the library and the command',
       '',
       ...renderErrorTable(libraryErrors),
     ],
@@ -92,16 +92,26 @@ function renderConfiguration(): string {
   return page(
     'Configuration',
     'src/cli/configuration/configuration.ts',
-    `Each entry has a name in the configuration file, a flag and an environment variable. A flag takes precedence over the
-variable, the variable over the file, the file over what the data directory keeps (\`settings.json\`, which \`serve\` writes), and that over the default. The file is one JSON object, named by \`--config FILE\`
-or \`DESKBELL_CONFIG\`; paths in it are relative to the file's directory. Lists are arrays in the file and are
-joined by commas elsewhere. Unknown entries, unknown \`DESKBELL_\` variables and values that are not valid are errors that list
-what is valid. A command has a flag for each entry that it uses (\`deskbell serve --help\`).
+    `Each entry has a name in the configuration file, a flag and an environment variable. If an entry is set in several
+places, Deskbell uses the first of these values:
 
-Deskbell reads three more variables. \`DESKBELL_DEBUG\`, when set, prints stack traces as \`--debug\` does.
-\`DESKBELL_WEB_PUSH_TRANSPORT\` is for [\`deskbell/web-push\`](migrating-from-web-push.md#tests-that-replace-httpsrequest). \`HTTPS_PROXY\` or
-\`ALL_PROXY\` names an HTTP proxy for connections to push services, except to the hosts in \`NO_PROXY\`, as in curl;
-\`HTTP_PROXY\` is not read, since push services are https.`,
+1. the flag
+2. the environment variable
+3. the value in the configuration file
+4. the value in \`settings.json\` in the data directory, which \`serve\` writes
+5. the default
+
+\`--config FILE\` or \`DESKBELL_CONFIG\` gives the path of the configuration file. The file contains one JSON object. Paths
+in the file are relative to the file's directory. A list is an array in the file; in a flag or variable, commas separate
+the elements. An unknown entry, an unknown \`DESKBELL_\` variable or an invalid value causes an error that lists the valid
+values. A command has a flag for each entry that it uses (see \`deskbell serve --help\`).
+
+Deskbell also reads these environment variables:
+
+- If \`DESKBELL_DEBUG\` is set, Deskbell prints stack traces, as with \`--debug\`.
+- \`DESKBELL_WEB_PUSH_TRANSPORT\` sets the transport of [\`deskbell/web-push\`](migrating-from-web-push.md#tests-that-replace-httpsrequest).
+- \`HTTPS_PROXY\` or \`ALL_PROXY\` gives an HTTP proxy for connections to push services. As in curl, the hosts in
+  \`NO_PROXY\` are exceptions. Deskbell does not read \`HTTP_PROXY\`, since push services use https.`,
     tables
       .map((table) => table.join('\n'))
       .join('\n\n')

@@ -65,15 +65,15 @@ export const fieldErrors = entries(false, {
 export const serviceErrors = {
   ...answers(400, {
     ERR_SUBSCRIPTION_INVALID:
-      'The subscription is not valid. Fix the fields named in "errors" and send it again.',
+      'The subscription is not valid. Fix the fields named in "errors", and send the subscription again.',
     ERR_JSON_MALFORMED: 'The body is not JSON. Send well-formed JSON in UTF-8.',
     ERR_USER_ID_INVALID: 'The user id is not valid. Send a decimal int64.',
-    ERR_REQUEST_INVALID: 'The request is not valid. See /openapi.json for what is expected.',
+    ERR_REQUEST_INVALID: 'The request is not valid. See /openapi.json for the expected request.',
   }),
   ...answers(401, {
     ERR_UNAUTHENTICATED: 'No session. Send the session cookie.',
     ERR_SUBSCRIBER_TOKEN:
-      'The subscriber token is not valid. Send a token that the application has just made, or none.',
+      'The subscriber token is not valid. Send a token that the application has just made, or no token.',
   }),
   ...answers(403, {
     ERR_FORBIDDEN: 'Refused. This session may not do this.',
@@ -151,7 +151,7 @@ export const libraryErrors = {
       'The key file is missing. Restore it from a backup; a new pair would lose every subscriber.',
     ERR_KEY_FILE_CORRUPT: 'A key file cannot be used. Restore it from a backup.',
     ERR_KEY_FILE_EXISTS:
-      'There is a key pair already. Keep it; --force replaces it and loses every subscriber.',
+      'There is a key pair already. Keep this pair; --force replaces it and loses every subscriber.',
     ERR_KEY_IN_USE:
       'The key pair is still needed. See `deskbell keys list`; --force retires a pair that subscriptions were made with.',
     ERR_KEY_NOT_FOUND: 'There is no such key pair. See `deskbell keys list`.',
@@ -174,13 +174,15 @@ export const libraryErrors = {
     ERR_USAGE: 'The command was not used as its help says. See --help.',
     ERR_FILE: 'A file or folder cannot be used. Check the path, its permissions and the disk.',
     ERR_LISTEN:
-      'The address cannot be listened on. Give another address or port (0 picks a free one), or end the program that uses it.',
+      'The address cannot be listened on. Give another address or port (0 picks a free one), or end the program that ' +
+      'uses the address.',
     ERR_DATA_MISSING:
       'The data directory does not exist. Give another --data, or create it with `deskbell serve`, `deskbell operators add` or `deskbell keys generate`.',
     ERR_DATA_EXISTS:
-      'The data directory has a database already. Give another --data, or stop the processes that use it and move it away.',
+      'The data directory has a database already. Give another --data, or stop the processes that use the directory, ' +
+      'and move it away.',
     ERR_STORE_NOT_EMPTY:
-      'The target of a copy has rows already. Give a new database, or a directory without one.',
+      'The target of a copy has rows already. Give a new database, or a directory without a database.',
     ERR_COPY_SOURCE: 'There is nothing to copy. Give the data directory or the database that is in use now.',
     ERR_COPY_UNFINISHED:
       'The database is a copy that is not complete. Run `deskbell store copy` again with the same source and target; it continues where it stopped.',
@@ -191,8 +193,8 @@ export const libraryErrors = {
     ERR_ALARM_NOT_FOUND: 'There is no such alarm. It has ended; see `deskbell alarms list`.',
     ERR_LINES_REFUSED:
       'Lines of an import are not valid. Fix the lines that were reported and import them again.',
-    ERR_OUTPUT: 'Nothing can be written to standard output. Check where it is redirected to.',
-    ERR_COMMAND: 'The command failed. Run it again with --debug to see where.',
+    ERR_OUTPUT: 'Nothing can be written to standard output. Check where standard output is redirected to.',
+    ERR_COMMAND: 'The command failed. Run the command again with --debug to see where it failed.',
     ERR_ADDRESS_BLOCKED:
       'The push service resolves to an address that is not public. If the push service is yours, add its origin to "pushServices".',
     ERR_CLOSED: 'The sender or the store is closed. Open a new one.',
@@ -204,7 +206,8 @@ export const libraryErrors = {
       'The times of the schedule are not valid. Give five fields, such as "0 9 * * 1", and an IANA time zone, such as Europe/Berlin.',
     ERR_CHANNEL_NOT_FOUND: 'There is no such channel. See `deskbell channels list`.',
     ERR_BELL_EXISTS:
-      'There is a bell of this name already. Choose another name. Its address is not shown again: `deskbell bells rotate` gives it a new one.',
+      'There is a bell of this name already. Choose another name. The address of the existing bell is not shown ' +
+      'again, but `deskbell bells rotate` gives the bell a new address.',
     ERR_BELL_NOT_FOUND: 'There is no such bell. See `deskbell bells list`.',
     ERR_SCHEDULE_NOT_FOUND: 'There is no such schedule. See `deskbell schedules list`.',
     ERR_BROADCAST_STATE: 'The broadcast is not in a state that allows this. See `deskbell broadcasts show`.',
@@ -240,7 +243,8 @@ const ownOperatorErrors = {
     ERR_TOKEN_ROLE:
       'The token does not permit this. Use a token of an operator with another role; see `deskbell operators list`.',
     ERR_ORIGIN_REFUSED:
-      'The request comes from a page of another origin. Send it from a program, or from a page of this listener.',
+      'The request comes from a page of another origin. Send the request from a program, or from a page of this ' +
+      'listener.',
   }),
   ...answers(409, {
     ERR_MESSAGE_IN_DOUBT:

@@ -47,7 +47,7 @@ export const bellSettings: Readonly<Record<keyof BellSettings, Setting>> = {
   channel: {
     label: 'Channel',
     value: 'name',
-    description: 'Rings only readers who have this channel on.',
+    description: 'Rings only readers who have switched on this channel.',
     keywords: { format: 'channel-name' },
   },
   title: {

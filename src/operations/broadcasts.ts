@@ -296,7 +296,7 @@ const change = (name: 'pause' | 'resume' | 'cancel', summary: string, descriptio
   });
 
 export const broadcastChanges = {
-  pause: change('pause', 'Pauses a broadcast', 'Workers stop after the page that they are delivering.'),
+  pause: change('pause', 'Pauses a broadcast', 'Workers deliver their current page, and then stop.'),
   resume: change('resume', 'Resumes a broadcast that is paused'),
   cancel: change(
     'cancel',

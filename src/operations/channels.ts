@@ -34,7 +34,9 @@ const channelBody = Type.Named(
   'ChannelUpdate',
   {
     title: Type.Optional(
-      titleSchema('Title for readers whose language has no title of its own. A new channel needs it.'),
+      titleSchema(
+        'Title for readers if there is no title in their language. A new channel needs this title.',
+      ),
     ),
     titles: Type.Optional(
       Type.Unsafe<Readonly<Record<string, string | null>>>({

@@ -113,7 +113,7 @@ export const deliveryOptions: {
   },
   urgency: {
     schema: { type: 'string', enum: urgencies },
-    description: 'Whether the message is worth waking a device for.',
+    description: 'How urgent the message is. This decides whether the message wakes a device.',
     byDefault: 'normal',
     check: pushOptionChecks.urgency,
     flag: 'urgency <urgency>',
@@ -124,7 +124,7 @@ export const deliveryOptions: {
   },
   topic: {
     schema: { type: 'string', maxLength: maxLabelCharacters, format: 'topic' },
-    description: 'A later message with the same label replaces an undelivered earlier one.',
+    description: 'A later message replaces an undelivered earlier message with the same label.',
     check: checkTopic,
     flag: 'topic <label>',
     field: { label: 'Topic', hint: 'A later message with the same one replaces an undelivered one.' },
@@ -140,8 +140,8 @@ export const deliveryOptions: {
   perPerson: {
     schema: { type: 'string', format: 'frequency-cap' },
     description:
-      'Skips people whom broadcasts with a cap have already reached this often, such as 3/day (or /hour, /week). They are ' +
-      'counted as capped.',
+      'Skips people whom broadcasts with a cap have already reached this often, such as 3/day (or /hour, /week). ' +
+      'Deskbell counts these people as capped.',
     check: (value) => void parsePerPerson(value as string),
     flag: 'per-person <cap>',
     field: {
@@ -153,7 +153,7 @@ export const deliveryOptions: {
     schema: { type: 'integer', minimum: 1, maximum: maxSkipInactive },
     description:
       'Leaves out subscriptions that clicked on none of the last N broadcasts shown to them, according to receipts of the last 30 days. ' +
-      'Subscriptions that were shown fewer than N are not left out.',
+      'Subscriptions that were shown fewer than N broadcasts are not left out.',
     check: isWholeNumber(1, maxSkipInactive),
     flag: 'skip-inactive <broadcasts>',
     field: {
@@ -163,7 +163,7 @@ export const deliveryOptions: {
   },
   channel: {
     schema: { type: 'string', format: 'channel-name' },
-    description: 'Reaches only readers who have this channel on.',
+    description: 'Reaches only readers who have switched on this channel.',
     check: (value, name) => void checkChannelName(value, `/${name}`),
     flag: 'channel <name>',
     field: { label: 'Channel', hint: 'Only readers who have it on.' },
@@ -171,7 +171,8 @@ export const deliveryOptions: {
   localTime: {
     schema: { type: 'string', format: 'local-time' },
     description:
-      'When each reader gets the message, in their own time zone: 2026-12-01T09:00, or 09:00 for the next one after the start.',
+      'Time at which each reader gets the message, in the reader’s own time zone: 2026-12-01T09:00, or 09:00 for the ' +
+      'first 09:00 after the start.',
     check: mustBe('a local time such as 09:00 or 2026-12-01T09:00', isLocalTime),
     flag: 'local-time <time>',
     field: { label: 'Local time', hint: 'In each reader’s time zone, such as 09:00 or 2026-12-01T09:00.' },
@@ -179,7 +180,8 @@ export const deliveryOptions: {
   ifTimePassed: {
     schema: { type: 'string', enum: ifTimePassed },
     description:
-      'When readers whose local time has passed at the start get the message: at the same time on the next day, at once (send), or never (skip).',
+      'When readers get the message if their local time has passed at the start: at this time on the next day, at ' +
+      'once (send), or never (skip).',
     byDefault: 'nextDay',
     check: mustBe(`one of ${ifTimePassed.join(', ')}`, (value) =>
       ifTimePassed.includes(value as IfTimePassed),
@@ -193,8 +195,8 @@ export const deliveryOptions: {
   quietHours: {
     schema: { type: 'string', format: 'quiet-hours' },
     description:
-      'Nothing is sent during these hours in each reader’s time zone, such as 22:00-07:00. The message waits until they end, or ' +
-      'expires if its TTL (at least an hour) has ended by then.',
+      'Nothing is sent during these hours in each reader’s time zone, such as 22:00-07:00. The message waits until ' +
+      'these hours end, or expires if its TTL (at least an hour) ends first.',
     check: (value, name) => {
       isText(value, name);
       parseQuietHours(value as string);
@@ -205,8 +207,8 @@ export const deliveryOptions: {
   timeZone: {
     schema: { type: 'string', format: 'timezone' },
     description:
-      'The time zone of the given times, and of readers whose own is not known, such as Europe/Berlin. Default: UTC; for ' +
-      '`deskbell send` without --cron, the machine’s time zone.',
+      'The time zone of the given times, and of readers whose own time zone is not known, such as Europe/Berlin. ' +
+      'Default: UTC; for `deskbell send` without --cron, the machine’s time zone.',
     check: mustBe('the name of a time zone, such as Europe/Berlin', (value) => isTimeZone(value as string)),
     flag: 'timezone <name>',
     field: { label: 'Time zone', hint: 'For readers whose own is not known. Empty: yours.' },

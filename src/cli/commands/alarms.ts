@@ -17,7 +17,8 @@ export function alarmsCommand(context: Context): Command {
     .addCommand(
       createNamedListCommand(context, listAlarms, {
         description:
-          'Prints each alarm: what is wrong, how much is affected, since when, and who has acknowledged it.',
+          'Prints each alarm with the problem, the number of affected messages or broadcasts, the start, and the name ' +
+          'of the person who has acknowledged it.',
         examples: ['deskbell alarms list', 'deskbell alarms list --json'],
         toText,
         ifEmpty: 'Nothing is wrong now. "deskbell broadcasts show" prints the alarms of a broadcast.',
@@ -31,13 +32,14 @@ const acknowledgeCommand = (context: Context): Command =>
     name: 'acknowledge',
     examples: ['deskbell alarms acknowledge no-worker --note "The machine is being replaced."'],
     argument: 'Alarm as `deskbell alarms list` shows it.',
-    flags: { note: ['--note <text>', `For other operators, at most ${maxNoteLength} characters.`] },
+    flags: { note: ['--note <text>', `Note for other operators, with at most ${maxNoteLength} characters.`] },
     operatorOf: ({ name = processUser() }) => String(name),
     toText: ({ id, acknowledgement }) => `Acknowledged ${id} as ${acknowledgement?.operator ?? ''}.`,
   }).addOption(
-    new Option('--name <name>', 'Who acknowledges it. Default: the user of this process.').argParser(
-      parseOperatorName,
-    ),
+    new Option(
+      '--name <name>',
+      'Name of the person who acknowledges the alarm. Default: the user of this process.',
+    ).argParser(parseOperatorName),
   );
 
 function toText(alarm: StandingAlarm): string {

@@ -22,18 +22,18 @@ export function auditCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'audit',
     description:
-      'Prints the changes that operators made with the API, the console and commands, newest first. Commands that send or import, and commands for ' +
-      'keys, operators and the store as a whole, leave no record.',
+      'Prints the changes that operators made with the API, the console and commands, newest first. There are no ' +
+      'records of commands that send or import, or of commands for keys, operators and the whole store.',
     json: 'Prints JSON Lines.',
     examples: [
       'deskbell audit',
       'deskbell audit --operator shop --since 2027-01-01T00:00Z --json | jq .action',
     ],
   })
-    .option('--operator <name>', 'Only changes by this operator.', parseOperatorName)
-    .option('--action <action>', 'Only changes of this kind, such as broadcast.pause.')
-    .option('--target <target>', 'Only changes to this target, such as "broadcast 7".')
-    .option('--since <time>', 'Only changes at this time or later (ISO 8601 with a zone).', parseTime)
+    .option('--operator <name>', 'Prints only changes by this operator.', parseOperatorName)
+    .option('--action <action>', 'Prints only changes of this kind, such as broadcast.pause.')
+    .option('--target <target>', 'Prints only changes to this target, such as "broadcast 7".')
+    .option('--since <time>', 'Prints only changes at this time or later (ISO 8601 with a zone).', parseTime)
     .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)
     .onData(async ({ store }, flags: AuditFlags) => {
       const { operator, action, target, since, limit } = flags;

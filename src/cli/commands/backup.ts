@@ -27,7 +27,8 @@ export function backupCommand({ environment, output }: Context): Command {
     name: 'backup',
     description:
       'Writes the data directory into one file, while services and workers continue. The file contains the state at the start of the ' +
-      'command. Only its owner can read it, since it contains everything that is needed to send to your subscribers, apart from the keys. With --with-keys, it contains the keys too.',
+      'command. Only the owner of the file can read it, since it contains everything that is needed to send to your ' +
+      'subscribers, except the keys. With --with-keys, the file contains the keys too.',
     settings: dataSettings,
     json: 'Prints JSON.',
     examples: [
@@ -36,7 +37,10 @@ export function backupCommand({ environment, output }: Context): Command {
     ],
   })
     .argument('<file>', 'File to write; it must not exist.')
-    .option('--with-keys', 'Includes the private keys. Without them, keep the key files elsewhere.')
+    .option(
+      '--with-keys',
+      'Includes the private keys. Without this option, keep a copy of the key files elsewhere.',
+    )
     .action(async (file: string, flags: JsonFlag & { readonly withKeys?: true }) => {
       const { data, database } = await readConfiguration({ flags, environment });
       requireSqlite(database, 'pg_dump');
@@ -59,8 +63,9 @@ export function restoreCommand(context: Context): Command {
   return createCommand({
     name: 'restore',
     description:
-      'Restores a backup into a data directory. The directory must not contain a database yet. If the backup has no keys, put ' +
-      'the key files there first. The restored store sends nothing by itself until "deskbell sending resume"; its bells still ring.',
+      'Restores a backup into a data directory. The directory must not contain a database yet. If the backup has no ' +
+      'keys, first put the key files into the directory. The restored store sends nothing by itself until you run ' +
+      '"deskbell sending resume". Its bells still ring.',
     settings: dataSettings,
     json: 'Prints JSON.',
     examples: ['deskbell restore /backup/deskbell-2027-01-01 --data /var/lib/deskbell'],

@@ -65,7 +65,8 @@ export const bellsCommand = (context: Context): Command =>
       createSecretCommand(context, rotateBell, {
         name: 'rotate',
         description:
-          'Gives a bell a new address and prints it. The address is shown only once. The old address stops working at once.',
+          'Gives a bell a new address and prints the address. Deskbell shows the address only once. The old address ' +
+          'stops working at once.',
         examples: ['deskbell bells rotate backups'],
       }),
     )
@@ -89,8 +90,8 @@ function addCommand(context: Context): Command {
     {
       name: 'add',
       description:
-        'Creates a bell and prints its address. The address is shown only once, since only a hash of its secret is stored. Anyone who has the address can ring ' +
-        'its audience, and do nothing else.',
+        'Creates a bell and prints its address. Deskbell shows the address only once, since it stores only a hash of ' +
+        'the secret. Anyone who has the address can ring the bell, but cannot do anything else.',
       examples,
     },
     (name, { all, ...flags }: AddFlags) => {

@@ -37,7 +37,8 @@ function listCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'list',
     description:
-      'Prints ID, state, recipients, counts and title of each broadcast, newest first. The number of alarms includes those that have ended.',
+      'Prints ID, state, recipients, counts and title of each broadcast, newest first. The number of alarms includes ' +
+      'alarms that have ended.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
   })
@@ -87,7 +88,8 @@ function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
     description:
-      'Prints the audience, creator, options, texts, counts, push services and alarms of a broadcast, and, if requested, its attempts.',
+      'Prints the audience, creator, options, texts, counts, push services and alarms of a broadcast. With ' +
+      '--attempts, the command also prints the attempts.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts show 7', 'deskbell broadcasts show 7 --attempts --subscription 4711'],
   })
@@ -165,8 +167,8 @@ function outcomesCommand({ environment, output, stopPrinting }: Context): Comman
   return createDataCommand(environment, {
     name: 'outcomes',
     description:
-      'Prints the outcome for each subscription in a broadcast, as CSV: one line for each stored subscription of the ' +
-      'audience. Endpoints and keys are not printed.',
+      'Prints the outcome for each subscription in a broadcast, as CSV. There is one line for each stored ' +
+      'subscription of the audience. Endpoints and keys are not printed.',
     json: 'Prints JSON Lines, with every attempt.',
     examples: [
       'deskbell broadcasts outcomes 7 > outcomes.csv',
@@ -194,7 +196,8 @@ function resumeCommand(context: Context): Command {
   return createCommand({
     name: 'resume',
     description:
-      'Resumes a broadcast. Continues one that was paused or whose process ended, and shows its progress.',
+      'Resumes a broadcast. The command continues a broadcast that was paused or whose process ended, and shows the ' +
+      'progress.',
     settings: [...dataSettings, ...senderSettings],
     json: 'Prints JSON Lines: events, then the summary.',
     examples: ['deskbell broadcasts resume 7 --subject mailto:you@example.org'],

@@ -13,10 +13,10 @@ export function doctorCommand({ environment, output }: Context): Command {
     name: 'doctor',
     description:
       'Checks the installation: versions, data directory, disk, database, keys, subject, open files, encryption, and ' +
-      'the connection to each push service. Sends and changes nothing. Use the same options as for the service ' +
-      'and its workers. The exit code is 1 if there is a fault.',
+      'the connection to each push service. The command sends nothing and changes nothing. Give it the same options ' +
+      'as the service and its workers. The exit code is 1 if there is a fault.',
     settings: [...dataSettings, ...senderSettings],
-    json: 'Prints JSON Lines: one finding each.',
+    json: 'Prints JSON Lines, with one finding in each line.',
     examples: ['deskbell doctor', 'deskbell doctor --data /var/lib/deskbell --json'],
   }).action(async (flags: JsonFlag) => {
     const configuration = await readConfiguration({ flags, environment });

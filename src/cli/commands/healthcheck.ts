@@ -16,8 +16,9 @@ export function healthcheckCommand({ environment, output }: Context): Command {
   const description = {
     name: 'healthcheck',
     description:
-      'Checks whether the "serve" or "worker" of this container works. For a service, it requests /readyz at the port and prefix that ' +
-      'the process was started with. A worker works if it has reported to the database in the last 20 seconds. The exit code is 1 if it does not.',
+      'Checks whether the "serve" or "worker" of this container works. For a service, the command requests /readyz at ' +
+      'the port and prefix of the process. For a worker, it checks that the worker has reported to the database in ' +
+      'the last 20 seconds. The exit code is 1 if the process does not work.',
     examples: ['deskbell healthcheck', 'deskbell healthcheck --pid 4711'],
   };
   return createCommand(description)

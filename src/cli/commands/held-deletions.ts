@@ -23,7 +23,8 @@ export function heldDeletionsCommand(context: Context): Command {
   })
     .addCommand(
       createNamedListCommand(context, listHeldDeletions, {
-        description: 'Prints each push service with held deletions, how many there are, and since when.',
+        description:
+          'Prints each push service with held deletions, with their number and the time of the first.',
         examples: ['deskbell held-deletions list', 'deskbell held-deletions list --json'],
         toText: ({ origin, subscriptions, sinceMs }) =>
           `${origin}  ${formatCount(subscriptions)} since ${isoTime(sinceMs)}`,

@@ -33,8 +33,9 @@ function listCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'list',
     description:
-      'Prints each VAPID public key with its state and the number of subscriptions that were made with it. Messages can ' +
-      'be sent to subscriptions of a "current", "previous" or "next" key if a key file contains its private key.',
+      'Prints each VAPID public key with its state and the number of subscriptions that were made with it. Deskbell ' +
+      'can send messages to subscriptions of a "current", "previous" or "next" key if a key file contains the private ' +
+      'key.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell keys list', "deskbell keys list --json | jq 'select(.subscriptions == 0)'"],
   }).onData(async ({ store, vapidKeys }, flags: JsonFlag) => {
@@ -75,8 +76,8 @@ function rotateCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'rotate',
     description:
-      'Makes a new VAPID key pair current. The former pair is kept for the subscriptions that were made with it; browsers ' +
-      'subscribe with the new one at their next visit. Running services and senders need no restart.',
+      'Makes a new VAPID key pair current. Deskbell keeps the former pair for the subscriptions that were made with ' +
+      'it. Browsers subscribe with the new pair at their next visit. Running services and senders need no restart.',
     json: 'Prints JSON.',
     examples: ['deskbell keys rotate'],
   }).onData(async ({ store, vapidKeys }, flags: JsonFlag) => {
@@ -93,8 +94,8 @@ function retireCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'retire',
     description:
-      'Removes the private key of a former VAPID key pair. Refuses while subscriptions were made with that pair, unless ' +
-      '--force is given: messages to them are rejected from then on.',
+      'Removes the private key of a former VAPID key pair. While there are subscriptions that were made with this ' +
+      'pair, the command needs --force. Messages to these subscriptions are then rejected.',
     json: 'Prints JSON.',
     examples: ['deskbell keys retire BCVxsr7N'],
   })
@@ -153,8 +154,8 @@ function generateCommand(context: Context): Command {
   return createCommand({
     name: 'generate',
     description:
-      'Generates a VAPID key pair, or imports one from another web push tool. Replaces existing pairs only with --force; to ' +
-      'change the pair without losing subscribers, use "keys rotate".',
+      'Generates a VAPID key pair, or imports one from another web push tool. The command replaces existing pairs ' +
+      'only with --force. To change the pair without losing subscribers, use "keys rotate".',
     settings: dataSettings,
     json: 'Prints JSON.',
     examples: [

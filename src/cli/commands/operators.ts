@@ -38,8 +38,8 @@ function addCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'add',
     description:
-      'Adds an operator and prints its token. The token is shown only once, since only its hash is stored. Creates the data directory if it does ' +
-      'not exist.',
+      'Adds an operator and prints its token. Deskbell shows the token only once, since it stores only the hash of ' +
+      'the token. The command creates the data directory if it does not exist.',
     settings: [...dataSettings, 'operator', 'operatorCert'],
     json: 'Prints JSON.',
     examples: [
@@ -50,17 +50,18 @@ function addCommand({ environment, output }: Context): Command {
   })
     .addArgument(nameArgument())
     .addOption(
-      new Option('--read-only', 'With the token, nothing can be changed or sent.').conflicts([
+      new Option('--read-only', 'The token does not allow changing or sending anything.').conflicts([
         'send',
         'metrics',
       ]),
     )
     .addOption(
-      new Option('--send', 'With the token, one can only send, and see one’s own broadcasts.').conflicts(
-        'metrics',
-      ),
+      new Option(
+        '--send',
+        'The token allows only sending, and seeing the operator’s own broadcasts.',
+      ).conflicts('metrics'),
     )
-    .option('--metrics', 'The token is for /metrics alone.')
+    .option('--metrics', 'The token allows only reading /metrics.')
     .action(async (name: string, { readOnly, send, metrics, json, ...flags }: AddFlags) => {
       const configuration = await readConfiguration({ flags, environment });
       const isNew = !(await exists(configuration.data));
@@ -106,12 +107,16 @@ function removeCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'remove',
     description:
-      'Removes an operator. Its token and its sessions stop working. Its broadcasts and schedules go on; the command lists them.',
+      'Removes an operator. The operator’s token and sessions stop working. The operator’s broadcasts and schedules ' +
+      'continue, and the command lists them.',
     json: 'Prints JSON.',
     examples: ['deskbell operators remove shop', 'deskbell operators remove shop --pause'],
   })
     .addArgument(nameArgument())
-    .option('--pause', 'Also pauses its broadcasts and schedules that go on, even if it was removed before.')
+    .option(
+      '--pause',
+      'Also pauses the operator’s broadcasts and schedules, even if the operator was removed before.',
+    )
     .onData(async ({ store }, name: string, flags: JsonFlag & { readonly pause?: true }) => {
       const isPaused = flags.pause === true;
       const found = await findWorkOf(store, name);

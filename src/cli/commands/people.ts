@@ -42,13 +42,13 @@ function removalCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'removal',
     description:
-      'Checks the receipt that "subscriptions remove --user" printed, and says when the person was removed. That is known as long as the audit is kept. ' +
-      'The exit code is 1 if the receipt is not of this person.',
+      'Checks the receipt that "subscriptions remove --user" printed, and says when the person was removed. Deskbell ' +
+      'knows the time as long as it keeps the audit. The exit code is 1 if the receipt is not for this person.',
     json: 'Prints JSON.',
     examples: ['deskbell people removal 42 --receipt q6vJ0yqN3l0sG1X2e5m7bA'],
   })
     .argument('<user>', 'The person.')
-    .requiredOption('--receipt <receipt>', 'As it was printed.')
+    .requiredOption('--receipt <receipt>', 'The receipt, as the command printed it.')
     .onData(async ({ store }, user: string, flags: JsonFlag & { readonly receipt: string }) => {
       const removal = await checkRemoval(store, checkUser(user, '/user'), flags.receipt);
       const { removedAtMs, by = '', subscriptions } = removal;
@@ -67,7 +67,8 @@ function removalCommand({ environment, output }: Context): Command {
 const setCommand = (context: Context): Command =>
   createChangeCommand(context, updatePerson, {
     name: 'set',
-    description: 'Sets a person’s data, language, time zone and choices. What is not given stays as it is.',
+    description:
+      'Sets a person’s data, language, time zone and choices. Values that you do not give stay unchanged.',
     examples: [
       `deskbell people set 42 --values '{"name": "Ada", "points": 3}' --language de --timezone Europe/Berlin`,
       'deskbell people set 42 --channel news=off --channel offers=default',
@@ -78,14 +79,17 @@ const setCommand = (context: Context): Command =>
         '--values <json>',
         'Texts and numbers for placeholders, as a JSON object; null removes a value.',
       ],
-      language: ['--language <tag>', 'Language (BCP 47), such as pt-BR; empty: that of each browser.'],
+      language: [
+        '--language <tag>',
+        'Language (BCP 47), such as pt-BR. If it is empty, the language of each browser applies.',
+      ],
       timeZone: [
         '--timezone <name>',
-        'Time zone (IANA), such as Europe/Berlin; empty: that of each browser.',
+        'Time zone (IANA), such as Europe/Berlin. If it is empty, the time zone of each browser applies.',
       ],
       channels: [
         '--channel <name=state>',
-        'Switches a channel on or off; default withdraws the choice. May be given several times.',
+        'Switches a channel on or off. The state "default" withdraws the choice. May be given several times.',
       ],
     },
     toText: (person, _input, store) => formatPerson(person, store),

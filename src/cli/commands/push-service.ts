@@ -20,8 +20,8 @@ export function pushServiceCommand({ output, stop, stopPrinting, onHangup }: Con
   return createCommand({
     name: 'push-service',
     description:
-      'Runs a local push service for development and tests. Its subscriptions are only in memory. ' +
-      'Give its address to other commands as --push-services, and to Firefox as dom.push.serverURL.',
+      'Runs a local push service for development and tests. The push service keeps subscriptions only in memory. Give ' +
+      'the address of the push service to other commands as --push-services, and to Firefox as dom.push.serverURL.',
     json: 'Prints the line with the addresses as JSON.',
     examples: [
       'deskbell push-service --port 8090',
@@ -33,8 +33,8 @@ export function pushServiceCommand({ output, stop, stopPrinting, onHangup }: Con
     .option('--host <host>', 'Address to listen on.', '127.0.0.1')
     .option(
       '--tls',
-      `Serves https with a certificate of its own, which clients must trust: it is in ${certificateName}, in the ` +
-        'current folder, while the push service runs.',
+      `Serves https with its own certificate, which clients must trust. While the push service runs, the certificate ` +
+        `is in ${certificateName} in the current folder.`,
     )
     .option('--events', 'Prints events as JSON Lines.')
     .action(async ({ port, host, tls = false, events, json }: PushServiceFlags) => {

@@ -59,8 +59,7 @@ export function schedulesCommand(context: Context): Command {
 
 const listCommand = (context: Context): Command =>
   createListCommand(context, {
-    description:
-      'Prints each schedule with its times, its next time, its last broadcast, its audience and title.',
+    description: 'Prints each schedule with its times, next time, last broadcast, audience and title.',
     examples: ['deskbell schedules list', 'deskbell schedules list --json'],
     rowsOf: ({ store }) => store.schedules.list(),
     toJson: scheduleView.toJson,

@@ -52,12 +52,13 @@ export function sendCommand(context: Context): Command {
   const command = createCommand({
     name: 'send',
     description:
-      'Sends a push message. To one subscription, it is sent immediately and the answer is printed. To many, it is sent ' +
-      'as a broadcast, which is stored, retried when push services are busy, and survives a crash of this command. ' +
-      'Subscriptions that have ended are removed. The exit code is 1 if a message to a live subscription was not ' +
+      'Sends a push message. If you send to one subscription, the command sends the message immediately and prints ' +
+      'the answer. If you send to many, it creates a broadcast. Deskbell stores a broadcast, retries it when push ' +
+      'services are busy, and continues it after a crash of this command. It also removes subscriptions that have ' +
+      'ended. The exit code is 1 if a message to a live subscription was not ' +
       'accepted.',
     settings: [...dataSettings, ...senderSettings, 'receipts'],
-    json: 'Prints JSON Lines: the outcome, or the events and the summary of the broadcast.',
+    json: 'Prints JSON Lines, with the outcome, or with the events and the summary of the broadcast.',
     examples: [
       "deskbell send --user me 'Backups are done'",
       "deskbell send --all --title 'Ding dong' --message 'Tea is ready' --subject mailto:you@example.org",
@@ -78,45 +79,49 @@ export function sendCommand(context: Context): Command {
     ['--ids <ids>', 'Sends to the subscriptions with these IDs, separated by commas.', parseIds],
     [
       '--broadcast <id>',
-      'Sends to those who got this earlier broadcast, or to those that --outcome names.',
+      'Sends to the recipients of this earlier broadcast who have the outcome of --outcome.',
       parsePositiveInteger,
     ],
     [
       '--file <file>',
-      'Sends to the subscriptions in a file of JSON Lines, stored or not; "-" is standard input.',
+      'Sends to the subscriptions in a file of JSON Lines, which need not be stored; "-" is standard input.',
     ],
     ['--endpoint <url>', 'Sends to the subscription with this endpoint.'],
     ['--id <id>', 'Sends to the subscription with this ID.', parsePositiveInteger],
   ]);
   command.addOption(
-    new Option('--outcome <outcome>', 'Those of --broadcast with this outcome (default: accepted).').choices(
-      outcomeGroups,
-    ),
+    new Option(
+      '--outcome <outcome>',
+      'Selects the recipients of --broadcast with this outcome (default: accepted).',
+    ).choices(outcomeGroups),
   );
   addDeliveryFlags(addMessageFlags(command.optionsGroup('Message:')), 'any');
   // not allowed for a single subscription: its message is sent immediately or not at all
   addOptions(addDeliveryFlags(command.optionsGroup('Broadcast:'), 'broadcast', forOne), forOne, [
     [
       '--at <time>',
-      'Sends at this time, such as 2027-01-01T09:00+01:00. A worker must be running then.',
+      'Sends at this time, such as 2027-01-01T09:00+01:00. A worker must be running at this time.',
       parseTime,
     ],
     [
       '--cron <expression>',
-      "Repeats the broadcast at the times of a cron expression, such as '0 9 * * 1'. A worker must be running then.",
+      "Repeats the broadcast at the times of a cron expression, such as '0 9 * * 1'. A worker must be running at these times.",
       undefined,
       ['ids', 'broadcast', 'file', 'at', 'detach', 'idempotencyKey'],
     ],
-    ['--idempotency-key <key>', 'Makes the command safe to repeat: the same key never sends twice.'],
+    [
+      '--idempotency-key <key>',
+      'Makes the command safe to repeat. A second command with the same key does not send again.',
+    ],
     ['--detach', 'Only stores the broadcast. A worker delivers it.'],
   ]);
   return command
     .argument(
       '[text]',
-      'The text of the message. Its title is the host of the public URL, or the name of this machine, unless --title is given.',
+      'The text of the message. Without --title, the title is the host of the public URL, or the name of this machine.',
     )
     .optionsGroup('Options:')
-    .option('--dry-run', 'Sends nothing: prints the size of the audience and the payload.')
+    .option('--dry-run', 'Prints the size of the audience and the payload, and sends nothing.')
     .action(async (text: string | undefined, flags: SendFlags) => {
       const configuration = await readConfiguration({ flags, environment: context.environment });
       if (!allAudiences.some((name) => name in flags)) {

@@ -31,7 +31,7 @@ function showCommand(context: Context): Command {
   const { environment, output } = context;
   return createDataCommand(environment, {
     name: 'show',
-    description: 'Prints whether sending is paused, and what would start.',
+    description: 'Prints whether sending is paused, and which work waits until you resume it.',
     json: 'Prints JSON.',
     examples: ['deskbell sending show', 'deskbell sending show --json'],
   }).onData(async ({ store }, flags: JsonFlag) => {
@@ -50,8 +50,9 @@ function pauseCommand(context: Context): Command {
   return createDataCommand(environment, {
     name: 'pause',
     description:
-      'Pauses sending. Run it on a copy of the disk, or on a database that was recovered to a point in time, before any ' +
-      'process uses it. Broadcasts that are running or scheduled are paused; processes that deliver now stop within seconds.',
+      'Pauses sending. Run this command on a copy of the disk, or on a database that was recovered to a point in ' +
+      'time, before any process uses the data. The command pauses broadcasts that are running or scheduled. Processes ' +
+      'that are delivering stop within seconds.',
     json: 'Prints JSON.',
     examples: ['deskbell sending pause --data /srv/copy'],
   }).onData(async (data, flags: JsonFlag) => {
@@ -67,13 +68,16 @@ function resumeCommand(context: Context): Command {
   return createDataCommand(environment, {
     name: 'resume',
     description:
-      'Resumes sending. Schedules and webhook events continue. Missed occurrences of schedules are skipped, and broadcasts ' +
-      'stay paused, unless an option is given.',
+      'Resumes sending. Schedules and webhook events continue. Without an option, missed occurrences of schedules are ' +
+      'skipped, and broadcasts stay paused.',
     json: 'Prints JSON.',
     examples: ['deskbell sending resume', 'deskbell sending resume --with-broadcasts'],
   })
-    .option('--with-broadcasts', 'Also continues the broadcasts that were paused with it.')
-    .option('--with-missed', 'Sends immediately what schedules missed within the last hour.')
+    .option('--with-broadcasts', 'Also continues the broadcasts that were paused together with sending.')
+    .option(
+      '--with-missed',
+      'Also sends, immediately, the broadcasts that schedules missed within the last hour.',
+    )
     .onData(async (data, flags: ResumeFlags) => {
       const { withBroadcasts = false, withMissed = false } = flags;
       const before = await describeResumption(data.store);

@@ -96,7 +96,7 @@ export function serveCommand(context: Context): Command {
   const { environment, output, stop } = context;
   return createCommand({
     name: 'serve',
-    description: 'Runs the service. Prints one line with its address when it is ready.',
+    description: 'Runs the service. When the service is ready, the command prints one line with the address.',
     settings: settingNames.filter((name) => name !== 'metrics'),
     json: 'Prints JSON Lines: the address and the surface, then the log records.',
     examples: [

@@ -30,10 +30,11 @@ function copyCommand({ environment, output, stop }: Context): Command {
   return createCommand({
     name: 'copy',
     description:
-      'Copies all data to an empty database: from SQLite to PostgreSQL, back, or to another one of the same kind. Stop all ' +
-      'processes that use source or target first. Unfinished broadcasts continue on the target where they stopped. At the end, the ' +
-      'counts and checksums of all tables are compared; the source is not changed. After an interruption, run the same command to ' +
-      'continue; until the copy is complete, nothing else opens the target. Key files are not copied.',
+      'Copies all data to an empty database: from SQLite to PostgreSQL, from PostgreSQL to SQLite, or to another ' +
+      'database of the same kind. First stop all processes that use the source or the target. Unfinished broadcasts ' +
+      'continue on the target where they stopped. At the end, the command compares the counts and checksums of all ' +
+      'tables. It does not change the source. After an interruption, run the same command to continue. Until the copy ' +
+      'is complete, no other command can open the target. Key files are not copied.',
     settings: dataSettings,
     json: 'Prints JSON, with rows and checksum of each table.',
     examples: [
@@ -44,7 +45,8 @@ function copyCommand({ environment, output, stop }: Context): Command {
     .option('--from <place>', 'Data directory, or URL of a PostgreSQL database.')
     .option(
       '--to <place>',
-      'The same. If --from or --to is left out, it is the data directory or the database of the configuration, whichever the other is not.',
+      'Data directory, or URL of a PostgreSQL database. If you leave out --from or --to, the configuration gives it: ' +
+        'the data directory or the database, whichever the other is not.',
     )
     .action(async ({ from, to, json, ...flags }: CopyFlags) => {
       const configuration = await readConfiguration({ flags, environment });

@@ -146,10 +146,13 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     name: 'import',
     description:
       'Imports subscriptions from JSON in any arrangement (arrays, JSON Lines, objects in objects) or CSV with a header. Each row is {"endpoint", "keys": ' +
-      '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, or has one in it; with ' +
-      '"vapidPublicKey" if it was made with another VAPID key pair, "user", "tags", "language", "time_zone", "channels" (choices: {"news": false}) and "created_at". CSV columns have the same names. Some other names are known too, and the rest are ignored. Each row is imported, updated, refused or left out, and the counts say so. The exit code is 1 if a row is refused.',
+      '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, or contains such an object. A row may also have "user", ' +
+      '"tags", "language", "time_zone", "channels" (choices: {"news": false}) and "created_at", and "vapidPublicKey" ' +
+      'if the subscription was made with another VAPID key pair. CSV columns have the same names. The command knows ' +
+      'some other names too, and ignores all others. It counts the rows that it imports, updates, refuses or leaves ' +
+      'out. The exit code is 1 if a row is refused.',
     settings: [...dataSettings, 'pushServices', 'maxPushServices'],
-    json: 'Prints JSON Lines: one for each row that is not valid, then the counts.',
+    json: 'Prints JSON Lines: one line for each invalid row, then the counts.',
     examples: [
       'deskbell subscriptions import subscriptions.jsonl',
       'deskbell subscriptions import --refused refused.jsonl push_subscriptions.csv',
@@ -161,17 +164,17 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     .argument('<file>', 'File to read; "-" is standard input.')
     .option(
       '--refused <file>',
-      'Writes rows that are not valid to this new file, as JSON Lines with the reasons. They may hold secrets.',
+      'Writes invalid rows to this new file, as JSON Lines with the reasons. The rows may contain secrets.',
     )
-    .option('--user-column <name>', 'Column or member that holds the user. Default: user.')
+    .option('--user-column <name>', 'Column or member that contains the user. Default: user.')
     .option(
       '--tags-column <name>',
-      'Column or member that holds the tags, as an array or as words separated by commas, semicolons or spaces. ' +
+      'Column or member that contains the tags, as an array or as words separated by commas, semicolons or spaces. ' +
         'Default: tags.',
     )
     .option(
       '--ignore-column <name>',
-      'Column or member that is not read, since it means something else here. May be given several times.',
+      'Column or member to ignore, since its name means something else in this file. May be given several times.',
       (name: string, former: readonly string[] = []) => [...former, name],
     )
     .option('--skip-expired', 'Leaves out subscriptions whose "expirationTime" has passed.')

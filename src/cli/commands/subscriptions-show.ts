@@ -38,7 +38,9 @@ export function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
     description:
-      'Prints a subscription, or all of a person, and the outcome of each broadcast to them: whether it was in the audience, what the push service responded, and what it is waiting for. Messages to single subscriptions are not kept.',
+      'Prints a subscription, or all subscriptions of a person, with the outcome of each broadcast. The outcome says ' +
+      'whether the subscription was in the audience, how the push service responded, and what the message is waiting ' +
+      'for. Deskbell does not keep messages to single subscriptions.',
     json: 'Prints JSON Lines: the subscriptions, then their outcomes in each broadcast.',
     examples: [
       'deskbell subscriptions show 4711',
@@ -47,7 +49,10 @@ export function showCommand({ environment, output }: Context): Command {
     ],
   })
     .argument('[id]', 'Subscription ID.', parsePositiveInteger)
-    .option('--user <id>', 'Shows the devices of this person, at most 20, and those that have ended.')
+    .option(
+      '--user <id>',
+      'Shows at most 20 devices of this person, and also devices whose subscription has ended.',
+    )
     .option('--broadcast <id>', 'Shows only the outcome of this broadcast.', parsePositiveInteger)
     .option('--limit <count>', 'Maximum broadcasts.', parsePositiveInteger, defaultLimit)
     .onData(async ({ store }, id: number | undefined, flags: ShowFlags) => {

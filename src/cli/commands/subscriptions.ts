@@ -108,13 +108,18 @@ function lostCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'lost',
     description:
-      'Prints how many subscriptions were lost in the last 90 days, by day, push service and reason: ' +
-      `${lossReasons.map((reason) => `${reason} (${lossMeanings[reason]})`).join(', ')}. With --list, prints each.`,
+      'Prints how many subscriptions were lost in the last 90 days, by day, push service and reason. The reasons are ' +
+      `${lossReasons.map((reason) => `${reason} (${lossMeanings[reason]})`).join(', ')}. ` +
+      'With --list, the command prints each lost subscription.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell subscriptions lost', 'deskbell subscriptions lost --list --reason removed'],
   })
-    .option('--list', 'Prints each of them, newest first.')
-    .addOption(new Option('--reason <reason>', 'Only those lost for this reason.').choices(lossReasons))
+    .option('--list', 'Prints each lost subscription, newest first.')
+    .addOption(
+      new Option('--reason <reason>', 'Selects subscriptions that were lost for this reason.').choices(
+        lossReasons,
+      ),
+    )
     .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, 1000)
     .onData(async ({ store: { losses } }, { list, reason, limit, ...flags }: LostFlags) => {
       const ifEmpty = 'No subscription was lost.';
@@ -172,7 +177,7 @@ function createTagCommand(
   const command = createDataCommand(environment, {
     name,
     ...description,
-    json: 'Prints {"subscriptions"}: how many there were.',
+    json: 'Prints {"subscriptions"}, the number of subscriptions.',
   }).argument('<tags>', 'Tags, separated by commas.', parseTags);
   return addPeopleFlags(command, verb, ['ids'])
     .option('--ids <ids>', `${verb} the subscriptions with these IDs, separated by commas.`, parseIds)
@@ -222,7 +227,8 @@ function exportCommand({ environment, output, stopPrinting }: Context): Command 
     name: 'export',
     description:
       'Prints every subscription as JSON Lines, in the form that browsers and other web push tools use. ' +
-      'Language, time zone and choices are those that apply to its reader. The lines are secrets: with the private key, they are enough to send to these browsers.',
+      'Each line contains the language, time zone and choices that apply to the reader. The lines are secret, since ' +
+      'anyone who has the private key too can send to these browsers.',
     examples: ['(umask 077; deskbell subscriptions export > subscriptions.jsonl)'],
   }).onData(async ({ store }) => {
     for await (const page of subscriptionPages(store.subscriptions, stopPrinting)) {
@@ -246,8 +252,9 @@ const visitsCommand = (context: Context): Command =>
     name: 'visits',
     description:
       'Counts the subscriptions of each push service by the last visit of their browser, which is the last page load with ' +
-      "Deskbell's client. It shows how far a move from another service is: imported subscriptions count apart until their " +
-      'browser has been here.',
+      'Deskbell’s client. Use this command to see the progress of a move from another service. Imported subscriptions ' +
+      'are ' +
+      'counted separately until their browser visits the site.',
     examples: ['deskbell subscriptions visits', 'deskbell subscriptions visits --json'],
     rowsOf: ({ store }) => store.visits.count(),
     ...visitColumns,
@@ -276,10 +283,10 @@ function removeCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'remove',
     description:
-      'Removes subscriptions. A browser registers again when its page is next opened. With --user, removes all data of a ' +
-      'person from the database, including outcomes of broadcasts to them, and prints what was removed. Backups and logs remain. ' +
-      'With --push-service, removes all subscriptions of a host, such as one that a stranger has named, and its place among ' +
-      'unlisted push services.',
+      'Removes subscriptions. A browser registers again when somebody next opens its page. With --user, the command ' +
+      'removes all data of a person from the database, including the outcomes of broadcasts, and prints what it has ' +
+      'removed. Backups and logs do not change. With --push-service, the command removes all subscriptions of a host, ' +
+      'for example a host that a stranger has registered. The host then no longer counts as an unlisted push service.',
     settings: dataSettings,
     json: 'Prints JSON Lines.',
     examples: [

@@ -35,7 +35,9 @@ export function sessionCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'session',
     description:
-      'Prints the headers of a new session. Its entry SESSION has the given value. Send Cookie with every request, and Csrf-Token with requests that have an unsafe method. The session is valid for one day.',
+      'Prints the headers of a new session. The entry SESSION of the session has the given value. Send the header ' +
+      'Cookie with every request, and the header Csrf-Token with requests that have an unsafe method. The session is ' +
+      'valid for one day.',
     json: 'Prints {"cookie", "csrfToken"}.',
     examples: [
       'deskbell session alice',
@@ -61,7 +63,7 @@ export function tokenCommand({ environment, output }: Context): Command {
     name: 'token',
     description:
       'Prints a subscriber token: a JWT that assigns a subscription to a user, signed with the key of the data directory ' +
-      '(HS256). The page gives it to the client, which sends it when it subscribes.',
+      '(HS256). Your page passes the token to the client, which sends the token when it subscribes.',
     settings: [...dataSettings, ...subscriberTokenSettings],
     examples: [
       'deskbell token --user 42 --tags beta,de --subscriber-tokens HS256',
@@ -100,8 +102,8 @@ export function webhookSecretCommand({ environment, output }: Context): Command 
   return createCommand({
     name: 'webhook-secret',
     description:
-      'Prints the secret that the webhook of "serve --operator … --webhook …" is signed with (Standard Webhooks). Anyone who ' +
-      'has it can forge messages that receivers accept.',
+      'Prints the secret with which "serve --operator … --webhook …" signs messages (Standard Webhooks). Anyone who ' +
+      'has the secret can forge messages that receivers accept.',
     settings: dataSettings,
     json: 'Prints JSON.',
     examples: ['deskbell webhook-secret'],

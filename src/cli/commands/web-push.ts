@@ -34,7 +34,8 @@ export function webPushCommand(context: Context): Command {
 function generateCommand({ output }: Context): Command {
   return createCommand({
     name: 'generate-vapid-keys',
-    description: 'Prints a new VAPID key pair. Nothing is stored: "deskbell keys generate" does that.',
+    description:
+      'Prints a new VAPID key pair. The command does not store the pair. To store one, use "deskbell keys generate".',
     json: 'Prints JSON.',
     examples: ['deskbell web-push generate-vapid-keys', 'deskbell web-push generate-vapid-keys --json'],
   }).action(async ({ json }: JsonFlag) => {
@@ -50,7 +51,8 @@ function sendCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'send-notification',
     description:
-      'Sends one message to a subscription that is given with its keys. The exit code is 1 if it was not accepted.',
+      'Sends one message to a subscription, for which you give the endpoint and the keys. The exit code is 1 if the ' +
+      'message was not accepted.',
     examples: [
       'deskbell web-push send-notification --endpoint=https://… --key=BF… --auth=k8… --payload=Hello \\\n' +
         '      --vapid-subject=mailto:you@example.org --vapid-pubkey=BP… --vapid-pvtkey=4L…',
@@ -59,7 +61,7 @@ function sendCommand({ environment, output }: Context): Command {
     .requiredOption('--endpoint <url>', "The subscription's endpoint.")
     .option('--key <p256dh>', 'The subscription\'s "p256dh".')
     .option('--auth <auth>', 'The subscription\'s "auth".')
-    .option('--payload <message>', 'What to send; needs --key and --auth.')
+    .option('--payload <message>', 'The message to send; needs --key and --auth.')
     .option('--ttl <seconds>', 'How long the push service keeps the message. (default: four weeks)')
     .option('--encoding <encoding>', '"aes128gcm" or "aesgcm". (default: "aes128gcm")')
     .option('--vapid-subject <uri>', 'Contact for the push service: a mailto: or https: URI.')

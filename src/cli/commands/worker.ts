@@ -36,8 +36,9 @@ export function workerCommand(context: Context): Command {
   return createCommand({
     name: 'worker',
     description:
-      'Delivers stored broadcasts. These are broadcasts from "send --detach" and "send --at", and those whose process ' +
-      'ended. Prints a line when a broadcast starts, raises an alarm or ends. Any number of workers can run at the same time.',
+      'Delivers stored broadcasts. These are broadcasts from "send --detach" and "send --at", and broadcasts whose ' +
+      'process ended. The worker prints a line when a broadcast starts, raises an alarm or ends. Any number of ' +
+      'workers can run at the same time.',
     settings: [...dataSettings, ...senderSettings, ...retentionSettings, 'metrics', ...accessSettings],
     json: 'Prints JSON Lines: the events of broadcasts.',
     examples: ['deskbell worker --subject mailto:you@example.org'],

@@ -41,27 +41,30 @@ type Entries = Record<string, Setting<unknown>>;
 const data = {
   data: path({
     description:
-      'Directory of the database and the key files, which only its owner can read. Created by serve, keys generate and operators add.',
+      'Directory of the database and the key files. Only the owner of the directory can read it. serve, keys generate ' +
+      'and operators add create it.',
     default: 'deskbell-data',
   }),
   database: text({
     description:
-      'URL of a PostgreSQL database to use instead of SQLite. If it has a password, set it in the environment or in a configuration file that others cannot read. Key files stay in the data directory.',
+      'URL of a PostgreSQL database to use instead of SQLite. If the URL has a password, set it in the environment, ' +
+      'or in a configuration file that others cannot read. Key files stay in the data directory.',
     valid: 'a URL such as postgres://user:password@host:5432/database?sslmode=verify-full',
     isSecret: true,
     check: checkDatabaseUrl,
   }),
   groupAccess: boolean({
     description:
-      'Accepts a data directory that its group can use too. Needed with Kubernetes’ fsGroup, which gives the group these rights at ' +
-      'each start of a pod.',
+      'Accepts a data directory that its group can use too. You need this with Kubernetes’ fsGroup, which gives the ' +
+      'group these rights at each start of a pod.',
   }),
 } satisfies Entries;
 
 const limits = {
   maxSubscriptions: integer({
     description:
-      'Maximum number of stored subscriptions. Further registrations get 503; stored ones can still be updated.',
+      'Maximum number of stored subscriptions. Further registrations get a 503; stored subscriptions can still be ' +
+      'updated.',
     defaultLabel: 'no limit',
     unit: 'subscriptions',
     min: 1,
@@ -98,7 +101,8 @@ const listener = {
   }),
   publicUrl: text({
     description:
-      'URL at which browsers reach the service, with its path if it has one, such as the URL of a proxy in front of it. Links of "deskbell invite" begin with it. serve stores it in the data directory.',
+      'URL at which browsers reach the service, including any path, such as the URL of a proxy. Links of "deskbell ' +
+      'invite" begin with this URL. serve stores it in the data directory.',
     valid: 'an https URL, or an http URL of this machine',
     check: parsePublicUrl,
   }),
@@ -115,8 +119,8 @@ const service = {
   }),
   pushOnly: boolean({
     description:
-      'Serves only /vapidKey, /webPush, health, the client’s files and their description, as for production. Without it, ' +
-      'the demonstration endpoints are served too.',
+      'Serves only /vapidKey, /webPush, health, the client’s files and their description. Use this in production. ' +
+      'Otherwise, the service also has the endpoints of the demonstration.',
   }),
   authenticate: orLiteral(
     'all',
@@ -131,26 +135,29 @@ const service = {
   ),
   trustProxy: list({
     description:
-      'Proxies in front of the service and the operator’s listener. Their X-Forwarded-For or Forwarded header is trusted.',
+      'Proxies in front of the service and the operator’s listener. Deskbell trusts the header X-Forwarded-For or ' +
+      'Forwarded of these proxies.',
     valid: 'addresses or ranges such as 127.0.0.1 or 10.0.0.0/8',
     check: checkAddressRanges,
   }),
   registrations: oneOf({
     description:
-      'Whose subscriptions are stored. open: everybody’s. invited: only those of browsers that opened a link of "deskbell invite", ' +
+      'Whose subscriptions are stored. "open": everybody’s. "invited": only subscriptions of browsers that opened a ' +
+      'link of "deskbell invite", ' +
       'have a subscriber token, or are registered already.',
     default: 'open',
     names: ['open', 'invited'],
   }),
   registrationsPerMinute: requestsPerMinute({
     description:
-      'How many POST /webPush requests a client address may send to all services of one PostgreSQL database. As many may change its channels.',
+      'How many POST /webPush requests a client address may send to all services of one PostgreSQL database. The same ' +
+      'limit applies to requests that change channels.',
     default: defaultRegistrationsPerMinute,
   }),
   maxPushServices: integer({
     description:
       'Maximum number of push services that are neither known nor listed, if pushServices has "public". Further ' +
-      'registrations get 503.',
+      'registrations get a 503.',
     default: defaultMaxPushServices,
     unit: 'push services',
     min: 1,
@@ -172,8 +179,8 @@ const subscriberTokens = {
       'off',
       path({
         description:
-          'How subscriber tokens are checked. HS256: with the key in the data directory. A path: with your public key in ' +
-          'that file (Ed25519, PEM), as EdDSA. With "off", the Authorization header is ignored.',
+          'How subscriber tokens are checked. HS256 uses the key in the data directory. A path means EdDSA with your ' +
+          'public key in this file (Ed25519, PEM). With "off", the Authorization header is ignored.',
         default: 'off',
       }),
     ),
@@ -193,8 +200,8 @@ const log = {
   }),
   logFile: path({
     description:
-      'File to append log records to, as JSON Lines, instead of standard output. SIGHUP reopens it, for log rotation. ' +
-      'Other users cannot read it.',
+      'File to append log records to, as JSON Lines, instead of standard output. SIGHUP reopens the file, for log ' +
+      'rotation. Other users cannot read the file.',
   }),
   logMessages: oneOf({
     description:
@@ -210,7 +217,8 @@ const log = {
 const pushServices = {
   subject: text({
     description:
-      'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required to send. serve, or the first send, stores it in the data directory.',
+      'Contact URI for push services (VAPID subject, RFC 8292 §2.1). You need it to send. serve, or the first send, ' +
+      'stores it in the data directory.',
     defaultLabel: 'the origin of publicUrl, if that is an https URL and not of this machine',
     valid: 'a mailto: or https: URI',
     check: checkVapidSubject,
@@ -218,25 +226,28 @@ const pushServices = {
   pushServices: list({
     description:
       'Other push services to accept, which may be local and use http. "public" accepts any public https host, with limits. ' +
-      'They are stored in the data directory; serve with an empty list removes them.',
+      'The data directory stores this list; serve with an empty list removes it.',
     valid:
       'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090; or "public"',
     check: createEndpointPolicy,
   }),
   pushServiceAddresses: list({
     description:
-      'Private addresses at which known push services, and those that pushServices lists by domain, may be reached, such as those of a proxy or VPN. Cannot be combined with "public".',
+      'Private addresses, for example of a proxy or VPN, at which Deskbell may reach known push services and those ' +
+      'that pushServices lists by domain. You cannot combine them with "public".',
     valid: 'ranges such as 198.18.0.0/15; not of loopback or link-local addresses',
     check: (ranges) => readAddressSettings({ pushServiceAddresses: ranges }),
   }),
   nat64Prefix: text({
     description:
-      'Prefix of the network’s NAT64, besides 64:ff9b::/96. Addresses with it are checked by the IPv4 address that they contain.',
+      'NAT64 prefix of the network, in addition to 64:ff9b::/96. If an address has this prefix, Deskbell checks the ' +
+      'IPv4 address that it contains.',
     valid: 'an IPv6 prefix such as 2001:db8:64::/96',
     check: (prefix) => readAddressSettings({ nat64Prefix: prefix }),
   }),
   ca: list({
-    description: 'Certificates (PEM files) of authorities to trust, besides those that Node trusts.',
+    description:
+      'Certificates (PEM files) of authorities to trust, in addition to the authorities that Node trusts.',
     valid: 'paths',
     isPath: true,
   }),
@@ -269,30 +280,32 @@ const workers = {
   encryption: oneOf({
     description:
       'Fastest method of encryption to use: the accelerator with eight messages at a time, the accelerator on OpenSSL, ' +
-      'or Node’s builtins. If a method is not available, the next one is used.',
+      'or Node’s builtins. If a method is not available, Deskbell uses the next method.',
     default: 'multi-buffer',
     names: encryptionMethods,
   }),
 } satisfies Entries;
 
 const delivery = {
-  deliver: boolean({ description: 'Also delivers broadcasts, in threads of their own.' }),
+  deliver: boolean({ description: 'Also delivers broadcasts, in separate threads.' }),
   ...workers,
   receipts: boolean({
     description:
-      'Asks browsers to report whether a broadcast’s notification was shown, clicked or dismissed. Set it both where you send and for the service, which receives the reports.',
+      'Asks browsers to report whether a broadcast’s notification was shown, clicked or dismissed. Set it for the ' +
+      'process that sends, and for the service, which receives the reports.',
   }),
 } satisfies Entries;
 
 const access = {
   operatorHosts: list({
     description:
-      'Host names of the operator’s listener, besides its own address. Requests to other hosts are refused.',
+      'Host names of the operator’s listener, in addition to its own address. The listener refuses requests to other ' +
+      'hosts.',
     valid: 'hosts as browsers name them, such as ops.example.org or ops.example.org:8443',
     check: checkHosts,
   }),
   operatorCert: path({ description: 'Certificate chain (PEM) of the operator’s listener.' }),
-  operatorKey: path({ description: 'Private key (PEM) of that certificate.' }),
+  operatorKey: path({ description: 'Private key (PEM) of the certificate in operatorCert.' }),
   operatorBehindProxy: boolean({
     description: 'Declares that a proxy in front of the operator’s listener provides TLS.',
   }),
@@ -301,15 +314,16 @@ const access = {
 const operator = {
   operator: text({
     description:
-      'Address of the operator’s listener, with the console and the API. Its users are operators added with ' +
-      '"deskbell operators add". Beyond loopback it needs TLS.',
+      'Address of the operator’s listener, with the console and the API. Add its users with "deskbell operators add". ' +
+      'Addresses other than loopback need TLS.',
     valid: 'HOST:PORT, such as 127.0.0.1:8081',
     check: parseListenAddress,
   }),
   ...access,
   bells: text({
     description:
-      'Address of a separate listener for bells, with their paths at the root and under /ring; the operator’s listener has them under /ring. Beyond loopback it needs TLS.',
+      'Address of a separate listener for bells, at the root and under /ring. The operator’s listener serves bells ' +
+      'only under /ring. Addresses other than loopback need TLS.',
     valid: 'HOST:PORT, such as 127.0.0.1:8082',
     check: parseListenAddress,
   }),
@@ -317,7 +331,8 @@ const operator = {
     'off',
     integer({
       description:
-        'Maximum number of notifications from one bell in a minute. One more notification counts the other requests. "off": no limit.',
+        'Maximum number of notifications from one bell in a minute. One more notification gives the number of the ' +
+        'other requests. "off" means no limit.',
       default: defaultBellsPerMinute,
       unit: 'notifications per minute',
       min: 1,
@@ -326,23 +341,24 @@ const operator = {
   ),
   bellsUrl: text({
     description:
-      'URL at which tools reach bells, with its path, such as the URL of a proxy in front of the listener. Addresses of "deskbell bells ' +
-      'add" begin with it. serve stores it in the data directory.',
+      'URL at which tools reach bells, including the path, such as the URL of a proxy. Addresses of "deskbell bells ' +
+      'add" begin with this URL. serve stores it in the data directory.',
     defaultLabel: 'the operator’s listener, with the path /ring',
     valid: 'an https URL, or an http URL of this machine',
     check: parseBellsUrl,
   }),
   webhook: text({
     description:
-      'URL that events are posted to, such as the end of a subscription or a broadcast, and alarms. The process with the operator’s listener posts them, signed with the secret of "deskbell webhook-secret".',
+      'URL to which events are posted, such as alarms or the end of a broadcast. The process with the operator’s ' +
+      'listener posts and signs them, with the secret of "deskbell webhook-secret".',
     valid: 'an https URL, or an http URL of an IP address or localhost',
     isSecret: true,
     check: parseWebhookUrl,
   }),
   metrics: text({
     description:
-      'Address where a worker serves /metrics, for operators with the role metrics. Beyond loopback it needs TLS. ' +
-      'Needs the package @prometheus-io/client.',
+      'Address where a worker serves /metrics, for operators with the role metrics. Addresses other than loopback ' +
+      'need TLS. You need the package @prometheus-io/client.',
     valid: 'HOST:PORT, such as 127.0.0.1:9464',
     check: parseListenAddress,
   }),

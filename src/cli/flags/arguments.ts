@@ -70,7 +70,11 @@ export function addPeopleFlags<Extended extends Command>(
   const repeatable = 'May be given several times.';
   return addOptions(command, conflicts, [
     ['--user <id>', `${verb} all devices of this person.`],
-    ['--tag <tag>', `${verb} subscriptions with this tag; given several times, with all of them.`, collect],
+    [
+      '--tag <tag>',
+      `${verb} subscriptions with this tag. If you give several tags, subscriptions need all of them.`,
+      collect,
+    ],
     ['--any-tag <tag>', `${verb} subscriptions with at least one of these tags. ${repeatable}`, collect],
     ['--not-tag <tag>', `${verb} subscriptions without this tag. ${repeatable}`, collect],
   ]);
