@@ -68,7 +68,7 @@ function readComment(comment: string): { readonly text: string; readonly example
     .map((tag) => `- ${describeTag(tag.trim().replaceAll(/\n\s*/g, ' '))}`);
   return {
     text: [
-      description.trim().replaceAll(/([^\n])\n(?=[^\n-])/g, '$1 '),
+      description.trim().replaceAll(/([^\n])\n *(?=[^\n -])/g, '$1 '),
       ...(others.length > 0 ? [others.join('\n')] : []),
     ].join('\n\n'),
     example: example?.replace(/^@example\s*/, '').trim(),

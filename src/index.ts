@@ -1,5 +1,5 @@
-// `deskbell`: sending, and the data directory that sender and service share. It loads neither the service nor its
-// packages.
+// `deskbell`: sends messages, and opens the data directory that sender and service share. It loads neither the service
+// nor its packages.
 //
 //   const { store, vapidKeys } = await openDataDirectory('deskbell-data');
 //

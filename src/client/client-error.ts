@@ -16,7 +16,7 @@ export type FailureReason =
   | 'server-unreachable'
   | 'server-refused';
 
-/** The error of `createClient`'s promises. */
+/** The promises of a client reject with this error. */
 export class ClientError extends Error {
   override readonly name = 'ClientError';
   readonly reason: FailureReason;

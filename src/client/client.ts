@@ -38,7 +38,7 @@ export interface ClientState {
   readonly isStored: boolean;
 }
 
-/** Options of `createClient`; all have defaults. */
+/** `createClient` takes these options, which all have defaults. */
 export interface ClientOptions extends ServiceApiOptions {
   /** Address of the Deskbell service. Default: the page's own folder. */
   readonly serviceUrl?: string | URL;
@@ -52,13 +52,13 @@ export interface ClientOptions extends ServiceApiOptions {
   readonly historyLimit?: number;
 }
 
-/** Options of `subscribe`. */
+/** `subscribe` takes these options. */
 export interface SubscribeOptions {
   /** The token of an invitation (`deskbell invite`): the subscription will belong to the invited person. */
   readonly invitation?: string | undefined;
 }
 
-/** What the re-sync at page load did. */
+/** The result of the re-sync at page load. */
 export type SyncResult = 'not-subscribed' | 'sent-again' | 'subscribed-anew';
 
 /** This browser's subscription, and its push messages as they arrive. */

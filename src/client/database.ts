@@ -87,7 +87,7 @@ const readStateIn =
 
 export const defaultHistoryLimit = 100;
 
-/** A notification that this browser showed. `url` is absolute, or undefined if it is no http or https address. */
+/** A notification that this browser showed. `url` is an absolute http or https URL, or undefined. */
 export interface HistoryEntry extends PushMessage {
   /** True if the notification was clicked, or if `markRead()` was called after it arrived. */
   readonly isRead: boolean;

@@ -1,4 +1,4 @@
-// `deskbell/react`: the state of this browser for React components. It uses the application's copy of React.
+// `deskbell/react`: gives React components the state of this browser. It uses the application's copy of React.
 'use client';
 
 import { useEffect, useState, useSyncExternalStore } from 'react';
@@ -50,7 +50,7 @@ export interface Push {
   readonly messages: readonly PushMessage[];
 }
 
-/** Options of `usePush`; all have defaults. */
+/** `usePush` takes these options, which all have defaults. */
 export interface UsePushOptions {
   /** Also asks the service for the reader's channels. Default: false. */
   readonly channels?: boolean;

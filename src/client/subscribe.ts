@@ -1,5 +1,5 @@
-// `<deskbell-subscribe>`: a button that turns notifications on and off, with advice if they are not available. It can
-// also show the reader's channels and last notifications. Pages load this script beside the page library.
+// `<deskbell-subscribe>`: shows a button that turns notifications on and off, with advice if they are not available.
+// It can also show the reader's channels and last notifications. Pages load this script beside the page library.
 import { chooseLanguage, directionOf } from './choose-language.ts';
 import {
   type Channel,

@@ -292,5 +292,5 @@ export const catalogue = {
   ...ownOperatorErrors,
 };
 
-/** The stable codes of all errors; docs/errors.md explains each. */
+/** The stable codes of all errors; docs/errors.md explains these codes. */
 export type ErrorCode = keyof typeof catalogue;

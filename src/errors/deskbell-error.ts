@@ -3,7 +3,7 @@
 import { catalogue, type ErrorCode } from './catalogue.ts';
 import { hidePasswords } from './untrusted-text.ts';
 
-/** What is wrong with one field of an input. `pointer` is a JSON Pointer (RFC 6901), `''` for the whole value. */
+/** An error in one field of an input. `pointer` is a JSON Pointer (RFC 6901), or `''` for the whole value. */
 export interface FieldError {
   readonly pointer: string;
   readonly code: ErrorCode;

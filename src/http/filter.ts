@@ -26,7 +26,10 @@ export function toRequestHead(raw: IncomingMessage & { readonly originalUrl?: st
   return { method, url: originalUrl, startMs: requestStartMs(socket) };
 }
 
-/** Called when a request begins; the function that it returns is called before the response is sent. */
+/**
+ * The service calls a filter when a request begins. The filter returns a function, which the service calls before it
+ * sends the response.
+ */
 export type Filter = (request: RequestHead) => (response: FilteredResponse) => void;
 
 const finishers = Symbol('finishers of the enabled filters');

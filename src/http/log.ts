@@ -44,7 +44,7 @@ export interface OpenLog extends Log {
   close(): void;
 }
 
-/** Options of `createLog`. */
+/** `createLog` takes these options. */
 export interface LogOptions {
   /** Path of a file to append to. Default: standard output. */
   readonly file?: string | undefined;

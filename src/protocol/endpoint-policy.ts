@@ -8,13 +8,13 @@ import { anyPath, knownDomains, knownHosts, type KnownPaths } from './known-push
 
 export const maxEndpointLength = 4096;
 
-/** What is wrong with an endpoint: a `FieldError` without its `pointer`. */
+/** An error in an endpoint, as a `FieldError` without `pointer`. */
 export type EndpointFault = Omit<FieldError, 'pointer'>;
 
 /** Push services to allow besides the known ones: `'public'`, or a list that may contain `public`. */
 export type PushServices = 'public' | readonly string[];
 
-/** Decides which endpoints are allowed. Made by `createEndpointPolicy`. */
+/** A policy decides which endpoints are allowed. `createEndpointPolicy` makes it. */
 export interface EndpointPolicy {
   /** Returns what is wrong with an endpoint, or `undefined` if it is allowed. */
   check(endpoint: string): EndpointFault | undefined;

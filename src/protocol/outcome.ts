@@ -25,7 +25,7 @@ export interface PushResponse {
   readonly body: string;
 }
 
-/** Why a message will be retried. */
+/** The reason why a message will be retried. */
 export type RetryReason =
   /** 429, or the equivalent response from Windows' push service. */
   | 'throttled'
@@ -153,7 +153,7 @@ const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
 export const isFaultOfMachine = ({ cause }: DeskbellError): boolean =>
   cause instanceof Error && 'code' in cause && codesOfFaultsHere.has(cause.code);
 
-/** What `readResponse` needs besides the response itself. */
+/** The facts that `readResponse` needs in addition to the response. */
 export interface ResponseContext {
   /** The current time in milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly nowMs: number;

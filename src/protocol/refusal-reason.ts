@@ -5,7 +5,7 @@ import { parseJsonObject } from './json-object.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Why a message will not be retried. */
+/** The reason why a message will not be retried. */
 export type RejectionReason =
   /** 400 and similar: the push service does not accept the request. */
   | 'bad-request'

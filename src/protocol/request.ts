@@ -9,13 +9,13 @@ import { isWindowsPushService } from './known-push-services.ts';
 
 /** The urgencies of RFC 8030 §5.3, the least urgent first. */
 export const urgencies = ['very-low', 'low', 'normal', 'high'] as const;
-/** Whether a message is worth waking a device for (RFC 8030 §5.3). */
+/** The urgency of a message decides whether it wakes a device (RFC 8030 §5.3). */
 export type Urgency = (typeof urgencies)[number];
 
 /** The default TTL: four weeks. Push services keep no message for longer. */
 export const defaultTtlSeconds = 28 * 24 * 60 * 60;
 
-/** How to deliver a push message. */
+/** These options say how to deliver a push message. */
 export interface PushOptions {
   /**
    * How long the push service keeps the message for an offline user agent, in seconds: 0 to 2^31 - 1. Default: four

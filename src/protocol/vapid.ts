@@ -13,7 +13,7 @@ import { decodeBase64, encodeBase64url } from './bytes.ts';
 import { assertInteger } from './check-arguments.ts';
 import { curve, generateP256Pair, isP256Point, pointToJwk } from './p256.ts';
 
-/** A P-256 pair. Both keys are unpadded base64url. */
+/** A P-256 key pair. Both keys are unpadded base64url. */
 export interface VapidKeys {
   /** 87 characters: the 65-byte uncompressed point. */
   readonly publicKey: string;
@@ -174,7 +174,7 @@ function badSubject(fault: string): DeskbellError {
 // Makes the `authorization` header of push requests. One token is valid for hours at an origin, so signing costs
 // almost nothing per message.
 
-/** Options of `createVapidAuthorizer`. */
+/** `createVapidAuthorizer` takes these options. */
 export interface VapidAuthorizerOptions {
   readonly keys: VapidKeys;
   /** `mailto:` or `https:` URI at which push services can reach the operator. */

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { tokenOf } from './addresses.ts';
 import { type Answer, type Exchange, jsonAnswer } from './http/exchange.ts';
 
-/** What goes wrong. */
+/** The kind of a fault decides what goes wrong. */
 export type FaultKind =
   | {
       readonly kind: 'status';

@@ -1,4 +1,5 @@
-// `deskbell/push-service`: a push service for development, tests and CI, and a user agent for it.
+// `deskbell/push-service`: provides a push service for development, tests and CI, and a user agent for this push
+// service.
 export { startPushService } from './start-push-service.ts';
 export type { PushService, PushServiceOptions, Statistics } from './push-service.ts';
 export type { Fault, FaultKind, FaultScope } from './faults.ts';

@@ -5,7 +5,7 @@ import type { Limits } from './limits.ts';
 import type { PushSubscriptionJson, SinkTally } from './sender-side/sender-api.ts';
 import type { UserAgentStatistics } from './browser-side/user-agents.ts';
 
-/** Options of `startPushService`. */
+/** `startPushService` takes these options. */
 export interface PushServiceOptions {
   /** Address to listen on. Default: `127.0.0.1`. */
   readonly host?: string;
@@ -37,7 +37,7 @@ export interface Statistics extends EventCounts, UserAgentStatistics {
   readonly sinks: number;
 }
 
-/** A running push service. Made by `startPushService`. */
+/** A running push service, which `startPushService` returns. */
 export interface PushService {
   /** The first part of every endpoint, such as `http://127.0.0.1:8090`. */
   readonly origin: string;

@@ -153,7 +153,10 @@ function toResponse({ statusCode, headers, rawPayload }: Answer): Response {
   return new Response(body, { status: statusCode, headers: fields });
 }
 
-/** Handles every path under a mount path. Without a mount path, it passes unknown paths to `next`, if there is one. */
+/**
+ * Handles every path under a mount path. Without a mount path, the middleware passes unknown paths to `next`, if the
+ * caller gives this function.
+ */
 export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMessage> {
   (request: Request, response: ServerResponse, next?: (error?: unknown) => void): void;
   /** Waits for requests in progress. */

@@ -138,7 +138,7 @@ export type SubscribeHook<Request = FastifyRequest> = (
   request: Request,
 ) => void | UserAndTags | Promise<void | UserAndTags>;
 
-/** Called with a subscription and the request that it came with. */
+/** The service calls this hook with a subscription, and with the request that contained the subscription. */
 export type SubscriptionHook<Request = FastifyRequest> = (
   subscription: StoredSubscription,
   request: Request,
@@ -148,7 +148,7 @@ export type SubscriptionHook<Request = FastifyRequest> = (
 export interface ServerOptions extends ServiceOptions, HttpServerOptions {}
 
 /**
- * Options of `createMiddleware`. The mount path replaces `prefix`.
+ * `createMiddleware` takes these options. The mount path replaces `prefix`.
  *
  * @typeParam Request of the application, such as `express.Request`
  */
@@ -159,8 +159,8 @@ export type MiddlewareOptions<Request extends IncomingMessage = IncomingMessage>
   Pick<ServerOptions, 'trustProxy'>;
 
 /**
- * Options of `createHandler`. `prefix` is the path that the framework routes to the handler, such as `/push`, because a
- * `Request` has the whole URL.
+ * `createHandler` takes these options. A `Request` contains the whole URL, so `prefix` must be the path that the
+ * framework routes to the handler, such as `/push`.
  *
  * @typeParam HostRequest what the framework passes
  */

@@ -35,7 +35,7 @@ export interface AttemptRecord extends Answer {
   readonly attempt: number;
 }
 
-/** How many times each response was received. Acceptances are not counted. */
+/** The number of times that a response was received. Acceptances are not counted. */
 export interface AnswerCount extends Answer {
   readonly broadcastId: number;
   readonly rows: number;
@@ -71,7 +71,7 @@ export const rowStates = [...settlements, ...unsettledStates] as const;
  */
 export type RowState = (typeof rowStates)[number];
 
-/** What a row waits for. */
+/** The reason why a row waits, and the end of the wait. */
 export interface RowWait {
   /**
    * `pushService`: the push service refuses our token or key, and probes test when it accepts messages again. `retry`:
@@ -85,7 +85,7 @@ export interface RowWait {
   readonly attempts: number;
 }
 
-/** What happened to a subscription in a broadcast. */
+/** The outcome of a subscription in a broadcast. */
 export interface RowOutcome {
   readonly broadcastId: number;
   readonly subscriptionId: number;

@@ -323,7 +323,7 @@ export const outcomeGroups = [
   'notClicked',
   'dismissed',
 ] as const;
-/** An outcome, a reason for being left out, or what a browser reported. */
+/** A group is an outcome, a reason for leaving out readers, or a report of a browser. */
 export type OutcomeGroup = (typeof outcomeGroups)[number];
 
 /** A group of the recipients of an earlier broadcast, or of the readers who were left out of that broadcast. */
@@ -340,8 +340,8 @@ export type LookedUpAudience = AudienceExpression | OutcomeAudience;
 export type AskedAudience = 'all' | LookedUpAudience | { readonly list: ListKind };
 
 /**
- * Who created a broadcast: an operator with the API or the console, the command line on a machine, a schedule, a bell,
- * or an application, identified by a name that it chose or by its machine.
+ * The creator of a broadcast: an operator with the API or the console, the command line on a machine, a schedule, a
+ * bell, or an application. An application is identified by a name that it has chosen, or by its machine.
  */
 export type BroadcastCreator =
   | { readonly operator: string }

@@ -82,7 +82,10 @@ function tooMany(): DeskbellError {
   return fieldError('ERR_FIELD_VALUE', '/name', detail);
 }
 
-/** What audiences and messages use of a reader: the person's values where there are any, else the subscription's. */
+/**
+ * The facts about a reader that audiences and messages use. The person's values apply if there are any, and otherwise
+ * those of the subscription.
+ */
 export interface ReaderFacts {
   readonly language: string | undefined;
   readonly timeZone: string | undefined;

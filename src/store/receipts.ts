@@ -6,7 +6,7 @@ import { changeRows, run, type PortableDatabase, type Work } from './portable-sq
 
 export const receiptEvents = ['shown', 'clicked', 'dismissed'] as const;
 
-/** `dismissed`: closed without a click, by the user or the system. */
+/** `dismissed` means that the user or the system closed the notification without a click. */
 export type ReceiptEvent = (typeof receiptEvents)[number];
 
 export interface Receipt {
@@ -17,7 +17,7 @@ export interface Receipt {
   readonly action?: string | undefined;
 }
 
-/** What browsers reported about a broadcast's notifications, for one push service. */
+/** The reports of browsers about a broadcast's notifications, for one push service. */
 export interface ReceiptCounts extends Readonly<Record<ReceiptEvent, number>> {
   readonly origin: string;
   /** Clicks on each action, by name. All of them are also in `clicked`. */

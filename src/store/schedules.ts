@@ -40,7 +40,7 @@ export interface DueSchedule extends Schedule {
   readonly nowMs: number;
 }
 
-/** Stores schedules, and leases due ones to callers. */
+/** Stores schedules, and leases due schedules to callers. */
 export interface ScheduleStore {
   add(draft: NewSchedule): Promise<Schedule>;
   /** Ordered by id. @param range default: all schedules */

@@ -118,7 +118,10 @@ export interface ResolvedAddress {
   readonly family: 4 | 6;
 }
 
-/** How to connect to push services: allowed hosts, trusted authorities, proxy, time limits. */
+/**
+ * These options say how to connect to push services. They set allowed hosts, trusted authorities, a proxy and time
+ * limits.
+ */
 export interface TransportOptions extends AddressSettings {
   /**
    * Origins that the operator added, such as `http://127.0.0.1:8090`. They may use http and any address. `public`,

@@ -1,4 +1,4 @@
-// `deskbell/web-push` replaces the npm package `web-push`: the same functions, options, results and errors.
+// `deskbell/web-push`: replaces the npm package `web-push`, with the same functions, options, results and errors.
 // docs/migrating-from-web-push.md lists the differences.
 //
 //   import webPush from 'deskbell/web-push';

@@ -18,7 +18,7 @@ import type { SqliteStoreOptions } from '../../store/sqlite/open-store.ts';
 import type { Store } from '../../store/store.ts';
 import { isSubscriptionLimit } from '../../store/subscriptions.ts';
 
-/** An open data directory: its store and keys. */
+/** An open data directory, with its store and keys. */
 export interface DataDirectory {
   /** The database file, for your own connection; `undefined` if PostgreSQL is used. */
   readonly databasePath: string | undefined;
@@ -33,7 +33,7 @@ export interface DataDirectory {
   close(): Promise<void>;
 }
 
-/** The current key pair; pass all of it to `createSender` as `vapid: { ...vapidKeys, subject }`. */
+/** The current key pair. Pass the whole object to `createSender`, as `vapid: { ...vapidKeys, subject }`. */
 export interface DataDirectoryKeys extends VapidKeys {
   /** The other pairs of the directory. */
   readonly previousKeys: readonly VapidKeys[];
@@ -41,7 +41,7 @@ export interface DataDirectoryKeys extends VapidKeys {
   readonly keyDirectory: string;
 }
 
-/** Options of `openDataDirectory`. */
+/** `openDataDirectory` takes these options. */
 export interface DataDirectoryOptions {
   /** Maximum number of stored subscriptions. Default: no limit. */
   readonly subscriptionLimit?: SqliteStoreOptions['subscriptionLimit'];

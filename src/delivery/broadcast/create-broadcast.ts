@@ -66,7 +66,7 @@ const isLikeOperatorKey = (key: string): boolean => operatorPrefix.test(key);
 
 // Writes a broadcast to the store. After that, any worker of any process may deliver it.
 
-/** How to create and deliver a broadcast. */
+/** These options say how to create and deliver a broadcast. */
 export interface BroadcastOptions extends DeliveryOptions {
   /** A repeated call with the same key, message and audience returns the same broadcast and sends nothing twice. */
   readonly idempotencyKey?: string | undefined;

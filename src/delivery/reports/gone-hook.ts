@@ -2,7 +2,10 @@
 // store keeps them until they have been reported, so each is reported at least once.
 import type { EndedSubscription, EndedSubscriptions } from '../../store/held-deletions.ts';
 
-/** Called for each subscription that a push service has ended. If the hook throws, it is called again later. */
+/**
+ * Deskbell calls this hook for each subscription that a push service has ended. If the hook throws, Deskbell calls it
+ * again later.
+ */
 export type GoneHook = (subscription: EndedSubscription) => void | Promise<void>;
 
 const intervalMs = 1000;

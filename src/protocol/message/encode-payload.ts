@@ -102,9 +102,9 @@ export function encodeForReaders(message: Message): (reader: MessageReader) => U
 }
 
 /**
- * Encodes the message's own text as a payload: UTF-8 JSON with `title` and `message` first, followed by other members
- * only if the message has some. With `tag: null`, the payload gets a unique tag; with `renotify`, it gets an `id`, so
- * that a receiver can recognise a message that arrives twice.
+ * Encodes a message, without its texts in other languages, as a payload. The payload is UTF-8 JSON. It begins with
+ * `title` and `message`, and contains other members only if the message has them. With `tag: null`, the payload gets
+ * a unique tag. With `renotify`, it gets an `id`, so that a receiver can recognise a message that arrives twice.
  *
  * @example
  * const payload = encodePayload({ title: 'Hello', message: 'Backups are done' });

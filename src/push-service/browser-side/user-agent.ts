@@ -7,7 +7,7 @@ import { checkNames, type Names } from '../limits.ts';
 import type { PushSubscriptionJson } from '../sender-side/sender-api.ts';
 import { AutopushClient, type Frame } from './autopush-client.ts';
 
-/** Options of `createUserAgent`. */
+/** `createUserAgent` takes these options. */
 export interface UserAgentOptions {
   readonly webSocketUrl: string;
   /** Certificate authorities to trust for `wss:` besides Node's own, as PEM. Use `PushService.ca`. */

@@ -71,7 +71,10 @@ export function annotateClass(app: FastifyInstance, authenticator: Authenticator
  */
 export type Authorize = (session: string, request: ActionRequest) => boolean | Promise<boolean>;
 
-/** Accepts requests whose session has the entry `SESSION`, which may be empty, unless `authorize` rejects the value. */
+/**
+ * Accepts a request if its session has the entry `SESSION`, and `authorize` does not reject the value. The value may
+ * be empty.
+ */
 export function createSessionAuthenticator(authorize: Authorize, log?: RecordLog): Authenticator {
   return async (request) => {
     const verdict = await verdictOf(request, authorize);

@@ -83,7 +83,7 @@ export function readSessionCookie(header: string | undefined): string | undefine
 const formatSetCookie = (sealed: string, lifetimeSeconds: number): string =>
   `${sessionCookieName}=${sealed}; Path=/; Max-Age=${lifetimeSeconds}; HttpOnly; SameSite=Lax`;
 
-/** Options of `createSessionCookie`. */
+/** `createSessionCookie` takes these options. */
 export interface SessionCookieOptions {
   readonly sessionKey: Uint8Array;
   /** The entry `SESSION`, which may be empty. The authenticator rejects a session without this entry. */
@@ -92,7 +92,7 @@ export interface SessionCookieOptions {
   readonly lifetimeSeconds?: number;
 }
 
-/** Header values that carry a session of the demonstration actions. */
+/** The header values for a session of the demonstration actions. */
 export interface SessionCookie {
   /** Value of the `Cookie` request header. */
   readonly cookie: string;

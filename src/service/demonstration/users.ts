@@ -16,7 +16,7 @@ export interface ExampleUser {
   readonly email: string;
 }
 
-/** Made by `openExampleUsers`. */
+/** The users of the example API. `openExampleUsers` makes this object. */
 export interface ExampleUsers {
   find(id: bigint): Promise<ExampleUser | undefined>;
   /** Returns false if there is no such user. */
@@ -24,7 +24,7 @@ export interface ExampleUsers {
   close(): void;
 }
 
-/** Options of `openExampleUsers`. */
+/** `openExampleUsers` takes these options. */
 export interface ExampleUsersOptions {
   /** The path of the file, which is created with one user if it does not exist. Default: in memory. */
   readonly path?: string | undefined;

@@ -37,7 +37,7 @@ export const maxLifetimeSeconds = 3600;
 const clockToleranceSeconds = 60;
 const minKeyBytes = 32;
 
-/** Options of `createSubscriberToken`. */
+/** `createSubscriberToken` takes these options. */
 export interface SubscriberTokenOptions {
   readonly key: Uint8Array;
   readonly audience: string;

@@ -44,7 +44,7 @@ function createPostgresReceipts(database: PostgresDatabase): ReceiptStore['add']
   };
 }
 
-/** Options of `openPostgresStore`: the database's address, and how to connect. */
+/** `openPostgresStore` takes these options, for the address of the database and the connections. */
 export interface PostgresStoreOptions extends ConnectionOptions {
   /** Returns milliseconds since 1970. Default: the database's clock, which all machines share. */
   readonly now?: (() => number) | undefined;

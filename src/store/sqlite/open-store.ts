@@ -67,7 +67,7 @@ function createShrink(database: SqliteDatabase): () => Promise<boolean> {
   return () => database.write(shrink);
 }
 
-/** Options of `openSqliteStore`. */
+/** `openSqliteStore` takes these options. */
 export interface SqliteStoreOptions {
   /** The database file. It is created if it does not exist; its folder must exist. */
   readonly path: string;
