@@ -61,13 +61,20 @@ const unsettledStates = [
 export const rowStates = [...settlements, ...unsettledStates] as const;
 
 /**
- * The state of a subscription in a broadcast. `inactive`, `channelOff`, `timePassed`: the subscription was left out
- * because of `skipInactive`, the channel, or a local time that had passed. `preparing`: the audience is not complete
- * and does not contain the subscription so far. `pending`: the subscription's turn has not come. `inFlight`: the
- * message was sent, or is about to be sent. `waiting`: the message is stored and will be retried. `removed`: the
- * subscription was deleted from the store before its turn, or before the broadcast was created. `cancelled`: the
- * message was not sent because the broadcast was cancelled. `notTracked`: the broadcast is to a list of subscriptions
- * that need not be stored, so only the counts are stored.
+ * The state of a subscription in a broadcast.
+ *
+ * - `inactive`,
+ * - `channelOff`,
+ * - `timePassed`: the subscription was left out because of `skipInactive`, the channel, or a local time that had
+ *   passed.
+ * - `preparing`: the audience is not complete and does not contain the subscription so far.
+ * - `pending`: the subscription's turn has not come.
+ * - `inFlight`: the message was sent, or is about to be sent.
+ * - `waiting`: the message is stored and will be retried.
+ * - `removed`: the subscription was deleted from the store before its turn, or before the broadcast was created.
+ * - `cancelled`: the message was not sent because the broadcast was cancelled.
+ * - `notTracked`: the broadcast is to a list of subscriptions that need not be stored, so only the counts are
+ *   stored.
  */
 export type RowState = (typeof rowStates)[number];
 

@@ -37,13 +37,19 @@ export const settlements = [
 ] as const;
 
 /**
- * The final outcome of a row. `accepted`: the push service accepted the message. `gone`: the subscription has ended and
- * is marked (`held-deletions.ts`). `rejected`: the message must not be retried. `expired`: the TTL has passed.
- * `exhausted`: no attempts are left. `capped`: the message was not sent, because the person was contacted as often as
- * the broadcast allows (`audience/frequency-cap.ts`). `doubtful`: the message was sent and repeated three times without
- * a readable response, so it may have arrived. `dormant`: the unlisted push service does not accept the message now, so
- * the broadcast ends without it (`unlisted-push-services.ts`). When the outcome of a dormant message is known, the
- * message is counted under this outcome instead.
+ * The final outcome of a row.
+ *
+ * - `accepted`: the push service accepted the message.
+ * - `gone`: the subscription has ended and is marked (`held-deletions.ts`).
+ * - `rejected`: the message must not be retried.
+ * - `expired`: the TTL has passed.
+ * - `exhausted`: no attempts are left.
+ * - `capped`: the message was not sent, because the person was contacted as often as the broadcast allows
+ *   (`audience/frequency-cap.ts`).
+ * - `doubtful`: the message was sent and repeated three times without a readable response, so it may have arrived.
+ * - `dormant`: the unlisted push service does not accept the message now, so the broadcast ends without it
+ *   (`unlisted-push-services.ts`). When the outcome of a dormant message is known, the message is counted under this
+ *   outcome instead.
  */
 export type Settlement = (typeof settlements)[number];
 
