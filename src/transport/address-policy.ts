@@ -18,24 +18,20 @@ import type { ResolvedAddress } from './transport.ts';
 
 export type Subject = 'unlisted' | 'listed';
 
-export interface AddressPolicy {
-  /** @throws {DeskbellError} ERR_ADDRESS_BLOCKED, saying what to do */
-  check(hostname: string, address: string, subject: Subject): void;
-}
+export type CheckAddress = ReturnType<typeof createAddressPolicy>;
 
 /** @throws {DeskbellError} ERR_CONFIGURATION, naming the setting */
-export function createAddressPolicy(settings: Parameters<typeof readAddressSettings>[0] = {}): AddressPolicy {
+export function createAddressPolicy(settings: Parameters<typeof readAddressSettings>[0] = {}) {
   const { allowed, prefixes } = readAddressSettings(settings);
-  return {
-    check(hostname, address, subject) {
-      const judged = embeddedIpv4(address, prefixes);
-      if (isPublicAddress(judged)) return;
-      const isListed = subject === 'listed';
-      if (isListed && allowed.some((range) => range.contains(judged))) return;
-      const remedy = isListed ? remedyFor(judged) : ownRemedy;
-      const message = `${hostname} leads to ${address}, which is not a public address. ${remedy}`;
-      throw new DeskbellError('ERR_ADDRESS_BLOCKED', message, { remedy });
-    },
+  /** @throws {DeskbellError} ERR_ADDRESS_BLOCKED, saying what to do */
+  return (hostname: string, address: string, subject: Subject): void => {
+    const judged = embeddedIpv4(address, prefixes);
+    if (isPublicAddress(judged)) return;
+    const isListed = subject === 'listed';
+    if (isListed && allowed.some((range) => range.contains(judged))) return;
+    const remedy = isListed ? remedyFor(judged) : ownRemedy;
+    const message = `${hostname} leads to ${address}, which is not a public address. ${remedy}`;
+    throw new DeskbellError('ERR_ADDRESS_BLOCKED', message, { remedy });
   };
 }
 

@@ -5,7 +5,7 @@
 // written at the same time or later, the wait concerned only one subscription, and the hold ends. Otherwise the breaker
 // opens for the requested time. A single 429 concerns its subscription; a second in a row, or any 503, concerns all.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
-import { failureReason, type FailureReason, type Outcome } from '../protocol/outcome.ts';
+import { failureReason, type FailureReason, isFaultOfMachine, type Outcome } from '../protocol/outcome.ts';
 import { answersRunMs, Breaker } from './breaker.ts';
 import type { Clock } from './clock.ts';
 import type { Exchange } from './exchange.ts';
@@ -13,8 +13,8 @@ import { Pacing } from './pacing.ts';
 import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
-  /** If false, failures of the push service never stop requests. Default: true. */
-  readonly hasBreaker?: boolean;
+  /** If false, failures of the push service never stop requests. */
+  readonly hasBreaker: boolean;
 }
 
 /** The maximum headroom: as many messages as a worker encrypts at once. */
@@ -37,8 +37,8 @@ type AdmissionSnapshot = Omit<OriginSnapshot, 'origin' | 'connections' | 'inFlig
 export class Admission {
   readonly #origin: URL;
   readonly #settings: AdmissionSettings;
-  readonly #pacing = new Pacing();
-  readonly #breaker = new Breaker();
+  readonly pacing = new Pacing();
+  readonly breaker = new Breaker();
   readonly #httpFaults = new ProtocolErrorPauses();
   #answers = 0;
   #throttled = 0;
@@ -58,12 +58,7 @@ export class Admission {
 
   /** Returns how many requests may be written now. */
   free(inFlight: number): number {
-    return this.#hold === undefined ? this.#pacing.free(inFlight, this.#settings.monotonicNow()) : 0;
-  }
-
-  /** Records that `count` requests were written. */
-  spend(count: number): void {
-    this.#pacing.spend(count);
+    return this.#hold === undefined ? this.pacing.free(inFlight, this.#settings.monotonicNow()) : 0;
   }
 
   /**
@@ -71,16 +66,16 @@ export class Admission {
    * request is ready when it may be written.
    */
   pace(inFlight: number, queued: number): Pace {
-    const { limit, perMs } = this.#pacing;
+    const { limit, perMs } = this.pacing;
     const headroom = Math.min(maxHeadroom, Math.ceil(Math.max(limit / 4, perMs * askedEveryMs)));
     const room = Math.max(0, this.free(inFlight) + headroom - queued);
-    if (room === 0) this.#pacing.recordLimitReached();
+    if (room === 0) this.pacing.recordLimitReached();
     return { room, perMs };
   }
 
   /** If only pacing delays the next request: the time until the request may be written. */
   get paceMs(): number | undefined {
-    return this.#hold === undefined ? this.#pacing.waitMs : undefined;
+    return this.#hold === undefined ? this.pacing.waitMs : undefined;
   }
 
   /** How long to wait for a response that ends the hold; `undefined` if there is no hold. */
@@ -93,30 +88,25 @@ export class Admission {
     const hold = this.#hold;
     this.#hold = undefined;
     const nowMs = this.#settings.monotonicNow();
-    return hold !== undefined && this.#breaker.obey(hold.reason, nowMs, hold.untilMs - nowMs);
+    return hold !== undefined && this.breaker.obey(hold.reason, nowMs, hold.untilMs - nowMs);
   }
 
-  /** How many requests may be in flight once a new connection is open. */
-  get maxInFlightAhead(): number {
-    return this.#pacing.limitAhead;
-  }
-
-  /** Why the last connection attempt failed. Reset when an attempt succeeds. */
-  get connectFault(): DeskbellError | undefined {
-    return this.#connectFault;
+  /** True if the last connection attempt failed because of a problem on this machine. */
+  get isCutOff(): boolean {
+    return this.#connectFault !== undefined && isFaultOfMachine(this.#connectFault);
   }
 
   snapshot(): AdmissionSnapshot {
     const nowMs = this.#settings.monotonicNow();
-    const isOpen = !this.#breaker.isClosed && this.#breaker.isOpen(nowMs);
-    const breaker = this.#breaker.isClosed ? 'closed' : isOpen ? 'open' : 'half-open';
+    const isOpen = !this.breaker.isClosed && this.breaker.isOpen(nowMs);
+    const breaker = this.breaker.isClosed ? 'closed' : isOpen ? 'open' : 'half-open';
     return {
-      maxInFlight: this.#pacing.limit,
+      maxInFlight: this.pacing.limit,
       latencyMs: this.#answers === 0 ? undefined : Math.round(this.#latencyMs * 10) / 10,
       answers: this.#answers,
       throttled: this.#throttled,
       breaker,
-      breakerReason: breaker === 'closed' ? undefined : this.#breaker.reason,
+      breakerReason: breaker === 'closed' ? undefined : this.breaker.reason,
       unreachableMs: this.#unreachableMs(nowMs),
       obstacle: this.#obstacle(nowMs),
     };
@@ -124,40 +114,30 @@ export class Admission {
 
   /** @returns why the request may not be sent; `undefined` if it was admitted */
   admit(exchange: object): Deferral | undefined {
-    if (this.#breaker.isClosed) return undefined;
+    if (this.breaker.isClosed) return undefined;
     const deferral = this.deferral();
-    if (deferral === undefined) this.#breaker.admitProbe(exchange);
+    if (deferral === undefined) this.breaker.admitProbe(exchange);
     return deferral;
-  }
-
-  /** Records that an admitted request ended before it was sent. */
-  recordUnsent(exchange: object): void {
-    this.#breaker.recordUnsent(exchange);
   }
 
   /** @returns why nothing may be sent; `undefined` if a request may be sent */
   deferral(): Deferral | undefined {
-    if (this.#settings.hasBreaker === false || this.#breaker.isClosed) return undefined;
+    if (!this.#settings.hasBreaker || this.breaker.isClosed) return undefined;
     const nowMs = this.#settings.monotonicNow();
-    const afterMs = this.#breaker.waitMs(nowMs);
+    const afterMs = this.breaker.waitMs(nowMs);
     if (afterMs === 0) return undefined;
-    return { kind: 'deferred', afterMs, detail: this.#breaker.reason, obstacle: this.#obstacle(nowMs) };
+    return { kind: 'deferred', afterMs, detail: this.breaker.reason, obstacle: this.#obstacle(nowMs) };
   }
 
   /** Returns the remaining wait that the push service asked for. Each wait is returned once; after that, 0. */
   takeWait(): number {
-    return this.#breaker.isClosed ? 0 : this.#breaker.takeWait(this.#settings.monotonicNow());
+    return this.breaker.isClosed ? 0 : this.breaker.takeWait(this.#settings.monotonicNow());
   }
 
   /** Pauses for as long as the push service asked another sender to wait. */
   pause(waitMs: number): void {
     const reason = `${this.#origin.host} has asked another sender to wait.`;
-    this.#breaker.pause(reason, this.#settings.monotonicNow() + waitMs);
-  }
-
-  /** Records that only `maxInFlight` delays requests, although the connections have capacity for them. */
-  recordLimitReached(): void {
-    this.#pacing.recordLimitReached();
+    this.breaker.pause(reason, this.#settings.monotonicNow() + waitMs);
   }
 
   /** @returns true if sending must stop now */
@@ -170,31 +150,31 @@ export class Admission {
     this.#answers += 1;
     if (response.status < 300 || !concernsOrigin(outcome)) {
       if (outcome.kind === 'accepted') this.#recordAccepted(latencyMs, nowMs);
-      else this.#pacing.recordOther(latencyMs, nowMs);
-      this.#breaker.recordSuccess(exchange);
+      else this.pacing.recordOther(latencyMs, nowMs);
+      this.breaker.recordSuccess(exchange);
       return false;
     }
     const reason = `${this.#origin.host} answers with status ${response.status}.`;
     if (outcome.slowsOrigin) {
       this.#throttled += 1;
       const isForAll = response.status === 503 || outcome.afterMs === undefined || this.#wasThrottled;
-      if (isForAll) this.#pacing.recordRefused(latencyMs, nowMs);
-      else this.#pacing.recordOther(latencyMs, nowMs);
+      if (isForAll) this.pacing.recordRefused(latencyMs, nowMs);
+      else this.pacing.recordOther(latencyMs, nowMs);
       if (isForAll && outcome.afterMs !== undefined)
         this.#holdFor(reason, outcome.afterMs, nowMs - latencyMs, nowMs);
       this.#wasThrottled = true;
-    } else this.#pacing.recordOther(latencyMs, nowMs);
-    return this.#breaker.recordFailure(exchange, reason, nowMs, answersRunMs, outcome.afterMs);
+    } else this.pacing.recordOther(latencyMs, nowMs);
+    return this.breaker.recordFailure(exchange, reason, nowMs, answersRunMs, outcome.afterMs);
   }
 
   #recordAccepted(latencyMs: number, nowMs: number): void {
-    this.#pacing.recordAccepted(latencyMs, nowMs);
+    this.pacing.recordAccepted(latencyMs, nowMs);
     this.#wasThrottled = false;
     if (this.#hold !== undefined && nowMs - latencyMs >= this.#hold.writtenAtMs) this.#hold = undefined;
   }
 
   #holdFor(reason: string, afterMs: number, writtenAtMs: number, nowMs: number): void {
-    if (this.#settings.hasBreaker === false || !this.#breaker.isClosed) return;
+    if (!this.#settings.hasBreaker || !this.breaker.isClosed) return;
     const untilMs = Math.max(this.#hold?.untilMs ?? 0, nowMs + afterMs);
     this.#hold = { reason, writtenAtMs: Math.max(this.#hold?.writtenAtMs ?? 0, writtenAtMs), untilMs };
   }
@@ -210,9 +190,9 @@ export class Admission {
   ): boolean {
     const nowMs = this.#settings.monotonicNow();
     // only the first refusal of a request says something about the rate
-    if (exchange.timesRefused <= 1) this.#pacing.recordRefused(nowMs - exchange.writtenAtMs, nowMs);
+    if (exchange.timesRefused <= 1) this.pacing.recordRefused(nowMs - exchange.writtenAtMs, nowMs);
     this.#recordNoAnswer();
-    return this.#breaker.recordFailure(exchange, error.message, nowMs, answersRunMs);
+    return this.breaker.recordFailure(exchange, error.message, nowMs, answersRunMs);
   }
 
   /** Records that there was no response. @returns true if sending must stop now */
@@ -221,7 +201,7 @@ export class Admission {
     if (error === this.#lastError) return false;
     this.#lastError = error;
     this.#recordNoAnswer();
-    const isStopped = this.#breaker.recordFailure(exchange, error.message, this.#settings.monotonicNow());
+    const isStopped = this.breaker.recordFailure(exchange, error.message, this.#settings.monotonicNow());
     return this.recordHttpFault(error) || isStopped;
   }
 
@@ -229,14 +209,14 @@ export class Admission {
   recordHttpFault(error: DeskbellError): boolean {
     const nowMs = this.#settings.monotonicNow();
     const pauseMs = this.#httpFaults.record(error, nowMs);
-    return pauseMs > 0 && this.#breaker.open(error.message, nowMs, pauseMs);
+    return pauseMs > 0 && this.breaker.open(error.message, nowMs, pauseMs);
   }
 
   /** Records that a connection attempt failed while no connection was open. */
   recordConnectFailure(error: DeskbellError): void {
     this.#connectFault = error;
     this.#recordNoAnswer();
-    this.#breaker.openForConnection(error.message, this.#settings.monotonicNow());
+    this.breaker.openForConnection(error.message, this.#settings.monotonicNow());
   }
 
   recordConnection(): void {

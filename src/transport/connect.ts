@@ -16,8 +16,10 @@ import {
 } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import {
-  type AddressPolicy,
+  type CheckAddress,
+  createAddressPolicy,
   isLoopbackName,
   literalAddress,
   pinTo,
@@ -26,11 +28,11 @@ import {
   resolveWithDns,
   resolveWithSystem,
 } from './address-policy.ts';
-import { timeoutError } from './check-options.ts';
-import type { Clock } from './clock.ts';
+import { defaultTimeouts, timeoutError } from './check-options.ts';
+import { type Clock, systemClock } from './clock.ts';
 import { connectionError, reasonOf, toFault } from './connection-errors.ts';
-import { openTunnel, type Proxy } from './proxy.ts';
-import type { ResolvedAddress } from './transport.ts';
+import { openTunnel, parseProxy, type Proxy } from './proxy.ts';
+import type { ResolvedAddress, TransportOptions } from './transport.ts';
 
 interface Route {
   /** The origin's host, without IPv6 brackets. Used for the certificate check and the proxy. */
@@ -45,19 +47,13 @@ interface Route {
   readonly check?: ((address: string) => void) | undefined;
 }
 
-interface RouteSettings {
-  /** Default: the system's resolver, and plain DNS for unlisted push services. */
-  readonly resolve: Resolve | undefined;
+interface RouteSettings extends Pick<TransportOptions, 'resolve' | 'noProxy' | 'connectOverride'> {
   /** True for origins that the operator named. Such an origin may have any address. */
   readonly isNamedOrigin: (origin: string) => boolean;
-  readonly addressPolicy: AddressPolicy;
+  readonly checkAddress: CheckAddress;
   /** True for origins that are neither known nor listed, if any public host is allowed. */
   readonly isUnlisted: (origin: string) => boolean;
   readonly proxy?: Proxy | undefined;
-  readonly noProxy?: readonly string[] | undefined;
-  readonly connectOverride?:
-    | ((origin: string) => { readonly host: string; readonly port: number } | undefined)
-    | undefined;
 }
 
 /**
@@ -77,7 +73,7 @@ export async function findRoute(origin: URL, settings: RouteSettings, signal: Ab
   const check = settings.isNamedOrigin(origin.origin)
     ? undefined
     : (address: string) =>
-        settings.addressPolicy.check(origin.hostname, address, isUnlisted ? 'unlisted' : 'listed');
+        settings.checkAddress(origin.hostname, address, isUnlisted ? 'unlisted' : 'listed');
   if (proxy === undefined || isProxyBypassed(origin.hostname, settings.noProxy)) {
     const withDns: Resolve = (hostname) => resolveWithDns(hostname, signal);
     const isStrange = settings.resolve === undefined && isUnlisted;
@@ -120,6 +116,21 @@ export interface ConnectSettings extends RouteSettings, Pick<Clock, 'startTimer'
   /** Returns the authorities that TLS trusts. */
   readonly trust: () => SecureContext;
   readonly connectTimeoutMs: number;
+}
+
+/** @throws {DeskbellError} ERR_CONFIGURATION */
+export function readConnectSettings(options: TransportOptions): ConnectSettings {
+  const { isNamedOrigin, isUnlisted } = createEndpointPolicy(options.pushServices);
+  return {
+    ...options,
+    trust: createTrust(options.ca),
+    connectTimeoutMs: options.connectTimeoutMs ?? defaultTimeouts.connectTimeoutMs,
+    startTimer: options.startTimer ?? systemClock.startTimer,
+    proxy: options.proxy === undefined ? undefined : parseProxy(options.proxy),
+    isNamedOrigin,
+    isUnlisted,
+    checkAddress: createAddressPolicy(options),
+  };
 }
 
 /**

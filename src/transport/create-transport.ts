@@ -1,18 +1,15 @@
 // Creates the transport. Each origin has its own queue, connections and pacing, so a slow origin delays no other.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { readFailure } from '../protocol/outcome.ts';
 import { systemClock, type Clock } from './clock.ts';
-import { createAddressPolicy } from './address-policy.ts';
 import { checkOptions } from '../errors/check-options.ts';
 import { checkRequest, defaultCloseGraceMs, defaultTimeouts, transportChecks } from './check-options.ts';
-import { type ConnectSettings, createTrust } from './connect.ts';
+import { type ConnectSettings, readConnectSettings } from './connect.ts';
 import { settle, type Exchange } from './exchange.ts';
 import { openSession, type OpenSession } from './open-session.ts';
 import { Origin, type OriginSettings } from './origin.ts';
 import { firstPerMs, latencyFloor } from './pacing.ts';
-import { parseProxy } from './proxy.ts';
-import type { Pace, Transport, TransportOptions } from './transport.ts';
+import type { Pace, PushRequest, Sending, TransportOptions, TransportResult } from './transport.ts';
 
 /** The pace for a push service that has not been used yet. */
 const firstPace: Pace = { room: latencyFloor, perMs: firstPerMs };
@@ -30,6 +27,8 @@ export interface TransportRules {
   readonly open?: OpenSession;
 }
 
+export type Transport = ReturnType<typeof createTransport>;
+
 /**
  * Creates a transport. It connects when there is something to send.
  *
@@ -38,27 +37,18 @@ export interface TransportRules {
 export function createTransport(
   options: TransportOptions = {},
   { guardsAddresses = true, hasBreaker = true, open = openSession }: TransportRules = {},
-): Transport {
+) {
   checkOptions(options, transportChecks);
-  const policy = createEndpointPolicy(options.pushServices);
   const settings: OriginSettings = {
-    trust: createTrust(options.ca),
-    resolve: options.resolve,
-    isNamedOrigin: guardsAddresses ? policy.isNamedOrigin : () => true,
-    isUnlisted: policy.isUnlisted,
-    addressPolicy: createAddressPolicy(options),
+    ...readConnectSettings(options),
+    ...(!guardsAddresses && { isNamedOrigin: () => true }),
     hasBreaker,
     open,
-    connectTimeoutMs: options.connectTimeoutMs ?? defaultTimeouts.connectTimeoutMs,
     responseTimeoutMs: options.responseTimeoutMs ?? defaultTimeouts.responseTimeoutMs,
     idleTimeoutMs: options.idleTimeoutMs ?? defaultTimeouts.idleTimeoutMs,
     monotonicNow: options.monotonicNow ?? systemClock.monotonicNow,
-    startTimer: options.startTimer ?? systemClock.startTimer,
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
-    proxy: options.proxy === undefined ? undefined : parseProxy(options.proxy),
-    noProxy: options.noProxy,
-    connectOverride: options.connectOverride,
   };
   const origins = new Map<string, Origin>();
   let isClosed = false;
@@ -73,7 +63,12 @@ export function createTransport(
   };
 
   return {
-    send(request, done, timeoutMs) {
+    /**
+     * Sends one request. `done` is called exactly once, after `send` has returned. Requests of the same tick are batched.
+     *
+     * @param timeoutMs limits the whole request, from waiting to the response. Default: only each step has a limit
+     */
+    send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): Sending {
       const exchange: Exchange = { request, done, timesRefused: 0, writtenAtMs: 0, isSettled: false };
       const fault = isClosed
         ? new DeskbellError('ERR_CLOSED', 'The transport is closed.')
@@ -87,39 +82,48 @@ export function createTransport(
       return exchange;
     },
 
-    pace: (name) => origins.get(name)?.pace ?? firstPace,
-    deferral: (name) => origins.get(name)?.deferral,
+    /** @param name the origin, as `URL.origin` returns it */
+    pace: (name: string): Pace => origins.get(name)?.pace ?? firstPace,
 
-    takeWaits() {
+    /** @returns why nothing may be sent to the push service now; `undefined` if a request may be sent */
+    deferral: (name: string) => origins.get(name)?.admission.deferral(),
+
+    /** Returns the push services that have asked to wait (`Retry-After`) since the last call, with the remaining time. */
+    takeWaits(): ReadonlyMap<string, number> {
       const waits = new Map<string, number>();
       for (const [name, origin] of origins) {
-        const waitMs = origin.takeWait();
+        const waitMs = origin.admission.takeWait();
         if (waitMs > 0) waits.set(name, waitMs);
       }
       return waits;
     },
 
-    pause(name, waitMs) {
+    /** Sends nothing to a push service for this long, because it has asked another sender to wait. */
+    pause(name: string, waitMs: number): void {
       const origin = origins.get(name) ?? openOrigin(name);
       if (!(origin instanceof DeskbellError)) origin.pause(waitMs);
     },
 
-    isCutOff() {
+    /** True if this machine apparently has no network, and no push service is connected. */
+    isCutOff(): boolean {
       let isCutOff = false;
       for (const origin of origins.values()) {
         if (origin.isConnected) return false;
-        isCutOff ||= origin.isCutOff;
+        isCutOff ||= origin.admission.isCutOff;
       }
       return isCutOff;
     },
 
+    /** Returns the state of each push service in use. */
     snapshot: () => [...origins.values()].map((origin) => origin.snapshot()),
 
-    withdraw() {
+    /** Hands back waiting requests as deferred. Requests in flight still get their responses. */
+    withdraw(): void {
       for (const origin of origins.values()) origin.withdraw();
     },
 
-    async close(graceMs = defaultCloseGraceMs) {
+    /** Waits at most `graceMs` for requests in flight, then closes every connection. */
+    async close(graceMs = defaultCloseGraceMs): Promise<void> {
       isClosed = true;
       const { promise: grace, resolve: endGrace } = Promise.withResolvers<void>();
       const timer = settings.startTimer(endGrace, graceMs, true);
@@ -139,7 +143,7 @@ export function createTransport(
 function forgetIdle(origins: Map<string, Origin>): void {
   const idle = [...origins]
     .filter(([, origin]) => origin.isIdle)
-    .map(([name, { deferral }]) => ({ name, waitMs: deferral?.afterMs ?? 0 }))
+    .map(([name, { admission }]) => ({ name, waitMs: admission.deferral()?.afterMs ?? 0 }))
     .sort((a, b) => a.waitMs - b.waitMs);
   for (const { name, waitMs } of idle) {
     if (waitMs > 0 && origins.size <= maxOriginsKept) return;

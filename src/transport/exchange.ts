@@ -3,6 +3,7 @@
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushResponse } from '../protocol/outcome.ts';
 import type { Clock, Timer } from './clock.ts';
+import type { Protocol } from './connect.ts';
 import type { PushRequest, TransportResult } from './transport.ts';
 
 /** One request, from the call of `send` to its result. */
@@ -20,6 +21,7 @@ export interface Exchange {
 
 /** An open connection. Nothing is written before `flush`. */
 export interface Session {
+  readonly protocol: Protocol;
   /** How many requests may be in flight. Undefined until the push service has announced a number. */
   readonly capacity: number | undefined;
   readonly freeCapacity: number;

@@ -30,6 +30,7 @@ const maxHeaderBytes = 16_384;
 const maxInterimResponses = 16;
 
 export class Http1Session implements Session {
+  readonly protocol = 'http/1.1';
   readonly capacity = 1;
   readonly #socket: Socket;
   readonly #stream: ConnectionStream;

@@ -1,14 +1,9 @@
 // Connects to an origin and makes a session for the protocol that ALPN selected.
 import { connectionError } from './connection-errors.ts';
-import { connect, type Connection, type ConnectSettings, type Protocol } from './connect.ts';
+import { connect, type Connection, type ConnectSettings } from './connect.ts';
 import type { Session, SessionEvents, SessionSettings } from './exchange.ts';
 import type { Http1Session } from './http1.ts';
 import { Http2Session } from './http2/session.ts';
-
-export interface OpenedSession {
-  readonly session: Session;
-  readonly protocol: Protocol;
-}
 
 /**
  * @param aborted ends the attempt with the signal's reason
@@ -19,14 +14,13 @@ export type OpenSession = (
   settings: ConnectSettings & SessionSettings,
   events: SessionEvents,
   aborted: AbortSignal,
-) => Promise<OpenedSession>;
+) => Promise<Session>;
 
 export const openSession: OpenSession = async (origin, settings, events, aborted) => {
   aborted.throwIfAborted();
   const connection = await connect(origin, settings, aborted);
-  const { protocol } = connection;
-  const SessionOfProtocol = protocol === 'h2' ? Http2Session : await loadHttp1(connection, origin);
-  return { session: new SessionOfProtocol(connection, origin.host, events, settings), protocol };
+  const SessionOfProtocol = connection.protocol === 'h2' ? Http2Session : await loadHttp1(connection, origin);
+  return new SessionOfProtocol(connection, origin.host, events, settings);
 };
 
 /**

@@ -14,7 +14,7 @@
 // requests that should be in flight, up to a limit. An HTTP/2 connection carries at most a hundred
 // requests; an HTTP/1.1 connection carries one.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { isFaultOfMachine, type PushResponse, readFailure, readResponse } from '../protocol/outcome.ts';
+import { type PushResponse, readFailure, readResponse } from '../protocol/outcome.ts';
 import { Admission, type AdmissionSettings } from './admission.ts';
 import { unlistedLimits } from '../protocol/endpoint-policy.ts';
 import type { ConnectSettings, Protocol } from './connect.ts';
@@ -63,7 +63,7 @@ export class Origin implements SessionEvents {
   /** Requests that the push service refused. After a pause, they move to `#handedBack`. */
   readonly #refused = new Fifo<Exchange>();
   readonly #sessions = new Set<Session>();
-  readonly #admission: Admission;
+  readonly admission: Admission;
   readonly #aborted = new AbortController();
   readonly #whenIdle: (() => void)[] = [];
   #protocol: Protocol | undefined;
@@ -87,7 +87,7 @@ export class Origin implements SessionEvents {
     this.#url = url;
     this.#settings = settings;
     this.#isUnlisted = settings.isUnlisted(url.origin);
-    this.#admission = new Admission(url, settings);
+    this.admission = new Admission(url, settings);
   }
 
   get #queued(): number {
@@ -95,7 +95,7 @@ export class Origin implements SessionEvents {
   }
 
   get pace(): Pace {
-    return this.#admission.pace(this.#inFlight, this.#queued);
+    return this.admission.pace(this.#inFlight, this.#queued);
   }
 
   /** True if the origin may be forgotten, because it has no requests and no connections. */
@@ -105,16 +105,6 @@ export class Origin implements SessionEvents {
 
   get isConnected(): boolean {
     return this.#sessions.size > 0;
-  }
-
-  /** True if the last connection attempt failed because of a problem on this machine. */
-  get isCutOff(): boolean {
-    const fault = this.#admission.connectFault;
-    return fault !== undefined && isFaultOfMachine(fault);
-  }
-
-  get deferral(): Deferral | undefined {
-    return this.#admission.deferral();
   }
 
   /** Number of sessions that accept requests now or will soon. */
@@ -130,7 +120,7 @@ export class Origin implements SessionEvents {
       this.#defer(exchange, { kind: 'deferred', afterMs: queueFullRetryMs, detail });
       return;
     }
-    const deferral = this.#admission.admit(exchange);
+    const deferral = this.admission.admit(exchange);
     if (deferral !== undefined) this.#defer(exchange, deferral);
     else {
       this.#queue.push(exchange);
@@ -144,24 +134,19 @@ export class Origin implements SessionEvents {
       connections: this.#openSessions,
       inFlight: this.#inFlight,
       queued: this.#queued,
-      ...this.#admission.snapshot(),
+      ...this.admission.snapshot(),
     };
   }
 
   /** Ends a request that has timed out. A queued request was not sent; a request in flight may have arrived. */
   expire(exchange: Exchange, error: DeskbellError): void {
     const wasQueued = [this.#queue, this.#handedBack, this.#refused].some((queue) => queue.remove(exchange));
-    if (wasQueued) this.#admission.recordUnsent(exchange);
+    if (wasQueued) this.admission.breaker.recordUnsent(exchange);
     this.#settleFailed(exchange, error, !wasQueued);
   }
 
-  /** Returns the remaining wait that the push service asked for. Each wait is returned once; after that, 0. */
-  takeWait(): number {
-    return this.#admission.takeWait();
-  }
-
   pause(waitMs: number): void {
-    this.#admission.pause(waitMs);
+    this.admission.pause(waitMs);
     this.#deferQueued();
   }
 
@@ -191,7 +176,7 @@ export class Origin implements SessionEvents {
   answered(exchange: Exchange, response: PushResponse, latencyMs: number): void {
     this.#inFlight -= 1;
     const answer = this.#readAnswer(response);
-    if (this.#admission.recordAnswer(exchange, answer, latencyMs)) this.#deferQueued();
+    if (this.admission.recordAnswer(exchange, answer, latencyMs)) this.#deferQueued();
     this.#lookAtHold();
     this.#settle(exchange, answer);
     if (this.#queued > 0) this.#pumpSoon();
@@ -207,7 +192,7 @@ export class Origin implements SessionEvents {
   handedBack(exchange: Exchange, refusal: string | undefined): void {
     this.#inFlight -= 1;
     if (exchange.isSettled) {
-      this.#admission.recordUnsent(exchange);
+      this.admission.breaker.recordUnsent(exchange);
       this.#reportIdle();
     } else if (refusal === undefined) this.#queueAgain(exchange, this.#handedBack);
     else this.#takeRefused(exchange, `${this.#url.host} refuses requests (${refusal}).`);
@@ -221,7 +206,7 @@ export class Origin implements SessionEvents {
 
   closed(session: Session, reason: DeskbellError): void {
     this.#sessions.delete(session);
-    if (this.#admission.recordHttpFault(reason)) this.#deferQueued();
+    if (this.admission.recordHttpFault(reason)) this.#deferQueued();
     // the session was opened for waiting requests but accepted none, so opening another would not help
     if (!session.wasUsed && this.#queued > 0) this.#connectionFailed(reason);
     this.#pumpSoon();
@@ -241,8 +226,8 @@ export class Origin implements SessionEvents {
   /** Queues a request again, unless sending must stop. */
   #queueAgain(exchange: Exchange, queue: Fifo<Exchange>): void {
     exchange.writtenAtMs = 0;
-    this.#admission.recordUnsent(exchange);
-    const deferral = this.#admission.admit(exchange);
+    this.admission.breaker.recordUnsent(exchange);
+    const deferral = this.admission.admit(exchange);
     if (deferral === undefined) queue.push(exchange);
     else this.#defer(exchange, deferral);
   }
@@ -262,7 +247,7 @@ export class Origin implements SessionEvents {
    * sent. Refused requests are sent again after a pause, unless the breaker opens. Other requests do not wait.
    */
   #pauseAfterRefusal(exchange: Exchange, error: DeskbellError): void {
-    if (this.#admission.recordRefusedStream(exchange, error)) this.#deferQueued();
+    if (this.admission.recordRefusedStream(exchange, error)) this.#deferQueued();
     const resume = (): void => {
       this.#refusalPause = undefined;
       for (let left = this.#refused.length; left > 0; left -= 1)
@@ -274,7 +259,7 @@ export class Origin implements SessionEvents {
   }
 
   #fail(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {
-    if (this.#admission.recordFailure(exchange, error)) this.#deferQueued();
+    if (this.admission.recordFailure(exchange, error)) this.#deferQueued();
     this.#settleFailed(exchange, error, inDoubt);
   }
 
@@ -289,18 +274,18 @@ export class Origin implements SessionEvents {
   }
 
   #pump(): void {
-    let free = Math.min(this.#admission.free(this.#inFlight), this.#queued - this.#refused.length);
+    let free = Math.min(this.admission.free(this.#inFlight), this.#queued - this.#refused.length);
     for (const session of this.#sessions) {
       const added = Math.min(session.freeCapacity, free);
       free -= added;
-      this.#admission.spend(added);
+      this.admission.pacing.spend(added);
       for (let left = added; left > 0 && this.#queued > this.#refused.length; left -= 1)
         this.#add(this.#next(), session);
       session.flush();
     }
     if (this.#queued === this.#refused.length) return;
-    if (this.#admission.free(this.#inFlight) === 0) {
-      this.#admission.recordLimitReached();
+    if (this.admission.free(this.#inFlight) === 0) {
+      this.admission.pacing.recordLimitReached();
       this.#pumpInPace();
     }
     this.#openConnections();
@@ -320,7 +305,7 @@ export class Origin implements SessionEvents {
 
   /** Sets a timer if only pacing delays the queue, because then no response will restart the queue. */
   #pumpInPace(): void {
-    const { paceMs } = this.#admission;
+    const { paceMs } = this.admission;
     if (paceMs === undefined) return;
     const resume = (): void => {
       this.#pace = undefined;
@@ -334,7 +319,7 @@ export class Origin implements SessionEvents {
    * wait as long as the push service asked.
    */
   #lookAtHold(): void {
-    const { holdMs } = this.#admission;
+    const { holdMs } = this.admission;
     if (holdMs === undefined) {
       this.#hold?.cancel();
       this.#hold = undefined;
@@ -345,7 +330,7 @@ export class Origin implements SessionEvents {
   #endHold(): void {
     this.#hold?.cancel();
     this.#hold = undefined;
-    if (this.#admission.endHold()) this.#deferQueued();
+    if (this.admission.endHold()) this.#deferQueued();
   }
 
   #next(): Exchange {
@@ -356,7 +341,7 @@ export class Origin implements SessionEvents {
 
   #openConnections(): void {
     if (this.#aborted.signal.aborted || this.#connectPause !== undefined) return;
-    const wanted = Math.min(this.#inFlight + this.#queued, this.#admission.maxInFlightAhead);
+    const wanted = Math.min(this.#inFlight + this.#queued, this.admission.pacing.limitAhead);
     const [session] = this.#sessions;
     const capacity = session?.capacity ?? (this.#protocol === 'http/1.1' ? 1 : maxStreams);
     // if the push service allows no streams, more connections would not help
@@ -379,10 +364,10 @@ export class Origin implements SessionEvents {
     this.#connecting += 1;
     try {
       const settings = this.#settings;
-      const { session, protocol } = await settings.open(this.#url, settings, this, this.#aborted.signal);
-      this.#protocol = protocol;
+      const session = await settings.open(this.#url, settings, this, this.#aborted.signal);
+      this.#protocol = session.protocol;
       this.#sessions.add(session);
-      this.#admission.recordConnection();
+      this.admission.recordConnection();
     } catch (thrown) {
       this.#connectionFailed(toFault(this.#url.host, thrown));
     } finally {
@@ -402,8 +387,7 @@ export class Origin implements SessionEvents {
       return;
     }
     // the private address of an unlisted host does not mean that the push service is down
-    if (error.code !== 'ERR_ADDRESS_BLOCKED' || !this.#isUnlisted)
-      this.#admission.recordConnectFailure(error);
+    if (error.code !== 'ERR_ADDRESS_BLOCKED' || !this.#isUnlisted) this.admission.recordConnectFailure(error);
     this.#failQueued(error);
   }
 
@@ -412,7 +396,7 @@ export class Origin implements SessionEvents {
   }
 
   #deferQueued(): void {
-    const deferral = this.#admission.deferral();
+    const deferral = this.admission.deferral();
     if (deferral === undefined) return;
     this.#endQueued((exchange) => this.#defer(exchange, deferral));
   }
@@ -420,7 +404,7 @@ export class Origin implements SessionEvents {
   #endQueued(end: (exchange: Exchange) => void): void {
     while (this.#queued > 0) {
       const exchange = this.#refused.shift() ?? this.#next();
-      this.#admission.recordUnsent(exchange);
+      this.admission.breaker.recordUnsent(exchange);
       end(exchange);
     }
   }

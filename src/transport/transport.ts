@@ -1,4 +1,4 @@
-// The interface of the transport, which sends push requests and reports their results.
+// The types of the transport, which sends push requests and reports their results.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushServices } from '../protocol/endpoint-policy.ts';
 import type { FailureReason, Outcome, PushResponse } from '../protocol/outcome.ts';
@@ -85,31 +85,6 @@ export interface Pace {
   readonly room: number;
   /** The rate in requests per millisecond, estimated from the responses. */
   readonly perMs: number;
-}
-
-export interface Transport {
-  /**
-   * Sends one request. `done` is called exactly once, after `send` has returned. Requests of the same tick are batched.
-   *
-   * @param timeoutMs limits the whole request, from waiting to the response. Default: only each step has a limit
-   */
-  send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): Sending;
-  /** @param origin as `URL.origin` returns it */
-  pace(origin: string): Pace;
-  /** @returns why nothing may be sent to the push service now; `undefined` if a request may be sent */
-  deferral(origin: string): Deferral | undefined;
-  /** Returns the push services that have asked to wait (`Retry-After`) since the last call, with the remaining time. */
-  takeWaits(): ReadonlyMap<string, number>;
-  /** Sends nothing to a push service for this long, because it has asked another sender to wait. */
-  pause(origin: string, waitMs: number): void;
-  /** True if this machine apparently has no network, and no push service is connected. */
-  isCutOff(): boolean;
-  /** Returns the state of each push service in use. */
-  snapshot(): readonly OriginSnapshot[];
-  /** Hands back waiting requests as deferred. Requests in flight still get their responses. */
-  withdraw(): void;
-  /** Waits at most `graceMs` (default 10 000) for requests in flight, then closes every connection. */
-  close(graceMs?: number): Promise<void>;
 }
 
 /** An IP address of a push service's host. */

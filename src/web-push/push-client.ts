@@ -12,10 +12,10 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { EncryptBatch } from '../protocol/message-encryption.ts';
 import { createAddressPolicy, pinTo, resolveHost, resolveWithSystem } from '../transport/address-policy.ts';
 import { checkHeaders, maxTimeoutMs } from '../transport/check-options.ts';
-import { createTransport } from '../transport/create-transport.ts';
+import { createTransport, type Transport } from '../transport/create-transport.ts';
 import { Fifo } from '../transport/fifo.ts';
 import { maxLimit } from '../transport/pacing.ts';
-import type { PushHeaders, ResolvedAddress, Transport } from '../transport/transport.ts';
+import type { PushHeaders, ResolvedAddress } from '../transport/transport.ts';
 import { type BuiltRequest, completeRequest, type PreparedRequest } from './request-details.ts';
 import { type HttpsProxyAgentOptions, readResult, type SendResult, toNodeError, toResult } from './types.ts';
 
@@ -230,7 +230,7 @@ async function sendWithNodeHttps(details: BuiltRequest, isGuarded: boolean): Pro
 async function resolvePublic(hostname: string): Promise<readonly ResolvedAddress[]> {
   try {
     return await resolveHost(hostname, resolveWithSystem, (address) =>
-      createAddressPolicy().check(hostname, address, 'unlisted'),
+      createAddressPolicy()(hostname, address, 'unlisted'),
     );
   } catch (error) {
     throw toNodeError(error as DeskbellError);

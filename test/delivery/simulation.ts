@@ -157,6 +157,7 @@ interface Log {
 }
 
 class SimulatedSession implements Session {
+  readonly protocol = 'h2';
   readonly capacity = streamsPerConnection;
   readonly #behaviour: Behaviour;
   readonly #clock: Clock;
@@ -336,10 +337,7 @@ export async function simulateBroadcast(
     await pass(fault === 'refused' ? behaviour.roundTripMs : 2 * behaviour.roundTripMs);
     if (fault === 'refused') throw new DeskbellError('ERR_CONNECTION', 'It refuses connections.');
     connections += 1;
-    return {
-      session: new SimulatedSession(behaviour, clock, events, logs[index]!, connections),
-      protocol: 'h2',
-    };
+    return new SimulatedSession(behaviour, clock, events, logs[index]!, connections);
   };
   const { broadcast } = await createBroadcast(
     store,

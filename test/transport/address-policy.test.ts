@@ -11,7 +11,7 @@ import { certificate } from './peers.ts';
 /** @returns what the policy says against an address; undefined where it may be connected to */
 function faultOf(address: string, subject: Subject, settings: AddressSettings = {}): string | undefined {
   try {
-    createAddressPolicy(settings).check('push.example.net', address, subject);
+    createAddressPolicy(settings)('push.example.net', address, subject);
     return undefined;
   } catch (error) {
     assert.equal((error as { code?: unknown }).code, 'ERR_ADDRESS_BLOCKED');

@@ -269,7 +269,7 @@ test('a guarded name that turns inside between two look-ups is refused at the se
   const settings = {
     isNamedOrigin: () => false,
     isUnlisted: () => false,
-    addressPolicy: createAddressPolicy(),
+    checkAddress: createAddressPolicy(),
     resolve: () => Promise.resolve([answers[asked++] as ResolvedAddress]),
   };
   const origin = new URL('https://rebind.example.org');

@@ -12,9 +12,10 @@ const minuteMs = 60_000;
 /** Any request; the probe, where there is one. */
 const one = {};
 
-function open(): { admission: Admission; clock: { ms: number } } {
+function open(hasBreaker = true): { admission: Admission; clock: { ms: number } } {
   const clock = { ms: 5_000_000 };
-  const admission = new Admission(new URL('https://push.example.org'), { monotonicNow: () => clock.ms });
+  const settings = { monotonicNow: () => clock.ms, hasBreaker };
+  const admission = new Admission(new URL('https://push.example.org'), settings);
   return { admission, clock };
 }
 
@@ -177,10 +178,7 @@ test('a 429 that asks to wait says something of the rate only as the second in a
 });
 
 test('without the breaker, failures never stop the origin', () => {
-  const admission = new Admission(new URL('https://push.example.org'), {
-    monotonicNow: () => 0,
-    hasBreaker: false,
-  });
+  const { admission } = open(false);
   const lost = new DeskbellError('ERR_PROTOCOL', 'It broke HTTP/2.');
   for (let failure = 0; failure < 30; failure += 1) {
     admission.recordFailure(one, lost);

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { createTransport } from '../../src/transport/create-transport.ts';
-import type { Transport, TransportOptions, TransportResult } from '../../src/transport/transport.ts';
+import { createTransport, type Transport } from '../../src/transport/create-transport.ts';
+import type { TransportOptions, TransportResult } from '../../src/transport/transport.ts';
 import {
   answer,
   endHeaders,

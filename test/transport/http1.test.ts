@@ -6,8 +6,9 @@ import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 
 import { systemClock } from '../../src/transport/clock.ts';
+import type { Transport } from '../../src/transport/create-transport.ts';
 import { Http1Session } from '../../src/transport/http1.ts';
-import type { Transport, TransportOptions } from '../../src/transport/transport.ts';
+import type { TransportOptions } from '../../src/transport/transport.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemorySocket } from './memory-socket.ts';
 import { startServer } from './peers.ts';

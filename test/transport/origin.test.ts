@@ -9,9 +9,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
-import { createTransport } from '../../src/transport/create-transport.ts';
+import { createTransport, type Transport } from '../../src/transport/create-transport.ts';
 import { maxQueued } from '../../src/transport/origin.ts';
-import type { ResolvedAddress, Transport, TransportResult } from '../../src/transport/transport.ts';
+import type { ResolvedAddress, TransportResult } from '../../src/transport/transport.ts';
 import { ManualClock } from './manual-clock.ts';
 import { certificate, serverTls, startServer } from './peers.ts';
 import { describe, pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';

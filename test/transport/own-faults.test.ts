@@ -17,8 +17,8 @@ import tls from 'node:tls';
 import { getSystemErrorMap, inspect } from 'node:util';
 
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { createTransport } from '../../src/transport/create-transport.ts';
-import type { Transport, TransportOptions, TransportResult } from '../../src/transport/transport.ts';
+import { createTransport, type Transport } from '../../src/transport/create-transport.ts';
+import type { TransportOptions, TransportResult } from '../../src/transport/transport.ts';
 import { generateVAPIDKeys, sendNotification, setAddressGuard } from '../../src/web-push/index.ts';
 import { certificate, serverTls, startServer } from './peers.ts';
 import { sendOne } from './sending.ts';

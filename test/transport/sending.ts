@@ -1,9 +1,8 @@
 // Sends through a transport as tests want it: one request as a promise, or many with a bounded number in hand.
-import { createTransport } from '../../src/transport/create-transport.ts';
+import { createTransport, type Transport } from '../../src/transport/create-transport.ts';
 import type {
   PushHeaders,
   PushRequest,
-  Transport,
   TransportOptions,
   TransportResult,
 } from '../../src/transport/transport.ts';

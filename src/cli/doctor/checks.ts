@@ -20,16 +20,13 @@ import {
   missingKeysRemedy,
   readKeyRing,
 } from '../../keys/vapid-key-files.ts';
-import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { defaultTokenLifetimeSeconds, findAppleSubjectFault } from '../../protocol/vapid.ts';
 import type { DatabaseContent, DatabaseState } from '../../store/database-content.ts';
 import { describeDatabase as describeUrl } from '../../store/postgres/database-url.ts';
 import type { PostgresState } from '../../store/postgres/preflight.ts';
 import { inspectDatabase } from '../../store/sqlite/inspect-database.ts';
-import { createAddressPolicy } from '../../transport/address-policy.ts';
 import { defaultTimeouts } from '../../transport/check-options.ts';
-import { systemClock } from '../../transport/clock.ts';
-import { connect, type ConnectSettings, createTrust, isProxyBypassed } from '../../transport/connect.ts';
+import { connect, createTrust, isProxyBypassed, readConnectSettings } from '../../transport/connect.ts';
 import { parseProxy } from '../../transport/proxy.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
 import { packageVersion } from '../commands/version.ts';
@@ -208,23 +205,8 @@ async function contactOf(origin: string, options: NetworkOptions): Promise<Conta
 
 /** Connects as the sender does, with the same guard, proxy, authorities and protocols. */
 async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
-  const { pushServices = [], ca, proxy, noProxy, resolve, connectOverride } = options;
-  const { connectTimeoutMs = defaultTimeouts.connectTimeoutMs } = options;
-  const { isNamedOrigin, isUnlisted } = createEndpointPolicy(pushServices);
-  const settings: ConnectSettings = {
-    trust: createTrust(ca),
-    connectTimeoutMs,
-    startTimer: systemClock.startTimer,
-    resolve,
-    connectOverride,
-    proxy: proxy === undefined ? undefined : parseProxy(proxy),
-    noProxy,
-    isNamedOrigin,
-    isUnlisted,
-    addressPolicy: createAddressPolicy(options),
-  };
   const startedMs = performance.now();
-  const { socket, protocol } = await connect(url, settings, new AbortController().signal);
+  const { socket, protocol } = await connect(url, readConnectSettings(options), new AbortController().signal);
   const tls = url.protocol === 'https:' ? `${(socket as TLSSocket).getProtocol()}, ` : '';
   socket.destroy();
   const tookMs = Math.round(performance.now() - startedMs);

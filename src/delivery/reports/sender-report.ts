@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { SenderReport, SenderReports } from '../../store/sending.ts';
-import type { Transport } from '../../transport/transport.ts';
+import type { Transport } from '../../transport/create-transport.ts';
 import type { ClockCheck } from './clock-check.ts';
 
 const reportEveryMs = 2000;

@@ -31,6 +31,7 @@ import { ErrorCode, Http2Fault, maxStreamId, maxStreams, PeerSettings } from './
 const maxUnwrittenBytes = 262_144;
 
 export class Http2Session implements Session {
+  readonly protocol = 'h2';
   readonly #socket: Socket;
   readonly #host: string;
   readonly #events: SessionEvents;
