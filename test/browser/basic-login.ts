@@ -1,9 +1,8 @@
 // A login with basic authentication in front of a service, as a reverse proxy has it.
-import { createServer, request as sendRequest } from 'node:http';
-import { listenOnNewPort } from '../../tools/listening.ts';
+import { request as sendRequest } from 'node:http';
+import { type Site, startSite } from './site.ts';
 
-export interface BasicLogin extends AsyncDisposable {
-  readonly url: string;
+export interface BasicLogin extends Site {
   /** With user and password: a browser that has opened it sends them to every path of the origin. */
   readonly urlWithCredentials: string;
 }
@@ -11,7 +10,7 @@ export interface BasicLogin extends AsyncDisposable {
 const credentials = 'ada:lovelace';
 
 export async function startBasicLogin(serviceUrl: string): Promise<BasicLogin> {
-  const server = createServer((request, response) => {
+  const site = await startSite((request, response) => {
     if (request.headers.authorization !== `Basic ${btoa(credentials)}`) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="shop"' }).end();
       return;
@@ -24,14 +23,5 @@ export async function startBasicLogin(serviceUrl: string): Promise<BasicLogin> {
     onward.on('error', () => response.destroy());
     request.pipe(onward);
   });
-  const port = await listenOnNewPort(server);
-  const authority = `localhost:${port}/`;
-  return {
-    url: `http://${authority}`,
-    urlWithCredentials: `http://${credentials}@${authority}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return { ...site, urlWithCredentials: site.url.replace('//', `//${credentials}@`) };
 }

@@ -232,7 +232,7 @@ async function startInState(cleanup: Cleanup, state: State): Promise<RunningCons
 /** What axe finds otherwise at one width than at another: the page is the same. */
 const rulesOfLooks = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size'];
 /** What axe finds otherwise in dark: the style sheets ask for the scheme only to choose colours. */
-export const rulesOfColors = ['color-contrast', 'link-in-text-block'];
+const rulesOfColors = ['color-contrast', 'link-in-text-block'];
 for (const file of globSync('**/*.css', { cwd: clientFolder }))
   assert.doesNotMatch(
     readFileSync(join(clientFolder, file), 'utf8'),
@@ -271,7 +271,7 @@ export async function faultsOf(
 }
 
 /** @param schemes one that the browser prefers by itself, or some that it is told to prefer */
-export async function preferScheme(page: Page, scheme: Scheme, schemes: readonly Scheme[]): Promise<void> {
+async function preferScheme(page: Page, scheme: Scheme, schemes: readonly Scheme[]): Promise<void> {
   if (schemes.length > 1) await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
   assert.equal(await page.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`), true);
 }

@@ -1,13 +1,8 @@
 // A site on another origin than the service: it has its own page, and its own service worker, which imports a copy of
 // Deskbell's; the page library and everything else comes from the service.
-import { createServer } from 'node:http';
-import { listenOnNewPort } from '../../tools/listening.ts';
+import { type Site, startSite } from './site.ts';
 
-export interface OtherSite extends AsyncDisposable {
-  readonly url: string;
-}
-
-export async function startOtherSite(serviceUrl: string): Promise<OtherSite> {
+export async function startOtherSite(serviceUrl: string): Promise<Site> {
   const importing = "importScripts('/scripts/deskbell.js');";
   const scripts: Readonly<Record<string, string>> = {
     '/service-worker.js': importing,
@@ -16,19 +11,11 @@ export async function startOtherSite(serviceUrl: string): Promise<OtherSite> {
     '/hooks/worker.js': hookedWorker,
     '/scripts/deskbell.js': await (await fetch(`${serviceUrl}service-worker.js`)).text(),
   };
-  const server = createServer((request, response) => {
+  return startSite((request, response) => {
     const script = scripts[new URL(request.url!, serviceUrl).pathname];
     response.setHeader('content-type', script ? 'text/javascript' : 'text/html; charset=utf-8');
     response.end(script ?? page(serviceUrl));
   });
-  const port = await listenOnNewPort(server);
-  return {
-    url: `http://localhost:${port}/`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
 }
 
 /** Changes what is shown, and acts by itself on one action. */

@@ -4,9 +4,7 @@ import type { Page } from 'puppeteer-core';
 import { type Backend, startBackend } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, saidByElement, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import type { BrowserTest, BrowserTestContext } from './browser-test.ts';
-import { axeFaults, preferScheme, rulesOfColors, type Scheme } from './console-pages-suite.ts';
-
-const widths = [320, 390, 1440];
+import { faultsOf, type Scheme } from './console-pages-suite.ts';
 
 export function testChoosing(browserTest: BrowserTest): void {
   browserTest('a reader switches a channel off and on by keyboard', (context) =>
@@ -17,7 +15,7 @@ export function testChoosing(browserTest: BrowserTest): void {
 /** @param schemes that the browser can be told to prefer; one that it prefers by itself is told nothing */
 export function testPreferences(browserTest: BrowserTest, schemes: readonly Scheme[]): void {
   browserTest('a reader chooses, and no state of the page has a fault at any width', (context) =>
-    switchByKeyboard(context, (page, what) => faultsAt(page, what, schemes)),
+    switchByKeyboard(context, (page, what) => faultsOf(page, what, schemes)),
   );
 
   browserTest('the page speaks the language of the reader, below a prefix too', async (context) => {
@@ -61,7 +59,7 @@ export function testPreferences(browserTest: BrowserTest, schemes: readonly Sche
     };
     await open(page, backend);
     await goElsewhere();
-    assert.deepEqual(await faultsAt(page, 'not invited', schemes), []);
+    assert.deepEqual(await faultsOf(page, 'not invited', schemes), []);
     const invited = await openDemoPage(browser, await backend.invite('me'));
     await press(invited, 'Subscribe');
     await open(page, backend);
@@ -192,18 +190,3 @@ const switches = (page: Page): Promise<readonly string[]> =>
     `[...${shadow}.querySelectorAll('label')].map((label) =>
       label.textContent + ': ' + (label.querySelector('input').checked ? 'on' : 'off'))`,
   ) as Promise<readonly string[]>;
-
-async function faultsAt(page: Page, what: string, schemes: readonly Scheme[]): Promise<readonly string[]> {
-  const faults: string[] = [];
-  for (const width of widths) {
-    await page.setViewport({ width, height: 900 });
-    const shown = await page.evaluate('document.documentElement.scrollWidth');
-    if (shown !== width) faults.push(`${what} at ${width}: ${shown} wide`);
-    for (const scheme of schemes) {
-      await preferScheme(page, scheme, schemes);
-      const rules = scheme === schemes[0] ? undefined : rulesOfColors;
-      faults.push(...(await axeFaults(page, `${what} ${scheme} ${width}`, rules)));
-    }
-  }
-  return faults;
-}

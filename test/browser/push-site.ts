@@ -1,14 +1,9 @@
 // A site with the service below /push/ on its own origin, as its documentation has it: one page for each way to offer notifications,
 // under a content security policy that allows nothing else.
-import { createServer } from 'node:http';
 import { build } from 'esbuild';
 import { join } from 'node:path';
-import { listenOnNewPort } from '../../tools/listening.ts';
 import { codeBlocks } from '../documentation/pages.ts';
-
-export interface PushSite extends AsyncDisposable {
-  readonly url: string;
-}
+import { type Site, startSite } from './site.ts';
 
 const clientFolder = join(import.meta.dirname, '../../src/client');
 const contentSecurityPolicy =
@@ -81,9 +76,9 @@ const recipes: Readonly<Record<string, string>> = {
 };
 
 /** @param serviceUrl of a service with the prefix /push */
-export async function startPushSite(serviceUrl: string): Promise<PushSite> {
+export async function startPushSite(serviceUrl: string): Promise<Site> {
   const { origin } = new URL(serviceUrl);
-  const server = createServer(async (request, response) => {
+  return startSite(async (request, response) => {
     const path = request.url!.split('?')[0]!;
     if (path.startsWith('/push/')) {
       const { method = 'GET' } = request;
@@ -106,14 +101,6 @@ export async function startPushSite(serviceUrl: string): Promise<PushSite> {
         : (script ?? ''),
     );
   });
-  const port = await listenOnNewPort(server);
-  return {
-    url: `http://localhost:${port}/`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
 }
 
 const plainScript = /<script type="module">(.*)<\/script>/s.exec(recipe('html', 'id="subscribe"'))![1]!;

@@ -1,11 +1,9 @@
 // A site with service workers of its own that make its pages work offline; it has each in the forms in which sites add
 // Deskbell's to theirs, and one that has not. Its pages have the page library as `createClient` and register nothing.
-import { createServer } from 'node:http';
 import { build } from 'esbuild';
-import { listenOnNewPort } from '../../tools/listening.ts';
+import { type Site, startSite } from './site.ts';
 
-export interface Shop extends AsyncDisposable {
-  readonly url: string;
+export interface Shop extends Site {
   /** What its service workers report: that they were activated, and with what subscriptions changed. */
   readonly reports: readonly string[];
   /** Its scripts are those of this version from now on. */
@@ -75,7 +73,7 @@ export async function startShop(serviceUrl: string): Promise<Shop> {
     '/blog/worker.js': () => deskbell,
     '/strict/service-worker.js': () => deskbell,
   };
-  const server = createServer(async (request, response) => {
+  const site = await startSite(async (request, response) => {
     const { pathname, search } = new URL(request.url!, serviceUrl);
     if (pathname === '/report') reports.push(decodeURIComponent(search.slice(1)));
     const script = await scripts[pathname]?.();
@@ -89,18 +87,14 @@ export async function startShop(serviceUrl: string): Promise<Shop> {
     response.setHeader('content-type', script ? 'text/javascript' : 'text/html; charset=utf-8');
     response.end(script ?? page(serviceUrl));
   });
-  const port = await listenOnNewPort(server);
   const shop: Shop = {
-    url: `http://localhost:${port}/shop/`,
+    ...site,
+    url: `${site.url}shop/`,
     reports,
     release: (next) => void (version = next),
     plainWorker: offline(1),
     hasScriptBesidePage: false,
     answerHeld: held.resolve,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
   };
   return shop;
 }

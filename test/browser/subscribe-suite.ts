@@ -1,11 +1,10 @@
 // The ways that docs/client.md and docs/client-recipes.md have to offer notifications in a page: the element `<deskbell-subscribe>`, and recipes for frameworks.
 import assert from 'node:assert/strict';
-import type { Page } from 'puppeteer-core';
 import { type Backend, startBackend } from '../../tools/browser/backend.ts';
 import { saidByElement, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { until } from '../../tools/until.ts';
 import type { BrowserTest, BrowserTestContext } from './browser-test.ts';
-import { axeFaults, preferScheme, type Scheme } from './console-pages-suite.ts';
+import { faultsOf, type Scheme } from './console-pages-suite.ts';
 import { startPushSite } from './push-site.ts';
 
 /** @param schemes that the browser can be told to prefer; one that it prefers by itself is told nothing */
@@ -20,7 +19,7 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
       await backend.addChannel({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
       const { page, errors } = await open(context, backend, '');
       const faults: string[] = [];
-      const look = async (what: string) => faults.push(...(await faultsAt(page, what, schemes)));
+      const look = async (what: string) => faults.push(...(await faultsOf(page, what, schemes)));
       await waitFor(page, 'deskbell-subscribe[state="unsubscribed"][aria-busy="false"]');
       assert.match(await saidByElement(page), /^Get news from localhost:\d+ on this device/);
       await look('unsubscribed');
@@ -127,18 +126,4 @@ async function open({ testBrowser, permit }: BrowserTestContext, backend: Backen
   page.once('close', () => void site[Symbol.asyncDispose]());
   await page.goto(site.url + path);
   return { page, errors };
-}
-
-async function faultsAt(page: Page, what: string, schemes: readonly Scheme[]): Promise<readonly string[]> {
-  const faults: string[] = [];
-  for (const width of [320, 1440]) {
-    await page.setViewport({ width, height: 900 });
-    const shown = await page.evaluate('document.documentElement.scrollWidth');
-    if (shown !== width) faults.push(`${what} at ${width}: ${shown} wide`);
-    for (const scheme of schemes) {
-      await preferScheme(page, scheme, schemes);
-      faults.push(...(await axeFaults(page, `${what} ${scheme} ${width}`)));
-    }
-  }
-  return faults;
 }
