@@ -10,8 +10,7 @@ import type { ServerOptions } from '../../src/service/options.ts';
 import { createSessionCookie, type SessionCookie } from '../../src/service/demonstration/session.ts';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
-
-export type LogRecord = Readonly<Record<string, unknown>>;
+import { type LogRecord, recordingLog } from '../service/running-service.ts';
 
 export interface ConformanceService extends AsyncDisposable {
   readonly base: string;
@@ -45,17 +44,14 @@ export async function startConformanceService(
   const sender = createSender({ vapid: { ...data.vapidKeys, subject: contact }, pushServices });
   cleanUp.defer(() => sender.close());
 
-  const records: LogRecord[] = [];
-  const keep = (record: object): void => {
-    records.push({ ...record });
-  };
+  const { records, log } = recordingLog();
   const app = createServer({
     store: data.store,
     vapidPublicKey: data.vapidKeys.publicKey,
     sessionKey: data.sessionKey,
     pushServices,
     registrationsPerMinute: 'off',
-    log: { info: keep, error: keep },
+    log,
     ...options,
   });
   cleanUp.defer(() => app.close());

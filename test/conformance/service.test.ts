@@ -12,6 +12,7 @@ import type { Problem } from '../../src/http/problem.ts';
 import { openExampleUsers } from '../../src/service/demonstration/users.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { spawnUntilStopped, temporaryFolder, type RunningCommand } from '../cli/run-command.ts';
+import { readDescription } from '../service/running-service.ts';
 import { startConformanceService, subscribe, type ConformanceService } from './conformance-service.ts';
 import { pluck } from '../../tools/pluck.ts';
 
@@ -26,6 +27,10 @@ before(async () => {
   service = await startConformanceService();
 });
 after(() => service[Symbol.asyncDispose]());
+
+interface Described {
+  readonly paths: Readonly<Record<string, object>>;
+}
 
 interface Serve {
   readonly command: RunningCommand;
@@ -94,10 +99,8 @@ describe('What the service does', () => {
   });
 
   test('Sending is not an HTTP endpoint of the service', async () => {
-    const document = (await (await service.ask('GET', '/openapi.json')).json()) as {
-      paths: Record<string, object>;
-    };
-    const changing = Object.entries(document.paths).flatMap(([path, methods]) =>
+    const { paths } = (await readDescription(service.base)) as Described;
+    const changing = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods)
         .filter((method) => method !== 'get')
         .map((method) => `${method} ${path}`),
@@ -167,10 +170,8 @@ describe('Resources and their fields', () => {
     const { command, address, data } = await startServe([]);
     const { privateKey } = await readKeyFile(data);
     assert.match(privateKey, /^[A-Za-z0-9_-]{43}$/);
-    const document = (await (await fetch(`${address}/openapi.json`)).json()) as {
-      paths: Record<string, object>;
-    };
-    for (const [path, methods] of Object.entries(document.paths)) {
+    const { paths } = (await readDescription(address)) as Described;
+    for (const [path, methods] of Object.entries(paths)) {
       for (const method of Object.keys(methods)) {
         const url = address + path.replace('{arg}', 'x').replace('{user_id}', '1');
         const body = method === 'get' ? {} : { body: '{}', headers: { 'content-type': 'application/json' } };
@@ -424,12 +425,9 @@ describe('Versioning', () => {
   });
 
   test('The description document carries info.version for the description itself', async () => {
-    const document = (await (await service.ask('GET', '/openapi.json')).json()) as {
-      openapi: string;
-      info: { version: unknown };
-    };
+    const { info, openapi } = await readDescription(service.base);
     // Of the description: neither the package's version nor the one of OpenAPI.
-    assert.match(String(document.info.version), /^[1-9]\d*\.\d+\.\d+$/);
-    assert.notEqual(document.info.version, document.openapi);
+    assert.match(String(info.version), /^[1-9]\d*\.\d+\.\d+$/);
+    assert.notEqual(info.version, openapi);
   });
 });

@@ -14,11 +14,13 @@ import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import { createMiddleware, createService, type OfferedSubscription } from '../../src/service/index.ts';
 import {
+  type LogRecord,
   newSubscription,
   openStoreForSuite,
+  optionsFor,
+  readDescription,
+  recordingLog,
   sendJson,
-  vapidPublicKey,
-  type LogRecord,
   serveUntilEnd,
 } from './running-service.ts';
 
@@ -48,25 +50,21 @@ const sameSite = 'none';
 describe('the session of an application around the service', () => {
   const store = openStoreForSuite();
 
-  const options = (records: LogRecord[]) => {
-    const keep = (record: object): void => void records.push({ ...record });
-    return {
-      store,
-      vapidPublicKey,
-      sessionKey: randomBytes(32),
+  const options = () =>
+    ({
+      ...optionsFor(store),
       receiptKey: randomBytes(32),
       registrationsPerMinute: 'off',
       channels: true,
-      log: { info: keep, error: keep },
-    } as const;
-  };
+    }) as const;
 
   /** Reads bodies of every type ahead of the service, and allows credentials everywhere. */
   async function startExpress(t: TestContext): Promise<Application> {
-    const records: LogRecord[] = [];
+    const { records, log } = recordingLog();
     const calls: string[] = [];
     const service = createMiddleware<express.Request>({
-      ...options(records),
+      ...options(),
+      log,
       onSubscribe(subscription, request) {
         calls.push(`subscribe ${request.session.user} from ${request.originalUrl}`);
         return ownerOf(subscription, request.session.user);
@@ -91,7 +89,7 @@ describe('the session of an application around the service', () => {
   }
 
   async function startFastify(t: TestContext): Promise<Application> {
-    const records: LogRecord[] = [];
+    const { records, log } = recordingLog();
     const calls: string[] = [];
     const app = Fastify();
     t.after(() => app.close());
@@ -108,7 +106,8 @@ describe('the session of an application around the service', () => {
     });
     await app.register(
       createService({
-        ...options(records),
+        ...options(),
+        log,
         prefix: '/push',
         onSubscribe(subscription, request) {
           calls.push(`subscribe ${request.session.user} from ${request.originalUrl}`);
@@ -183,8 +182,8 @@ describe('the session of an application around the service', () => {
     test(`${name}: no answer allows credentials, though the application allows them on its paths`, async (t) => {
       const { base } = await start(t);
       const cookie = await signIn(base);
-      const document = (await (await fetch(`${base}/openapi.json`)).json()) as { paths: object };
-      const paths = Object.keys(document.paths).map((path) => path.replace(/\{.*\}/, '1'));
+      const { paths: described } = await readDescription(base);
+      const paths = Object.keys(described).map((path) => path.replace(/\{.*\}/, '1'));
       const headers = { cookie, origin: 'https://evil.example' };
       for (const path of ['', '/nowhere', ...paths]) {
         for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {

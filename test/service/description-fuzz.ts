@@ -8,6 +8,7 @@ import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { dereference } from './dereference.ts';
 import { valuesFitting, type JsonSchema } from './fitting-requests.ts';
+import { readDescription } from './running-service.ts';
 
 export interface FuzzTarget {
   readonly base: string;
@@ -58,29 +59,14 @@ interface FuzzRequest {
  * @returns the number of answers by status
  * @throws {Error} the smallest request found that was answered wrongly, with the seed that finds it again
  */
-export async function fuzz(
-  target: FuzzTarget,
-  { runs, seed, onProgress }: FuzzOptions,
-): Promise<Map<number, number>> {
-  const document = dereference((await (await fetch(`${target.base}/openapi.json`)).json()) as Document);
-  const check = createChecker(document);
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+export async function fuzz(target: FuzzTarget, options: FuzzOptions): Promise<Map<number, number>> {
   const statuses = new Map<number, number>();
   let requests = 0;
-  try {
-    await fc.assert(
-      fc.asyncProperty(requestsTo(document, target), async (generated) => {
-        const answer = await send(target.base, generated, agent);
-        check(generated, answer);
-        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-        requests += 1;
-        if (requests % 1000 === 0) await onProgress?.(requests);
-      }),
-      { numRuns: runs, seed },
-    );
-  } finally {
-    agent.destroy();
-  }
+  await sendAll(target, requestsTo, options, async (_generated, { status }) => {
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    requests += 1;
+    if (requests % 1000 === 0) await options.onProgress?.(requests);
+  });
   return statuses;
 }
 
@@ -89,29 +75,31 @@ export async function fuzz(
  *
  * @returns the number of answers by operation and status
  */
-export async function fuzzFitting(
+export async function fuzzFitting(target: FuzzTarget, options: FuzzOptions): Promise<Map<string, number>> {
+  const answers = new Map<string, number>();
+  await sendAll(target, requestsFitting, options, async ({ method, path }, { status, body }) => {
+    const name = `${method} ${path} ${status}`;
+    assert.ok(![400, 413, 415].includes(status), `${name}: ${body.toString()}`);
+    answers.set(name, (answers.get(name) ?? 0) + 1);
+  });
+  return answers;
+}
+
+async function sendAll(
   target: FuzzTarget,
-  { runs, seed }: Pick<FuzzOptions, 'runs' | 'seed'>,
-): Promise<Map<string, number>> {
-  const document = dereference((await (await fetch(`${target.base}/openapi.json`)).json()) as Document);
+  requestsOf: (document: Document, target: FuzzTarget) => fc.Arbitrary<FuzzRequest>,
+  { runs, seed }: FuzzOptions,
+  note: (generated: FuzzRequest, answer: Answer) => Promise<void>,
+): Promise<void> {
+  const document: Document = dereference(await readDescription(target.base));
   const check = createChecker(document);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const answers = new Map<string, number>();
-  try {
-    await fc.assert(
-      fc.asyncProperty(requestsFitting(document, target), async (generated) => {
-        const answer = await send(target.base, generated, agent);
-        check(generated, answer);
-        const name = `${generated.method} ${generated.path} ${answer.status}`;
-        assert.ok(![400, 413, 415].includes(answer.status), `${name}: ${answer.body.toString()}`);
-        answers.set(name, (answers.get(name) ?? 0) + 1);
-      }),
-      { numRuns: runs, seed },
-    );
-  } finally {
-    agent.destroy();
-  }
-  return answers;
+  const property = fc.asyncProperty(requestsOf(document, target), async (generated) => {
+    const answer = await send(target.base, generated, agent);
+    check(generated, answer);
+    await note(generated, answer);
+  });
+  await fc.assert(property, { numRuns: runs, seed }).finally(() => agent.destroy());
 }
 
 function requestsFitting(document: Document, { cookie, csrfToken }: FuzzTarget): fc.Arbitrary<FuzzRequest> {

@@ -8,11 +8,12 @@ import { createService } from '../../src/service/create-service.ts';
 import type { ServiceOptions } from '../../src/service/options.ts';
 import {
   assertHeaderFields,
-  optionsFor,
   newSubscription,
+  openStoreForSuite,
+  optionsFor,
+  readDescription,
   sendJson,
   vapidPublicKey,
-  openStoreForSuite,
 } from './running-service.ts';
 
 describe('the service in an application', () => {
@@ -156,8 +157,7 @@ describe('the service in an application', () => {
     const base = await listen(app, t);
     assert.equal(await (await fetch(`${base}/push/vapidKey`)).json(), vapidPublicKey);
     assert.equal((await sendJson(`${base}/push`, 'POST', '/webPush', newSubscription())).status, 200);
-    const document = (await (await fetch(`${base}/push/openapi.json`)).json()) as { info: { title: string } };
-    assert.equal(document.info.title, 'Deskbell');
+    assert.equal((await readDescription(`${base}/push`)).info.title, 'Deskbell');
     const mine = await fetch(`${base}/mine`);
     assert.equal(mine.headers.get('access-control-allow-origin'), 'https://mine.example');
   });

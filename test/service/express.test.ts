@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import express, { type RequestHandler } from 'express';
-import { createMiddleware, type ServiceMiddleware } from '../../src/service/create-handler.ts';
+import { createMiddleware } from '../../src/service/create-handler.ts';
 import type { MiddlewareOptions } from '../../src/service/options.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import {
   assertHeaderFields,
-  optionsFor,
-  serveUntilEnd,
   newSubscription,
-  sendJson,
-  type LogRecord,
   openStoreForSuite,
+  optionsFor,
+  recordingLog,
+  sendJson,
+  serveUntilEnd,
 } from './running-service.ts';
 
 /** Reads the whole body and leaves nothing of it. */
@@ -38,10 +38,8 @@ describe('the service in Express', () => {
   async function start(
     t: TestContext,
     { ahead = [], ...own }: Partial<MiddlewareOptions> & { readonly ahead?: readonly RequestHandler[] },
-  ): Promise<{ readonly base: string; readonly records: LogRecord[]; readonly service: ServiceMiddleware }> {
-    const records: LogRecord[] = [];
-    const keep = (record: object): void => void records.push({ ...record });
-    const log = { info: keep, error: keep };
+  ) {
+    const { records, log } = recordingLog();
     const service = createMiddleware({ ...optionsFor(store), registrationsPerMinute: 'off', log, ...own });
     const app = express();
     // It would print errors of its own.

@@ -4,7 +4,7 @@ import { describe, test, type TestContext } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
 import { createHandler } from '../../src/service/create-handler.ts';
 import type { HandlerOptions } from '../../src/service/options.ts';
-import { newSubscription, openStoreForSuite, optionsFor, type LogRecord } from './running-service.ts';
+import { newSubscription, openStoreForSuite, optionsFor, recordingLog } from './running-service.ts';
 import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://shop.example.org';
@@ -13,13 +13,12 @@ describe('createHandler', () => {
   const store = openStoreForSuite();
 
   function start(t: TestContext, own: Partial<HandlerOptions> = {}) {
-    const records: LogRecord[] = [];
-    const keep = (record: object): void => void records.push({ ...record });
+    const { records, log } = recordingLog();
     const handler = createHandler({
       ...optionsFor(store),
       registrationsPerMinute: 'off',
       prefix: '/push',
-      log: { info: keep, error: keep },
+      log,
       ...own,
     });
     t.after(() => handler.close());

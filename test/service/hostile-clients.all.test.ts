@@ -22,6 +22,17 @@ const quickLimits = { ...quickBetweenRequests, headersTimeoutMs: 300, requestTim
 
 const post = 'POST /webPush HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
 
+const registration = (): string => {
+  const body = JSON.stringify(newSubscription());
+  return `${post}Content-Length: ${body.length}\r\n\r\n${body}`;
+};
+
+/** @returns `answer`: all that has come back when the connection is closed */
+async function openClient({ port }: RunningService) {
+  const socket = await openConnection(port);
+  return { socket, answer: readToEnd(socket) };
+}
+
 async function assertServesOthers({ base }: RunningService): Promise<void> {
   assert.equal((await fetch(`${base}/vapidKey`)).status, 200);
 }
@@ -43,8 +54,7 @@ async function drip(socket: Socket, text: string): Promise<void> {
 describe('a client that', () => {
   test('sends its headers byte by byte is answered 408', async (t) => {
     const service = await startService(quickLimits, t);
-    const socket = await openConnection(service.port);
-    const answer = readToEnd(socket);
+    const { socket, answer } = await openClient(service);
     socket.write('GET /vapidKey HTTP/1.1\r\nX: ');
     await Promise.all([drip(socket, 'x'), assertServesOthers(service)]);
     assert.match(await answer, /^HTTP\/1\.1 408 [^]*ERR_REQUEST_TIMEOUT/);
@@ -52,8 +62,7 @@ describe('a client that', () => {
 
   test('sends its body byte by byte is answered 408', async (t) => {
     const service = await startService(quickLimits, t);
-    const socket = await openConnection(service.port);
-    const answer = readToEnd(socket);
+    const { socket, answer } = await openClient(service);
     socket.write(`${post}Content-Length: 10000\r\n\r\n`);
     await Promise.all([drip(socket, ' '), assertServesOthers(service)]);
     assert.match(await answer, /^HTTP\/1\.1 408 [^]*ERR_REQUEST_TIMEOUT/);
@@ -61,8 +70,7 @@ describe('a client that', () => {
 
   test('sends a body that never ends is answered 413', async (t) => {
     const service = await startService(quickLimits, t);
-    const socket = await openConnection(service.port);
-    const answer = readToEnd(socket);
+    const { socket, answer } = await openClient(service);
     socket.write(`${post}Transfer-Encoding: chunked\r\n\r\n`);
     const closed = new Promise((resolve) => socket.once('close', resolve));
     const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`;
@@ -95,8 +103,7 @@ describe('a client that', () => {
 
   test('pipelines 32 requests gets 32 answers in order, and as many again', async (t) => {
     const service = await startService({}, t);
-    const socket = await openConnection(service.port);
-    const answer = readToEnd(socket);
+    const { socket, answer } = await openClient(service);
     // What a preflight asks for comes back in its answer.
     const preflight = 'OPTIONS /vapidKey HTTP/1.1\r\nHost: x\r\nAccess-Control-Request-Method: GET\r\n';
     const names = Array.from({ length: 32 }, (_, index) => index);
@@ -112,16 +119,13 @@ describe('a client that', () => {
 
   test('pipelines many requests over time gets all answers, if at most 32 wait', async (t) => {
     const held = Promise.withResolvers<void>();
-    const onSubscribe = (): Promise<void> => held.promise;
-    const service = await startService({ onSubscribe, pushServices: [] }, t);
-    const socket = await openConnection(service.port);
-    const answer = readToEnd(socket);
+    const service = await startService({ onSubscribe: () => held.promise }, t);
+    const { socket, answer } = await openClient(service);
     let early = '';
     socket.on('data', (bytes: Buffer) => (early += bytes.toString()));
     const head = 'HTTP/1.1\r\nHost: x\r\n';
-    const body = JSON.stringify(newSubscription());
     socket.write(`GET /healthz ${head}\r\n`.repeat(20));
-    socket.write(`${post}Content-Length: ${body.length}\r\n\r\n${body}`);
+    socket.write(registration());
     await until(() => statusesIn(early).length === 20, 'the answers before the one that waits');
     socket.write(`GET /healthz ${head}\r\n`.repeat(20));
     // what is sent on another connection later is answered later
@@ -136,7 +140,6 @@ describe('a client that', () => {
       const service = await startService({}, t);
       const socket = await openConnection(service.port);
       const closed = once(socket, 'close');
-      socket.on('error', () => undefined);
       socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(33));
       socket.resume();
       await within(closed, 'the end of the connection');
@@ -149,12 +152,10 @@ describe('a client that', () => {
     const onSubscribe = (): void => {
       handled += 1;
     };
-    const service = await startService({ onSubscribe, pushServices: [] }, t);
+    const service = await startService({ onSubscribe }, t);
     const socket = await openConnection(service.port);
     const closed = once(socket, 'close');
-    socket.on('error', () => undefined);
-    const body = JSON.stringify(newSubscription());
-    socket.write(`${post}Content-Length: ${body.length}\r\n\r\n${body}`.repeat(100));
+    socket.write(registration().repeat(100));
     socket.resume();
     await within(closed, 'the end of the connection');
     await assertServesOthers(service);
@@ -163,18 +164,15 @@ describe('a client that', () => {
 
   test('goes on sending after a request that is not valid costs no memory', async (t) => {
     const held = Promise.withResolvers<void>();
-    const onSubscribe = (): Promise<void> => held.promise;
-    const service = await startService({ onSubscribe, pushServices: [] }, t);
-    const body = JSON.stringify(newSubscription());
-    const socket = await openConnection(service.port);
-    const answer = readToEnd(socket);
+    const service = await startService({ onSubscribe: () => held.promise }, t);
+    const { socket, answer } = await openClient(service);
     let finishers = 0;
     service.app.server.on('request', (_request, response) =>
       response.on('newListener', (event) => (finishers += Number(event === 'finish'))),
     );
     let faults = 0;
     service.app.server.on('clientError', () => (faults += 1));
-    socket.write(`${post}Content-Length: ${body.length}\r\n\r\n${body}NOT HTTP\r\n\r\n`);
+    socket.write(`${registration()}NOT HTTP\r\n\r\n`);
     await until(() => faults > 0, 'the fault');
     const before = finishers;
     const more = setInterval(() => socket.write('x'.repeat(1000)), 5);
@@ -186,8 +184,7 @@ describe('a client that', () => {
 
   test('is still sending headers that are too large gets its answer', async (t) => {
     const service = await startService({}, t);
-    const socket = await openConnection(service.port);
-    const answer = readToEnd(socket);
+    const { socket, answer } = await openClient(service);
     let faults = 0;
     service.app.server.on('clientError', () => (faults += 1));
     socket.pause();
@@ -280,11 +277,9 @@ describe('a client that', () => {
       isAsked = true;
       return held.promise;
     };
-    const service = await startService({ onSubscribe, pushServices: [] }, t);
-    const body = JSON.stringify(newSubscription());
-    const socket = await openConnection(service.port);
-    const answer = readToEnd(socket);
-    socket.write(`${post}Content-Length: ${body.length}\r\n\r\n${body}`);
+    const service = await startService({ onSubscribe }, t);
+    const { socket, answer } = await openClient(service);
+    socket.write(registration());
     await until(() => isAsked, 'the registration');
     const closing = service.app.close();
     await until(() => !service.app.server.listening, 'the closing to begin');
@@ -301,7 +296,6 @@ describe('a client that', () => {
       const service = await startService({ closeGraceMs: 300 }, t);
       const socket = await openConnection(service.port);
       const closed = once(socket, 'close');
-      socket.on('error', () => undefined);
       socket.write(text);
       // what is sent on another connection later is answered later
       await assertServesOthers(service);

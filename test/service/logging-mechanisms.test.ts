@@ -1,8 +1,7 @@
 // The four logging mechanisms: what each can and cannot see, cell by cell of the specification's table, and the order
 // of their records whatever becomes of a request.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { after, afterEach, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
@@ -18,22 +17,19 @@ import {
 import { type Authenticator, enforceAuthenticators } from '../../src/service/demonstration/authenticator.ts';
 import { enableFilters, type Filter } from '../../src/http/filter.ts';
 import { asServer, resolveOptions, serverChecks, type ServerOptions } from '../../src/service/options.ts';
-import {
-  addActionRoutes,
-  createDemoActions,
-  type DemoActions,
-} from '../../src/service/demonstration/demonstration-routes.ts';
+import { addActionRoutes, createDemoActions } from '../../src/service/demonstration/demonstration-routes.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import {
   connectTo,
+  type LogRecord,
   newSubscription,
+  openStoreForSuite,
+  optionsFor,
+  recordingLog,
+  type RunningService,
   sendJson,
   startService,
-  vapidPublicKey,
-  type LogRecord,
-  type RunningService,
   startServiceForSuite,
-  openStoreForSuite,
 } from './running-service.ts';
 import { until } from '../../tools/until.ts';
 
@@ -230,44 +226,27 @@ describe('the records of a request', () => {
 describe('the order with other actions', () => {
   const store = openStoreForSuite();
 
-  async function startWith(
-    actions: (log: ReturnType<typeof resolveOptions>) => Partial<DemoActions>,
-  ): Promise<{ app: FastifyInstance; base: string; records: LogRecord[]; headers: { cookie: string } }> {
-    const records: LogRecord[] = [];
-    const sessionKey = randomBytes(32);
-    const keep = (record: object): void => {
-      records.push({ ...record });
-    };
-    const options: ServerOptions = {
-      store,
-      vapidPublicKey,
-      sessionKey,
-      logging: allFour,
-      authenticate: 'none',
-      log: { info: keep, error: keep },
-    };
+  /** @param work what GET /api/get does */
+  async function startWith(t: TestContext, work: () => unknown) {
+    const { records, log } = recordingLog();
+    const options: ServerOptions = { ...optionsFor(store), logging: allFour, authenticate: 'none', log };
     const settings = resolveOptions(options, serverChecks, asServer);
     const app = Fastify();
+    t.after(() => app.close());
     prepareScope(app, { ...settings, ownsConnections: true, ownsUnknownPaths: true });
+    const inAction = createActionLogging(log);
     app.register(async (scope) =>
       addActionRoutes(scope as ServiceApp, settings, () => ({}), {
         ...createDemoActions(settings),
-        ...actions(settings),
+        get: (request) => inAction(request, work),
       }),
     );
-    const base = await app.listen({ port: 0 });
-    return { app, base, records, headers: await createSessionCookie({ sessionKey, value: '' }) };
+    return { app, base: await app.listen({ port: 0 }), records };
   }
 
-  test('stays the same where the action fails, and the failure is a 500 that says nothing', async () => {
-    const { app, base, records } = await startWith(({ log }) => {
-      const inAction = createActionLogging(log);
-      return {
-        get: (request) =>
-          inAction(request, () => {
-            throw new Error('secret internals');
-          }),
-      };
+  test('stays the same where the action fails, and the failure is a 500 that says nothing', async (t) => {
+    const { base, records } = await startWith(t, () => {
+      throw new Error('secret internals');
     });
     const response = await fetch(`${base}/api/get`);
     assert.equal(response.status, 500);
@@ -276,30 +255,19 @@ describe('the order with other actions', () => {
     assert.deepEqual(order(mechanisms), withoutAuthenticator);
     assert.match(String(mechanisms[1]!['failure']), /secret internals/, 'the action sees why it failed');
     assert.equal(mechanisms[2]!['failure'], true, 'the action creator sees that it failed');
-    await app.close();
   });
 
-  test('stays the same where the action fails with an answer of its own', async () => {
-    const { app, base, records } = await startWith(({ log }) => {
-      const inAction = createActionLogging(log);
-      return {
-        get: (request) =>
-          inAction(request, () => {
-            throw new DeskbellError('ERR_FORBIDDEN', 'Not today.');
-          }),
-      };
+  test('stays the same where the action fails with an answer of its own', async (t) => {
+    const { base, records } = await startWith(t, () => {
+      throw new DeskbellError('ERR_FORBIDDEN', 'Not today.');
     });
     assert.equal((await fetch(`${base}/api/get`)).status, 403);
     assert.deepEqual(order(records), withoutAuthenticator);
-    await app.close();
   });
 
-  test('stays the same where the client is gone while the action works', async () => {
+  test('stays the same where the client is gone while the action works', async (t) => {
     const finish = Promise.withResolvers<string>();
-    const { app, base, records } = await startWith(({ log }) => {
-      const inAction = createActionLogging(log);
-      return { get: (request) => inAction(request, () => finish.promise) };
-    });
+    const { app, base, records } = await startWith(t, () => finish.promise);
     const { socket, served } = await connectTo(app, Number(new URL(base).port));
     socket.write('GET /api/get HTTP/1.1\r\nHost: x\r\n\r\n');
     await until(() => records.length === 1, 'the action creator’s first record');
@@ -309,7 +277,6 @@ describe('the order with other actions', () => {
     await until(() => records.length === 4, 'the remaining records');
     assert.deepEqual(order(records), withoutAuthenticator);
     assert.equal(records[3]!['isAborted'], true);
-    await app.close();
   });
 });
 

@@ -8,7 +8,13 @@ import { defaultReceiptsPerMinute } from '../../src/http/client-limits.ts';
 import type { ReceiptEvent } from '../../src/store/receipts.ts';
 import { until } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';
-import { newSubscription, sendJson, startService, startServiceForSuite } from './running-service.ts';
+import {
+  newSubscription,
+  readDescription,
+  sendJson,
+  startService,
+  startServiceForSuite,
+} from './running-service.ts';
 
 const receiptKey = randomBytes(32);
 const longAction = 'action '.repeat(50);
@@ -187,7 +193,4 @@ test('who reported is forgotten when the service starts and each hour, in steps'
   assert.equal(steps.length, 6);
 });
 
-async function pathsOf(base: string): Promise<readonly string[]> {
-  const document = (await (await fetch(`${base}/openapi.json`)).json()) as { readonly paths: object };
-  return Object.keys(document.paths);
-}
+const pathsOf = async (base: string) => Object.keys((await readDescription(base)).paths);

@@ -28,6 +28,18 @@ export interface RunningService {
 
 export type LogRecord = Record<string, unknown>;
 
+/** A log that keeps its records, in order. */
+export function recordingLog() {
+  const records: LogRecord[] = [];
+  const keep = (record: object): void => void records.push({ ...record });
+  return { records, log: { info: keep, error: keep } };
+}
+
+/** The description document of the service at this address. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export const readDescription = async (base: string): Promise<any> =>
+  (await fetch(`${base}/openapi.json`)).json();
+
 /** The store of a suite whose tests make services of their own. */
 export function openStoreForSuite(): Store {
   const store = {} as Store;
@@ -65,10 +77,7 @@ export async function startService(
 ): Promise<RunningService> {
   const { store, remove } = await openTestStore();
   const sessionKey = randomBytes(32);
-  const records: LogRecord[] = [];
-  const keep = (record: object): void => {
-    records.push({ ...record });
-  };
+  const { records, log } = recordingLog();
   let app;
   try {
     app = createServer({
@@ -78,7 +87,7 @@ export async function startService(
       registrationsPerMinute: 'off',
       // A test may take its time between two requests.
       keepAliveTimeoutMs: 300_000,
-      log: { info: keep, error: keep },
+      log,
       ...options,
     });
   } catch (error) {

@@ -10,7 +10,7 @@ import {
   type SessionCookie,
   sessionCookieName,
 } from '../../src/service/demonstration/session.ts';
-import { sendJson, startService, startServiceForSuite } from './running-service.ts';
+import { readDescription, sendJson, startService, startServiceForSuite } from './running-service.ts';
 
 describe('the session', () => {
   const service = startServiceForSuite({ authenticate: 'all' });
@@ -175,13 +175,11 @@ describe('the session', () => {
 
   test('that an action needs is in the description, of this action alone', async (t) => {
     const described = await startService({ authenticate: ['get'] }, t);
-    const { paths } = (await (await fetch(`${described.base}/openapi.json`)).json()) as {
-      paths: Record<string, Record<string, { responses: object; security?: unknown }>>;
-    };
-    const needed = paths['/api/get']!['get']!;
+    const { paths } = await readDescription(described.base);
+    const needed = paths['/api/get'].get;
     assert.deepEqual(needed.security, [{ session: [] }]);
     assert.match(JSON.stringify(needed.responses), /ERR_UNAUTHENTICATED.*ERR_FORBIDDEN/);
-    const { responses, security } = paths['/api/getWithArg/{arg}']!['get']!;
+    const { responses, security } = paths['/api/getWithArg/{arg}'].get;
     assert.ok(!JSON.stringify(security ?? []).includes('session'));
     assert.doesNotMatch(JSON.stringify(responses), /ERR_UNAUTHENTICATED|ERR_FORBIDDEN/);
   });
@@ -230,9 +228,8 @@ describe('a request that may be forged', () => {
 
   /** Method and path of each route that changes something. */
   const unsafeRoutes = async (): Promise<readonly (readonly [method: string, path: string])[]> => {
-    const document = await (await fetch(`${service.base}/openapi.json`)).json();
-    const { paths } = document as { readonly paths: Readonly<Record<string, object>> };
-    const routes = Object.entries(paths).flatMap(([path, operations]) =>
+    const { paths } = await readDescription(service.base);
+    const routes = Object.entries<object>(paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => [method.toUpperCase(), path.replace(/\{.*\}/, '1')] as const),
     );
     return routes.filter(([method]) => method !== 'GET');

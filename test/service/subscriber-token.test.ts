@@ -7,10 +7,11 @@ import { createSubscriberToken } from '../../src/service/push/subscriber-token.t
 import type { Problem } from '../../src/http/problem.ts';
 import {
   newSubscription,
+  readDescription,
+  type RunningService,
   sendJson,
   startService,
   startServiceForSuite,
-  type RunningService,
 } from './running-service.ts';
 
 const key = randomBytes(32);
@@ -47,13 +48,18 @@ const header = (value: unknown) => ({ 'deskbell-former-subscription': JSON.strin
 const hs256 = (changes: Partial<Parameters<typeof createSubscriberToken>[0]> = {}) =>
   createSubscriberToken({ key, audience, user: '42', tags: ['de', 'beta'], ...changes });
 
+/** Makes a stored subscription one of the user 42. */
+async function assign({ store }: RunningService, endpoint: string): Promise<void> {
+  const row = await store.subscriptions.findByEndpoint(endpoint);
+  await store.people.assign(row!.id, { user: '42', tags: ['de'] });
+}
+
 /** A registration with these headers is taken, and a known subscription stays whose it is. */
 async function assertIgnored(service: RunningService, headers: Record<string, string>): Promise<void> {
   const subscription = newSubscription();
   assert.equal((await post(service, subscription, headers)).status, 200);
   assert.deepEqual(await ownerOf(service, subscription.endpoint), anonymous);
-  const row = await service.store.subscriptions.findByEndpoint(subscription.endpoint);
-  await service.store.people.assign(row!.id, { user: '42', tags: ['de'] });
+  await assign(service, subscription.endpoint);
   assert.equal((await post(service, subscription, headers)).status, 200);
   assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '42', tags: ['de'] });
 }
@@ -125,7 +131,7 @@ describe('a subscriber token', () => {
   }
 
   test('is described with the service', async () => {
-    const document = (await (await fetch(`${service.base}/openapi.json`)).json()) as any;
+    const document = await readDescription(service.base);
     assert.equal(document.components.securitySchemes.subscriberToken.scheme, 'bearer');
     const alternatives = [{}, { subscriberToken: [] }, { session: [], csrfToken: [] }];
     assert.deepEqual(document.paths['/webPush'].post.security, alternatives);
@@ -218,7 +224,7 @@ describe('without subscriber tokens', () => {
     for (const headers of [bearer('nonsense'), { authorization: 'Basic YTpi' }]) {
       await assertIgnored(service, headers);
     }
-    const document = (await (await fetch(`${service.base}/openapi.json`)).json()) as any;
+    const document = await readDescription(service.base);
     const alternatives = [{}, { session: [], csrfToken: [] }];
     assert.deepEqual(document.paths['/webPush'].post.security, alternatives);
     assert.equal(document.components.securitySchemes.subscriberToken, undefined);
@@ -227,8 +233,7 @@ describe('without subscriber tokens', () => {
   test('signing out clears user and tags with the right auth, and always answers 204', async () => {
     const subscription = newSubscription();
     await post(service, subscription);
-    const row = await service.store.subscriptions.findByEndpoint(subscription.endpoint);
-    await service.store.people.assign(row!.id, { user: '42', tags: ['de'] });
+    await assign(service, subscription.endpoint);
     const signOut = (auth: string) =>
       sendJson(service.base, 'DELETE', '/webPush/user', { endpoint: subscription.endpoint, auth });
     for (const auth of [newSubscription().auth, '!']) {
@@ -243,8 +248,7 @@ describe('without subscriber tokens', () => {
   test('user and tags move from the subscription that a browser had before', async () => {
     const former = newSubscription();
     await post(service, former);
-    const row = await service.store.subscriptions.findByEndpoint(former.endpoint);
-    await service.store.people.assign(row!.id, { user: '42', tags: ['de'] });
+    await assign(service, former.endpoint);
 
     const next = newSubscription();
     await post(service, next, header({ ...former, auth: newSubscription().auth }));

@@ -2,26 +2,19 @@
 // was. Next to each kind of invalid input stand valid variants of it, which are accepted.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { Problem } from '../../src/http/problem.ts';
 import { decodeBase64, encodeBase64url } from '../../src/protocol/bytes.ts';
 import { normalizeEndpoint } from '../../src/protocol/endpoint.ts';
 import { admitted, refused } from '../protocol/endpoints.ts';
 import { dereference } from './dereference.ts';
-import { exchange, newPoint, newSubscription, startServiceForSuite } from './running-service.ts';
-
-interface Document {
-  readonly paths: {
-    readonly '/webPush': {
-      readonly post: {
-        readonly requestBody: {
-          readonly content: { readonly 'application/json': { readonly schema: TSchema } };
-        };
-      };
-    };
-  };
-}
+import {
+  exchange,
+  newPoint,
+  newSubscription,
+  readDescription,
+  startServiceForSuite,
+} from './running-service.ts';
 
 const good = newSubscription();
 const offTheCurve = Buffer.concat([Buffer.of(4), Buffer.alloc(64, 7)]).toString('base64');
@@ -127,27 +120,21 @@ describe('POST /webPush', () => {
     pushServices: ['https://admitted.example.org', 'https://*.admitted.example.com', 'http://127.0.0.1:8091'],
   });
 
-  async function post(
+  const post = (
     body: string | Uint8Array,
     headers: Record<string, string> = { 'content-type': 'application/json' },
-  ): Promise<{ status: number; problem: Problem }> {
-    const response = await fetch(`${service.base}/webPush`, {
-      method: 'POST',
-      headers,
-      body: body as NonNullable<RequestInit['body']>,
-    });
-    assert.equal(response.headers.get('content-type'), 'application/problem+json');
-    return { status: response.status, problem: (await response.json()) as Problem };
-  }
+  ): Promise<Response> => fetch(`${service.base}/webPush`, { method: 'POST', headers, body: body as string });
 
   async function assertRefused(
-    answer: Promise<{ status: number; problem: Problem }>,
+    answer: Promise<Response>,
     status: number,
     code: string,
     errors?: readonly string[],
   ): Promise<void> {
-    const { status: givenStatus, problem } = await answer;
-    assert.equal(givenStatus, status);
+    const response = await answer;
+    assert.equal(response.headers.get('content-type'), 'application/problem+json');
+    assert.equal(response.status, status);
+    const problem = (await response.json()) as Problem;
     assert.equal(problem.status, status);
     assert.equal(problem.code, code);
     assert.deepEqual(
@@ -282,8 +269,8 @@ describe('POST /webPush', () => {
     let schema: Validator;
 
     before(async () => {
-      const document = dereference((await (await fetch(`${service.base}/openapi.json`)).json()) as Document);
-      const { requestBody } = document.paths['/webPush'].post;
+      const { paths } = dereference(await readDescription(service.base));
+      const { requestBody } = paths['/webPush'].post;
       schema = Compile(requestBody.content['application/json'].schema);
     });
 
@@ -331,11 +318,7 @@ describe('POST /webPush', () => {
     };
     for (const [what, [body, headers]] of Object.entries(accepted)) {
       test(what, async () => {
-        const response = await fetch(`${service.base}/webPush`, {
-          method: 'POST',
-          headers: headers ?? { 'content-type': 'application/json' },
-          body: body as NonNullable<RequestInit['body']>,
-        });
+        const response = await post(body, headers);
         assert.equal(response.status, 200, await response.clone().text());
         const given = Buffer.from(body)
           .toString()
@@ -350,11 +333,7 @@ describe('POST /webPush', () => {
 
     for (const endpoint of goodEndpoints) {
       test(`the endpoint ${endpoint.slice(0, 80)}, verbatim`, async () => {
-        const response = await fetch(`${service.base}/webPush`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ ...good, endpoint }),
-        });
+        const response = await post(JSON.stringify({ ...good, endpoint }));
         assert.equal(response.status, 200, await response.clone().text());
         assert.equal((await service.store.subscriptions.findByEndpoint(endpoint))?.endpoint, endpoint);
         assert.deepEqual(schema.Errors({ ...good, endpoint }), [], 'the description document takes it, too');
