@@ -63,10 +63,8 @@ export const rowStates = [...settlements, ...unsettledStates] as const;
 /**
  * The state of a subscription in a broadcast.
  *
- * - `inactive`,
- * - `channelOff`,
- * - `timePassed`: the subscription was left out because of `skipInactive`, the channel, or a local time that had
- *   passed.
+ * - `inactive`, `channelOff`, `timePassed`: the subscription was left out because of `skipInactive`, the channel, or a
+ *   local time that had passed.
  * - `preparing`: the audience is not complete and does not contain the subscription so far.
  * - `pending`: the subscription's turn has not come.
  * - `inFlight`: the message was sent, or is about to be sent.
