@@ -36,17 +36,17 @@ export interface Tool {
 
 const ofGit = {
   title: 'the repository',
-  text: 'who did what, and to what; for builds, only the result',
-  link: 'what it is about',
-  urgency: 'builds: high if they fail, low if not',
-  replaces: 'the same issue, pull request, build or branch; silently if a build succeeds',
+  text: 'the person, the action and its object; for builds, only the result',
+  link: 'the object of the event',
+  urgency: 'for builds: high if the build fails, otherwise low',
+  replaces: 'notifications about the same issue, pull request, build or branch; silently if a build succeeds',
 };
 
 const ofAlerts = {
-  title: '`alertname`, and how many alerts',
-  text: 'up to five `summary`, `description` or labels',
-  urgency: 'by the label `severity`; resolved: low',
-  replaces: '`groupKey`; silently if resolved',
+  title: '`alertname`, and the number of alerts',
+  text: '`summary`, `description` or labels of up to five alerts',
+  urgency: 'the label `severity` decides; low if resolved',
+  replaces: 'notifications with the same `groupKey`; silently if resolved',
 };
 
 const quoted = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ');
@@ -108,7 +108,7 @@ export const tools: readonly Tool[] = [
     name: 'Alertmanager',
     recognisedBy: '`alerts` and `version` "4"',
     ...ofAlerts,
-    link: '`generatorURL`; of several alerts `externalURL`',
+    link: '`generatorURL`, or `externalURL` if there are several alerts',
     read: (posted) => readAlerts(posted, false),
   },
   {
@@ -153,7 +153,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'as for Slack',
     recognisedBy: '`text`, `attachments` or `blocks`, and no `title`',
-    title: 'that of the first attachment',
+    title: 'the title of the first attachment',
     text: '`text`, blocks and attachments',
     link: '`title_link`, or the first link',
     answer: 'Slack',
@@ -162,7 +162,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'as for Discord',
     recognisedBy: '`content` or `embeds`',
-    title: 'that of the first embed',
+    title: 'the title of the first embed',
     text: '`content` and `description`',
     link: '`url` of the first embed',
     answer: 'Discord',
@@ -172,13 +172,13 @@ export const tools: readonly Tool[] = [
     name: 'other JSON, or a form',
     recognisedBy: quoted(usualNames.text),
     title: quoted(usualNames.title),
-    text: 'the first of these',
+    text: 'the first of these members',
     link: quoted(usualNames.url),
     read: readUsual,
   },
   {
     name: 'unknown JSON',
-    recognisedBy: 'an object with none of these, or an array',
+    recognisedBy: 'an object with none of these members, or an array',
     title: 'the name of the bell',
     text: 'the JSON, shortened',
     read: readUnknown,
@@ -189,8 +189,8 @@ export const tools: readonly Tool[] = [
     title: '`Title`',
     text: 'the body or `Message`, and the `Tags`',
     link: '`Click`; `view` actions are buttons',
-    urgency: '`Priority`, as above',
-    replaces: '`Sequence-ID`, or what follows the secret in the path',
+    urgency: '`Priority`, as for ntfy in JSON',
+    replaces: '`Sequence-ID`, or the part of the path after the secret',
     answer: 'ntfy',
     read: readNtfyText,
   },
