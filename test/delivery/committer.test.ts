@@ -11,8 +11,8 @@ import {
 } from '../../src/delivery/reports/message-log.ts';
 import { defaultWorkerSettings } from '../../src/delivery/settings/settings.ts';
 import type { Assignment } from '../../src/delivery/worker/assignment.ts';
-import { Committer, type CommitterParts } from '../../src/delivery/worker/committer.ts';
-import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';
+import { Committer } from '../../src/delivery/worker/committer.ts';
+import { Workload, type WorkerParts } from '../../src/delivery/worker/workload.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 
@@ -21,8 +21,8 @@ const resultOf = (result: RowResult['result']) => ({ result }) as RowResult;
 
 test('a commit waits for 1,024 results, whether all are accepted or not, but for no more than 256 others', () => {
   const settings = defaultWorkerSettings;
-  const workload = new Workload({ settings } as WorkloadParts);
-  const committer = new Committer({ settings } as CommitterParts, workload, () => {});
+  const workload = new Workload({ settings } as WorkerParts);
+  const committer = new Committer({ settings } as WorkerParts, workload, () => {});
   const resultsUntilDue = (others: number): number => {
     for (let count = 1; ; count += 1) {
       committer.countResult(resultOf(count > others ? 'accepted' : count % 2 === 0 ? 'gone' : 'rejected'));
@@ -39,7 +39,7 @@ test('messages are logged once their outcome is stored, and not where another wo
   const settings = defaultWorkerSettings;
   const logged: unknown[] = [];
   for (const isLeaseLost of [true, false]) {
-    const workload = new Workload({ settings } as WorkloadParts);
+    const workload = new Workload({ settings } as WorkerParts);
     const page = {
       rows: [{ ...resultOf('accepted'), recipient: { subscriptionId: 5 } }],
       cursors: undefined,
@@ -56,8 +56,8 @@ test('messages are logged once their outcome is stored, and not where another wo
       },
       ledger: { commit: async () => ({ isLeaseLost, state: 'running' }) },
       messageLog: { of: 'all', write: (records: readonly unknown[]) => logged.push(...records) },
-      now: () => 0,
-    } as unknown as CommitterParts;
+      record: { now: () => 0 },
+    } as unknown as WorkerParts;
     const committer = new Committer(parts, workload, committed.resolve);
     committer.commitAll();
     await committed.promise;
@@ -68,7 +68,7 @@ test('messages are logged once their outcome is stored, and not where another wo
 
 test('a worker that is stopped waits for a commit without keeping its thread busy', async () => {
   const settings = defaultWorkerSettings;
-  const workload = new Workload({ settings } as WorkloadParts);
+  const workload = new Workload({ settings } as WorkerParts);
   const stored = Promise.withResolvers<object>();
   const pages = [{ rows: [], cursors: undefined }];
   const assignment = { lease: {}, takePage: () => pages.pop(), takeDetached: () => undefined };
@@ -78,8 +78,8 @@ test('a worker that is stopped waits for a commit without keeping its thread bus
     destinations: { takeAnswers: () => [], setStates: () => {}, storeDormant: async () => {} },
     ledger: { commit: () => stored.promise },
     leases: { release: async () => {} },
-    now: () => 0,
-  } as unknown as CommitterParts;
+    record: { now: () => 0 },
+  } as unknown as WorkerParts;
   const committer = new Committer(parts, workload, () => {});
   committer.commitAll();
   const before = performance.eventLoopUtilization();

@@ -7,7 +7,7 @@ import { openMessagePath } from '../../src/delivery/message-path/message-path.ts
 import { PayloadSource } from '../../src/delivery/worker/row-payloads.ts';
 import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import { defaultWorkerSettings } from '../../src/delivery/settings/settings.ts';
-import { runWorker } from '../../src/delivery/worker/worker.ts';
+import { Worker } from '../../src/delivery/worker/worker.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
@@ -371,29 +371,29 @@ export async function simulateBroadcast(
       assert.fail,
       { open },
     );
-    return runWorker(
-      {
-        leases: {
-          ...store.leases,
-          // as of a database that is asked each fifty milliseconds
-          waitForWork: async () => {
-            if (!(await isRunning())) return 'over';
-            await new Promise<void>((done) => void clock.startTimer(done, 50, true));
-            return 'ready';
-          },
+    return new Worker({
+      leases: {
+        ...store.leases,
+        // as of a database that is asked each fifty milliseconds
+        waitForWork: async () => {
+          if (!(await isRunning())) return 'over';
+          await new Promise<void>((done) => void clock.startTimer(done, 50, true));
+          return 'ready';
         },
-        ledger,
-        rates: new RateLimits(new Map(), store.rates),
-        path,
-        record: { retryPolicy: defaultRetryPolicy, now: clock.now, random: () => 0.5 },
-        settings: defaultWorkerSettings,
-        clock,
-        broadcastId: broadcast.id,
-        payloads: new PayloadSource(store, undefined),
-        onSlice: () => {},
       },
-      stop.signal,
-    ).finally(() => path.transport.close(0));
+      ledger,
+      rates: new RateLimits(new Map(), store.rates),
+      path,
+      destinations: path.destinations,
+      record: { retryPolicy: defaultRetryPolicy, now: clock.now, random: () => 0.5 },
+      settings: defaultWorkerSettings,
+      clock,
+      broadcastId: broadcast.id,
+      payloads: new PayloadSource(store, undefined),
+      onSlice: () => {},
+    })
+      .run(stop.signal)
+      .finally(() => path.transport.close(0));
   });
   const run = { isOver: false };
   const ended = Promise.all(running).finally(() => (run.isOver = true));

@@ -7,7 +7,7 @@ import type { SenderOptions } from '../../src/delivery/sender.ts';
 import { defaultWorkerSettings, maxUncommittedOf } from '../../src/delivery/settings/settings.ts';
 import { restartAfterFaults } from '../../src/delivery/worker/run-workers.ts';
 import { PayloadSource, type ReaderParts } from '../../src/delivery/worker/row-payloads.ts';
-import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';
+import { Workload, type WorkerParts } from '../../src/delivery/worker/workload.ts';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { until, within } from '../../tools/until.ts';
@@ -38,7 +38,7 @@ const parts = {
     setStates: () => {},
   } as unknown as Destinations,
   onSlice: () => {},
-} as unknown as WorkloadParts;
+} as unknown as WorkerParts;
 
 test('retries are leased where the settings have room for fewer than are leased at once', async () => {
   const limits: number[] = [];
@@ -51,7 +51,7 @@ test('retries are leased where the settings have room for fewer than are leased 
     const workload = new Workload({
       ...parts,
       settings: { ...settings, ...small },
-      leases: { ...parts.leases, leaseRetries } as unknown as WorkloadParts['leases'],
+      leases: { ...parts.leases, leaseRetries } as unknown as WorkerParts['leases'],
     });
     await workload.replenish(0);
     assert.equal(workload.detachedRows, limits.at(-1));

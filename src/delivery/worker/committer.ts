@@ -1,25 +1,12 @@
 // Commits the results of a worker's rows to the ledger, and renews and releases the worker's leases. Commits of one
 // assignment wait for each other, so that its cursor only moves forward.
 import type { RowResult } from '../../store/ledger.ts';
-import type { Clock } from '../../transport/clock.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
-import type { Figures } from '../reports/figures.ts';
-import { logRows, type MessageLog } from '../reports/message-log.ts';
-import type { Workload, WorkloadParts } from './workload.ts';
-
-export interface CommitterParts extends Pick<
-  WorkloadParts,
-  'leases' | 'ledger' | 'destinations' | 'settings'
-> {
-  readonly figures?: Figures | undefined;
-  readonly messageLog?: MessageLog | undefined;
-  readonly clock: Pick<Clock, 'monotonicNow'>;
-  /** Returns milliseconds since 1970. */
-  readonly now: () => number;
-}
+import { logRows } from '../reports/message-log.ts';
+import type { Workload, WorkerParts } from './workload.ts';
 
 export class Committer {
-  readonly #parts: CommitterParts;
+  readonly #parts: WorkerParts;
   readonly #workload: Workload;
   readonly #onCommit: () => void;
   #fault: { readonly cause: unknown } | undefined;
@@ -27,7 +14,7 @@ export class Committer {
   #uncommittedOthers = 0;
 
   /** @param onCommit called after each commit, even after a failed one */
-  constructor(parts: CommitterParts, workload: Workload, onCommit: () => void) {
+  constructor(parts: WorkerParts, workload: Workload, onCommit: () => void) {
     this.#parts = parts;
     this.#workload = workload;
     this.#onCommit = onCommit;
@@ -120,9 +107,9 @@ export class Committer {
   }
 
   async #store(assignment: Assignment, { rows, cursors }: CommitPart): Promise<void> {
-    const { ledger, destinations, settings, figures, messageLog, now } = this.#parts;
+    const { ledger, destinations, settings, figures, messageLog, record } = this.#parts;
     const { lease, slice } = assignment;
-    const startedMs = now();
+    const startedMs = record.now();
     const answer = await ledger.commit({
       ...lease,
       slice: slice && cursors && { number: slice.slice, ...cursors },
@@ -135,7 +122,7 @@ export class Committer {
     if (messageLog !== undefined && !answer.isLeaseLost) logRows(messageLog, lease.broadcastId, rows);
     // the page and the detached rows are stored separately, but a lost lease must be counted only once
     const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);
-    figures?.recordCommit(now() - startedMs, isLeaseLost);
+    figures?.recordCommit(record.now() - startedMs, isLeaseLost);
     destinations.setStates(answer.pushServices);
     if (answer.state !== 'running') assignment.stop();
     await destinations.storeDormant();

@@ -11,7 +11,7 @@ import type { MessageLog } from '../reports/message-log.ts';
 import { defaultRetryPolicy } from '../settings/retry-policy.ts';
 import { defaultWorkerSettings, type DeliverySettings } from '../settings/settings.ts';
 import { PayloadSource } from './row-payloads.ts';
-import { runWorker } from './worker.ts';
+import { Worker } from './worker.ts';
 
 const reportEveryMs = 1000;
 
@@ -63,27 +63,25 @@ export async function work(
   const endReport = path.startReport('worker');
   onReady?.();
   try {
-    await runWorker(
-      {
-        figures,
-        messageLog,
-        leases,
-        ledger,
-        rates: new RateLimits(settings.maxRates ?? new Map(), rates),
-        path,
-        record: { retryPolicy: { ...defaultRetryPolicy, ...settings.retryPolicy }, now, random },
-        settings: workerSettings,
-        clock: { monotonicNow, startTimer },
-        broadcastId,
-        payloads: new PayloadSource(store, settings.receiptKey),
-        onSlice: ({ id, recipients, receipts }) => {
-          if (receipts && !settings.receiptKey)
-            onWarning(`Broadcast ${id} asks for receipts, but this sender has no receiptKey.`);
-          if (reason !== undefined && recipients >= workerSettings.warnFromAudience) onWarning(reason);
-        },
+    await new Worker({
+      figures,
+      messageLog,
+      leases,
+      ledger,
+      rates: new RateLimits(settings.maxRates ?? new Map(), rates),
+      path,
+      destinations: path.destinations,
+      record: { retryPolicy: { ...defaultRetryPolicy, ...settings.retryPolicy }, now, random },
+      settings: workerSettings,
+      clock: { monotonicNow, startTimer },
+      broadcastId,
+      payloads: new PayloadSource(store, settings.receiptKey),
+      onSlice: ({ id, recipients, receipts }) => {
+        if (receipts && !settings.receiptKey)
+          onWarning(`Broadcast ${id} asks for receipts, but this sender has no receiptKey.`);
+        if (reason !== undefined && recipients >= workerSettings.warnFromAudience) onWarning(reason);
       },
-      signal,
-    );
+    }).run(signal);
   } finally {
     clearInterval(reporting);
     report();

@@ -9,34 +9,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock, Timer } from '../../transport/clock.ts';
 import type { AssignedRow } from './assignment.ts';
-import { Committer, type CommitterParts } from './committer.ts';
+import { Committer } from './committer.ts';
 import type { Destination } from '../message-path/destinations.ts';
-import type { MessagePath, Result } from '../message-path/message-path.ts';
+import type { Result } from '../message-path/message-path.ts';
 import type { NotSent } from '../limits/not-sent.ts';
 import { unlistedLimits } from '../../protocol/endpoint-policy.ts';
 import { isSettlement } from '../../store/broadcasts.ts';
-import type { RateLimits } from '../limits/rate-limits.ts';
 import { toRowResult, type RecordSettings } from './record.ts';
 import type { WorkerSettings } from '../settings/settings.ts';
-import { Workload, type RowsAhead, type WorkloadParts } from './workload.ts';
+import { Workload, type RowsAhead, type WorkerParts } from './workload.ts';
 
-export interface WorkerParts extends Omit<WorkloadParts & CommitterParts, 'destinations' | 'now'> {
-  readonly path: MessagePath;
-  readonly record: Omit<RecordSettings, 'hold'>;
-  readonly rates: RateLimits;
-  readonly clock: Clock;
-}
-
-/**
- * Works until the broadcast is over, paused or cancelled, or until `signal` is aborted.
- *
- * @throws the store's error; another worker then repeats rows that were not committed
- */
-export function runWorker(parts: WorkerParts, signal: AbortSignal): Promise<void> {
-  return new Worker(parts).run(signal);
-}
-
-class Worker {
+export class Worker {
   readonly #parts: WorkerParts;
   readonly #settings: WorkerSettings;
   readonly #now: () => number;
@@ -58,16 +41,19 @@ class Worker {
   #wake: () => void = noWake;
 
   constructor(parts: WorkerParts) {
-    const { destinations } = parts.path;
-    const { now } = parts.record;
     this.#parts = parts;
     this.#settings = parts.settings;
-    this.#now = now;
+    this.#now = parts.record.now;
     this.#record = { ...parts.record, hold: (row, waitMs) => this.#hold(row as AssignedRow, waitMs) };
-    this.#workload = new Workload({ ...parts, destinations });
-    this.#committer = new Committer({ ...parts, destinations, now }, this.#workload, () => this.#wake());
+    this.#workload = new Workload(parts);
+    this.#committer = new Committer(parts, this.#workload, () => this.#wake());
   }
 
+  /**
+   * Works until the broadcast is over, paused or cancelled, or until `signal` is aborted.
+   *
+   * @throws the store's error; another worker then repeats rows that were not committed
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#parts;
     const wake = () => this.#wake();

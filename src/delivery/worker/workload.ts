@@ -3,16 +3,29 @@ import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Leases } from '../../store/leases.ts';
 import { Assignment, type AssignedRow } from './assignment.ts';
+import type { Clock } from '../../transport/clock.ts';
+import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Destinations } from '../message-path/destinations.ts';
+import type { MessagePath } from '../message-path/message-path.ts';
+import type { Figures } from '../reports/figures.ts';
+import type { MessageLog } from '../reports/message-log.ts';
+import type { RecordSettings } from './record.ts';
 import type { PayloadSource } from './row-payloads.ts';
 import { maxUncommittedOf, type WorkerSettings } from '../settings/settings.ts';
 
-export interface WorkloadParts {
+/** What a worker works with. */
+export interface WorkerParts {
+  readonly path: MessagePath;
+  readonly destinations: Destinations;
   readonly leases: Leases;
   readonly ledger: Ledger;
-  readonly destinations: Destinations;
-  readonly settings: WorkerSettings;
+  readonly rates: RateLimits;
   readonly payloads: PayloadSource;
+  readonly settings: WorkerSettings;
+  readonly record: Omit<RecordSettings, 'hold'>;
+  readonly clock: Clock;
+  readonly figures?: Figures | undefined;
+  readonly messageLog?: MessageLog | undefined;
   readonly broadcastId: number | undefined;
   /** Called with the broadcast of each slice that is leased. */
   readonly onSlice: (broadcast: Broadcast) => void;
@@ -28,12 +41,12 @@ export interface RowsAhead {
 
 export class Workload {
   readonly assignments = new Set<Assignment>();
-  readonly #parts: WorkloadParts;
+  readonly #parts: WorkerParts;
   #leaseRetriesNotBeforeMs = 0;
   #leaseSliceNotBeforeMs = 0;
   #isLeavingRetries = false;
 
-  constructor(parts: WorkloadParts) {
+  constructor(parts: WorkerParts) {
     this.#parts = parts;
   }
 
