@@ -1,20 +1,15 @@
 // The addresses of the local push service: endpoints, messages, WebSocket and control.
-export interface Addresses {
-  /** Scheme, host and port; the scheme's default port is omitted. */
-  readonly origin: string;
-  readonly webSocketUrl: string;
-  readonly controlUrl: string;
-  endpoint(token: string): string;
-  messageUrl(version: string): string;
-}
 
-export function createAddresses(origin: string): Addresses {
+export type Addresses = ReturnType<typeof createAddresses>;
+
+/** @param origin scheme, host and port; the scheme's default port is omitted */
+export function createAddresses(origin: string) {
   return {
     origin,
     webSocketUrl: `${origin.replace(/^http/, 'ws')}/`,
     controlUrl: `${origin}/control`,
-    endpoint: (token) => `${origin}/wpush/${token}`,
-    messageUrl: (version) => `${origin}/m/${version}`,
+    endpoint: (token: string) => `${origin}/wpush/${token}`,
+    messageUrl: (version: string) => `${origin}/m/${version}`,
   };
 }
 

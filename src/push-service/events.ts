@@ -41,20 +41,17 @@ export interface EventCounts {
   readonly answers: Readonly<Record<number, number>>;
 }
 
-export interface EventLog {
-  record(event: PushServiceEvent): void;
-  counts(): EventCounts;
-}
+export type EventLog = ReturnType<typeof createEventLog>;
 
-export function createEventLog(onEvent: ((event: PushServiceEvent) => void) | undefined): EventLog {
+export function createEventLog(onEvent: ((event: PushServiceEvent) => void) | undefined) {
   const events: Partial<Record<PushServiceEvent['type'], number>> = {};
   const answers: Record<number, number> = {};
   return {
-    record(event) {
+    record(event: PushServiceEvent): void {
       events[event.type] = (events[event.type] ?? 0) + 1;
       if (event.type === 'answered') answers[event.status] = (answers[event.status] ?? 0) + 1;
       onEvent?.(event);
     },
-    counts: () => ({ events: { ...events }, answers: { ...answers } }),
+    counts: (): EventCounts => ({ events: { ...events }, answers: { ...answers } }),
   };
 }

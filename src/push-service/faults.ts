@@ -61,7 +61,7 @@ export interface InjectedFault {
   readonly hits: number;
 }
 
-export interface FaultPlan {
+interface FaultPlan {
   readonly delayMs: number;
   readonly goAway: Extract<Fault, { kind: 'goaway' }> | undefined;
   readonly ending: EndingFault | undefined;

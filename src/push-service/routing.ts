@@ -1,8 +1,9 @@
 // Routes requests to the local push service, and serves its control resource.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Addresses, nameOf } from './addresses.ts';
+import { nameOf } from './addresses.ts';
+import type { UserAgents } from './browser-side/user-agents.ts';
 import type { EventLog } from './events.ts';
-import { applyFault, type Fault, type FaultPlan } from './faults.ts';
+import { applyFault, type createFaults, type Fault } from './faults.ts';
 import {
   type Answer,
   emptyAnswer,
@@ -13,15 +14,15 @@ import {
 } from './http/exchange.ts';
 import type { Limits } from './limits.ts';
 import type { PushService } from './push-service.ts';
-import type { SenderApi } from './sender-side/sender-api.ts';
+import type { createSenderApi } from './sender-side/sender-api.ts';
 
 export interface Routes {
-  readonly addresses: Addresses;
-  readonly api: SenderApi;
+  readonly service: PushService;
+  readonly agents: UserAgents;
+  readonly push: ReturnType<typeof createSenderApi>;
   readonly limits: Limits;
   readonly log: EventLog;
-  readonly matchFaults: (token: string, streams: number) => FaultPlan;
-  readonly serveControl: (exchange: Exchange) => Promise<void>;
+  readonly faults: ReturnType<typeof createFaults>;
 }
 
 /**
@@ -35,7 +36,7 @@ export async function route(exchange: Exchange, routes: Routes): Promise<void> {
     return exchange.send(refusal('hostInvalid', hostFault), { closesConnection: true });
   }
   const [, resource, name, further] = path.split('/');
-  if (resource === 'control') return routes.serveControl(exchange);
+  if (resource === 'control') return serveControl(routes.service, exchange);
   const kind = further === undefined && name !== undefined ? resource : undefined;
   if (kind === 'wpush' && method === 'POST') return servePush(exchange, String(name), routes);
   if ((await exchange.readBody(0)) === 'aborted') return;
@@ -46,7 +47,7 @@ export async function route(exchange: Exchange, routes: Routes): Promise<void> {
     case 'm':
       return serveMessage(exchange, String(name), routes);
   }
-  const { origin, webSocketUrl } = routes.addresses;
+  const { origin, webSocketUrl } = routes.service;
   exchange.send(
     path === '/'
       ? jsonAnswer(200, { pushService: origin, webSocket: webSocketUrl })
@@ -54,22 +55,24 @@ export async function route(exchange: Exchange, routes: Routes): Promise<void> {
   );
 }
 
-function serveMessage(exchange: Exchange, version: string, { api, log }: Routes): void {
+function serveMessage(exchange: Exchange, version: string, { agents, log }: Routes): void {
   const { method } = exchange;
   if (method !== 'DELETE') {
     return exchange.send(refusal('methodNotAllowed', 'a message resource takes DELETE', { allow: 'DELETE' }));
   }
-  const answer = api.withdraw(version);
+  const answer = agents.withdraw(version)
+    ? emptyAnswer(204)
+    : refusal('messageUnknown', 'there is no such message, or it has arrived or expired');
   log.record({ type: 'answered', method, status: answer.status });
   exchange.send(answer);
 }
 
 async function servePush(exchange: Exchange, token: string, routes: Routes): Promise<void> {
-  const { api, limits, log, matchFaults } = routes;
+  const { limits, log } = routes;
   const { method, headers, connection, streamId } = exchange;
   const subscription = nameOf(token);
   // match the faults before the first await: a stream above a GOAWAY's last stream must not get this far
-  const { delayMs, goAway, ending } = matchFaults(token, connection.requests);
+  const { delayMs, goAway, ending } = routes.faults.match(token, connection.requests);
   if (goAway !== undefined) {
     log.record({ type: 'fault', kind: 'goaway', subscription });
     connection.goAway(streamId, goAway.code ?? 0);
@@ -81,7 +84,7 @@ async function servePush(exchange: Exchange, token: string, routes: Routes): Pro
     await sleep(delayMs, undefined, { ref: false });
   }
   const push = (): Answer => {
-    const answer = api.push({ token, headers, body });
+    const answer = routes.push({ token, headers, body });
     log.record({ type: 'answered', method, status: answer.status, subscription });
     return answer;
   };
@@ -95,7 +98,7 @@ async function servePush(exchange: Exchange, token: string, routes: Routes): Pro
 
 const maxControlBytes = 64 * 1024;
 
-export async function serveControl(service: PushService, exchange: Exchange): Promise<void> {
+async function serveControl(service: PushService, exchange: Exchange): Promise<void> {
   const body = await exchange.readBody(maxControlBytes);
   if (body === 'aborted') return;
   const denial = checkAccess(exchange, service.origin);

@@ -1,11 +1,11 @@
 // Starts the local push service: creates its parts and connects them to one listener.
 import { WebSocketServer } from 'ws';
 import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts';
-import { createVapidVerifier, parseApplicationServerKey } from './sender-side/vapid-verification.ts';
+import { parseApplicationServerKey } from './sender-side/vapid-verification.ts';
 import { maxFrameBytes, serveUserAgent } from './browser-side/autopush.ts';
 import { makeCertificate, type Certificate } from './http/certificate.ts';
 import { checkNames, type Names, withDefaultLimits } from './limits.ts';
-import { route, type Routes, serveControl } from './routing.ts';
+import { route, type Routes } from './routing.ts';
 import { createEventLog } from './events.ts';
 import { Exchange, findHostFault } from './http/exchange.ts';
 import { createFaults } from './faults.ts';
@@ -85,15 +85,11 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
   const faults = createFaults(now);
   const agents = createUserAgents(limits, log, now);
   const sinks = createSinkBatches(limits, addresses);
-  const api = createSenderApi({
-    limits,
-    checksBodies: options.checksBodies ?? true,
+  const push = createSenderApi(
+    { addresses, limits, checksBodies: options.checksBodies ?? true },
+    (token) => agents.lookUp(token) ?? sinks.lookUp(token),
     now,
-    verifyVapid: createVapidVerifier(addresses.origin, now),
-    lookUp: (token) => agents.lookUp(token) ?? sinks.lookUp(token),
-    messageUrl: addresses.messageUrl,
-    withdraw: agents.withdraw,
-  });
+  );
   const service: PushService = {
     origin: addresses.origin,
     webSocketUrl: addresses.webSocketUrl,
@@ -125,14 +121,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
     },
     [Symbol.asyncDispose]: () => service.close(),
   };
-  const routes: Routes = {
-    addresses,
-    api,
-    limits,
-    log,
-    matchFaults: (token, streams) => faults.match(token, streams),
-    serveControl: (exchange) => serveControl(service, exchange),
-  };
+  const routes: Routes = { service, agents, push, limits, log, faults };
   return service;
 }
 

@@ -8,12 +8,6 @@ import type { EventLog } from '../events.ts';
 import type { PushMessage } from '../push-message.ts';
 import type { AgentConnection, UserAgentRecord, UserAgents } from './user-agents.ts';
 
-export interface AutopushOptions {
-  readonly agents: UserAgents;
-  readonly addresses: Addresses;
-  readonly log: EventLog;
-}
-
 const helloTimeoutMs = 30_000;
 export const maxFrameBytes = 64 * 1024;
 const maxBufferedBytes = 4 * 1024 * 1024;
@@ -21,7 +15,10 @@ const protocolError = 4400;
 
 type Frame = Readonly<Record<string, unknown>>;
 
-export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: AutopushOptions): void {
+export function serveUserAgent(
+  socket: WebSocket,
+  { agents, addresses, log }: { agents: UserAgents; addresses: Addresses; log: EventLog },
+): void {
   let agent: UserAgentRecord | undefined;
   const helloTimeout = setTimeout(() => socket.close(protocolError, 'no hello'), helloTimeoutMs);
 

@@ -38,7 +38,7 @@ const maxRememberedGone = 100_000;
 export type UserAgents = ReturnType<typeof createUserAgents>;
 
 export function createUserAgents(limits: Limits, log: EventLog, now: () => number) {
-  const mailbox = createMailbox<Subscription>(limits, log, now);
+  const mailbox = createMailbox(limits, log, now);
   const agents = new Map<string, UserAgentRecord>();
   const subscriptions = new Map<string, Subscription>();
   const gone = new Set<string>();
@@ -182,23 +182,19 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
 // Undelivered messages of all subscriptions. A message is kept until it is acknowledged, removed, expired or replaced
 // by one with the same topic. There is no timer: expired messages are dropped on access or when memory is needed.
 
-interface MailboxOwner {
-  readonly name: string;
-}
-
-interface StoredMessage<Owner> {
-  readonly owner: Owner;
+interface StoredMessage {
+  readonly owner: Subscription;
   readonly message: PushMessage;
 }
 
 const overheadBytes = 512; // rough cost of a stored message besides its body
 
-function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog, now: () => number) {
-  const byVersion = new Map<string, StoredMessage<Owner>>();
-  const byOwner = new Map<Owner, Map<string, PushMessage>>();
+function createMailbox(limits: Limits, log: EventLog, now: () => number) {
+  const byVersion = new Map<string, StoredMessage>();
+  const byOwner = new Map<Subscription, Map<string, PushMessage>>();
   let storedBytes = 0;
 
-  function take({ owner, message }: StoredMessage<Owner>): void {
+  function take({ owner, message }: StoredMessage): void {
     const messages = byOwner.get(owner);
     if (messages?.delete(message.version) !== true) return;
     if (messages.size === 0) byOwner.delete(owner);
@@ -207,7 +203,7 @@ function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog
   }
 
   function drop(
-    owner: Owner,
+    owner: Subscription,
     message: PushMessage,
     why: 'expired' | 'replaced' | 'removed' | 'unregistered',
   ): void {
@@ -215,7 +211,7 @@ function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog
     log.record({ type: 'dropped', subscription: owner.name, version: message.version, why });
   }
 
-  function of(owner: Owner): PushMessage[] {
+  function of(owner: Subscription): PushMessage[] {
     const messages = [...(byOwner.get(owner)?.values() ?? [])];
     const nowMs = now();
     return messages.filter((message) => {
@@ -225,7 +221,7 @@ function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog
     });
   }
 
-  function find(version: string): StoredMessage<Owner> | undefined {
+  function find(version: string): StoredMessage | undefined {
     const stored = byVersion.get(version);
     if (stored === undefined || stored.message.expiresAtMs > now()) return stored;
     drop(stored.owner, stored.message, 'expired');
@@ -246,7 +242,7 @@ function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog
     },
 
     /** Stores a message. It replaces an unacknowledged message with the same topic (RFC 8030 §5.4). */
-    add(owner: Owner, message: PushMessage): 'accepted' | 'subscriptionFull' | 'serviceFull' {
+    add(owner: Subscription, message: PushMessage): 'accepted' | 'subscriptionFull' | 'serviceFull' {
       const kept = of(owner);
       const replaced = kept.find(({ topic }) => topic !== undefined && topic === message.topic);
       if (kept.length - (replaced ? 1 : 0) >= limits.maxMessagesPerSubscription) return 'subscriptionFull';
@@ -263,7 +259,7 @@ function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog
     },
 
     /** Drops the stored message with this topic, because a message with TTL 0 replaces it. */
-    dropTopic(owner: Owner, topic: string): void {
+    dropTopic(owner: Subscription, topic: string): void {
       for (const message of of(owner)) if (message.topic === topic) drop(owner, message, 'replaced');
     },
 
@@ -273,7 +269,7 @@ function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog
       return stored !== undefined;
     },
 
-    empty(owner: Owner): void {
+    empty(owner: Subscription): void {
       for (const message of byOwner.get(owner)?.values() ?? []) drop(owner, message, 'unregistered');
     },
   };

@@ -24,19 +24,13 @@ export interface ListenerOptions {
   readonly onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
-export interface Listener {
-  readonly port: number;
-  /** Stops listening. Each connection ends when its requests have responses, or after `graceMs`. */
-  close(graceMs: number): Promise<void>;
-}
-
 const keepAliveTimeoutMs = 60_000;
 
 /** Ignores the upgrade to `h2c` that Java's client offers by default (RFC 9110 §7.8). */
 const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
 
-export async function listen(options: ListenerOptions): Promise<Listener> {
+export async function listen(options: ListenerOptions) {
   const connections = new Map<string, Connection>();
 
   const onRequest = (request: HttpRequest, response: HttpResponse): void => {
@@ -86,7 +80,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 
   return {
     port: (server.address() as AddressInfo).port,
-    async close(graceMs) {
+    /** Stops listening. Each connection ends when its requests have responses, or after `graceMs`. */
+    async close(graceMs: number): Promise<void> {
       const isClosed = new Promise((resolve) => {
         server.close(resolve);
       });

@@ -5,7 +5,7 @@ import type { Addresses } from '../addresses.ts';
 import { type Answer, emptyAnswer, readParameters, refusal } from '../http/exchange.ts';
 import type { Limits } from '../limits.ts';
 import type { ContentHeaders, PushMessage, RecipientLookup, Urgency } from '../push-message.ts';
-import type { VapidVerifier } from './vapid-verification.ts';
+import { createVapidVerifier } from './vapid-verification.ts';
 
 /** A subscription in the form that a page sends to its application server. */
 export interface PushSubscriptionJson {
@@ -123,18 +123,8 @@ function* subscriptionsOf(
   }
 }
 
-// The application servers' API (RFC 8030 §5): POST to a push resource, DELETE of a message resource. Delivery
-// receipts (§5.1, `Prefer: respond-async`) are left out, because browsers' push services have none.
-
-export interface SenderApiOptions {
-  readonly limits: Limits;
-  readonly verifyVapid: VapidVerifier;
-  readonly lookUp: (token: string) => RecipientLookup;
-  readonly withdraw: (version: string) => boolean;
-  readonly messageUrl: (version: string) => string;
-  readonly checksBodies: boolean;
-  readonly now: () => number;
-}
+// POST to a push resource (RFC 8030 §5). Delivery receipts (§5.1, `Prefer: respond-async`) are left out, because
+// browsers' push services have none.
 
 export interface PushRequest {
   readonly token: string;
@@ -142,15 +132,15 @@ export interface PushRequest {
   readonly body: Uint8Array | 'tooLarge';
 }
 
-export interface SenderApi {
-  push(request: PushRequest): Answer;
-  withdraw(version: string): Answer;
-}
-
 const retryAfterSeconds = '60';
 
-export function createSenderApi(options: SenderApiOptions): SenderApi {
-  const { limits, verifyVapid, lookUp, messageUrl, checksBodies, now } = options;
+/** @returns a function that processes a push request */
+export function createSenderApi(
+  { addresses, limits, checksBodies }: { addresses: Addresses; limits: Limits; checksBodies: boolean },
+  lookUp: (token: string) => RecipientLookup,
+  now: () => number,
+) {
+  const verifyVapid = createVapidVerifier(addresses.origin, now);
 
   function readMessage({ headers, body }: PushRequest): PushMessage | Answer {
     if (body === 'tooLarge') {
@@ -197,32 +187,26 @@ export function createSenderApi(options: SenderApiOptions): SenderApi {
     return refusal('authorizationInvalid', 'the subscription was made for another application server key');
   }
 
-  return {
-    push(request) {
-      const recipient = lookUp(request.token);
-      if (recipient === undefined) return refusal('endpointUnknown', 'there is no such subscription');
-      if (recipient === 'gone') return refusal('endpointGone', 'the subscription has ended');
-      const denial = checkSender(request.headers, recipient.applicationServerKey);
-      if (denial !== undefined) return denial;
-      const message = readMessage(request);
-      if ('status' in message) return message;
-      const outcome = recipient.accept(message);
-      if (outcome === 'subscriptionFull') {
-        const limit = limits.maxMessagesPerSubscription;
-        const reason = `the subscription has ${limit} undelivered messages, as many as it may`;
-        return refusal('subscriptionFull', reason, { 'retry-after': retryAfterSeconds });
-      }
-      if (outcome === 'serviceFull') {
-        const reason = `undelivered messages fill the ${limits.maxStoredBytes} bytes there are for them`;
-        return refusal('serviceFull', reason, { 'retry-after': retryAfterSeconds });
-      }
-      return emptyAnswer(201, { location: messageUrl(message.version), ttl: String(message.ttlSeconds) });
-    },
-
-    withdraw(version) {
-      if (options.withdraw(version)) return emptyAnswer(204);
-      return refusal('messageUnknown', 'there is no such message, or it has arrived or expired');
-    },
+  return (request: PushRequest): Answer => {
+    const recipient = lookUp(request.token);
+    if (recipient === undefined) return refusal('endpointUnknown', 'there is no such subscription');
+    if (recipient === 'gone') return refusal('endpointGone', 'the subscription has ended');
+    const denial = checkSender(request.headers, recipient.applicationServerKey);
+    if (denial !== undefined) return denial;
+    const message = readMessage(request);
+    if ('status' in message) return message;
+    const outcome = recipient.accept(message);
+    if (outcome === 'subscriptionFull') {
+      const limit = limits.maxMessagesPerSubscription;
+      const reason = `the subscription has ${limit} undelivered messages, as many as it may`;
+      return refusal('subscriptionFull', reason, { 'retry-after': retryAfterSeconds });
+    }
+    if (outcome === 'serviceFull') {
+      const reason = `undelivered messages fill the ${limits.maxStoredBytes} bytes there are for them`;
+      return refusal('serviceFull', reason, { 'retry-after': retryAfterSeconds });
+    }
+    const location = addresses.messageUrl(message.version);
+    return emptyAnswer(201, { location, ttl: String(message.ttlSeconds) });
   };
 }
 

@@ -31,12 +31,10 @@ function decodeBase64url(text: string): Buffer | undefined {
   return bytes.toString('base64url') === unpadded ? bytes : undefined;
 }
 
-export type VapidVerdict =
+type VapidVerdict =
   | { readonly kind: 'absent' }
   | { readonly kind: 'valid'; readonly publicKey: string }
   | { readonly kind: 'invalid'; readonly reason: string };
-
-export type VapidVerifier = (headers: IncomingHttpHeaders) => VapidVerdict;
 
 const maxLifetimeSeconds = 24 * 60 * 60; // RFC 8292 §2
 const maxRememberedTokens = 1000;
@@ -47,10 +45,10 @@ const maxRememberedTokens = 1000;
  *
  * @param origin scheme, host and port as in the endpoints; must equal `aud`
  */
-export function createVapidVerifier(origin: string, now: () => number): VapidVerifier {
+export function createVapidVerifier(origin: string, now: () => number) {
   const remembered = new Map<string, { publicKey: string; expiresAtSeconds: number }>();
 
-  return (headers) => {
+  return (headers: IncomingHttpHeaders): VapidVerdict => {
     if (headers.authorization === undefined) return { kind: 'absent' };
     const cacheKey = `${headers.authorization}\n${String(headers['crypto-key'])}`;
     const nowSeconds = now() / 1000;
