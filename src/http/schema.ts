@@ -54,11 +54,14 @@ export const Type = {
   Time: (description?: string): Schema<string> =>
     Type.String({ format: 'date-time', ...(description !== undefined && { description }) }),
 
-  /** An `enum`, since client generators mistake `const` for a default. */
-  Literal: <const Value extends string>(literal: Value): Schema<Value> => ({
+  Enum: <const Value extends string>(values: readonly Value[], keywords: Keywords = {}): Schema<Value> => ({
     type: 'string',
-    enum: [literal],
+    enum: values,
+    ...keywords,
   }),
+
+  /** An `enum`, since client generators mistake `const` for a default. */
+  Literal: <const Value extends string>(literal: Value): Schema<Value> => Type.Enum([literal]),
 
   Never: (): Schema<never> => ({ not: {} }),
 

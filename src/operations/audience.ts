@@ -5,7 +5,7 @@ import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts'
 import type { SubscriptionInput } from '../delivery/message-path/subscription-input.ts';
 import { idKeywords, Optional, type Schema, Type } from '../http/schema.ts';
 import { maxEndpointLength } from '../protocol/endpoint-policy.ts';
-import { type AskedAudience, type ListKind, type OutcomeGroup, outcomeGroups } from '../store/broadcasts.ts';
+import { type AskedAudience, outcomeGroups } from '../store/broadcasts.ts';
 
 /** The limit is in bytes. `maxLength` counts characters, and a text never has more characters than bytes. */
 export const userKeywords = { minLength: 1, maxLength: maxUserBytes, format: 'user' } as const;
@@ -51,9 +51,7 @@ const outcomeAudience = Type.Named(
   'OutcomeAudience',
   {
     broadcast: Type.Integer({ ...idKeywords, description: 'Id of an earlier broadcast.' }),
-    outcome: Type.Unsafe<OutcomeGroup>({
-      type: 'string',
-      enum: outcomeGroups,
+    outcome: Type.Enum(outcomeGroups, {
       description:
         'An outcome; `missed` for recipients whose message ended with another outcome than `accepted` or `doubtful`; a reason for which readers were left out; or, for recipients whose message was accepted, what their browsers reported or did not report.',
     }),
@@ -159,11 +157,7 @@ export const askedAudienceSchema = Type.Model(
         one(
           'AskedList',
           'list',
-          Type.Unsafe<ListKind>({
-            type: 'string',
-            enum: ['ids', 'subscriptions'],
-            description: 'A list of ids, or of subscriptions.',
-          }),
+          Type.Enum(['ids', 'subscriptions'], { description: 'A list of ids, or of subscriptions.' }),
         ),
         matchingAudience,
         outcomeAudience,

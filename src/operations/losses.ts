@@ -11,9 +11,7 @@ export const lossMeanings: Readonly<Record<LossReason, string>> = {
   replaced: 'their browsers registered anew',
 };
 
-export const lossReasonSchema = Type.Unsafe<LossReason>({
-  type: 'string',
-  enum: lossReasons,
+export const lossReasonSchema = Type.Enum(lossReasons, {
   description: `Why the subscriptions were lost. ${lossReasons.map((reason) => `\`${reason}\`: ${lossMeanings[reason]}.`).join(' ')}`,
 });
 const pushService = Type.String({ description: 'Origin of the push service.' });

@@ -77,11 +77,10 @@ const columnsOf = (shown: readonly CountName[]) =>
     ['TITLE', 0, ({ payload }) => cutText(readPayloadTexts(payload).title, maxTitle)],
   ]);
 
-interface ShowFlags {
+interface ShowFlags extends JsonFlag {
   readonly attempts?: true;
   readonly subscription?: number;
   readonly limit: number;
-  readonly json?: true;
 }
 
 function showCommand({ environment, output }: Context): Command {

@@ -18,7 +18,7 @@ import { createDataCommand } from '../data/data-command.ts';
 import { requireData } from '../data/open-data.ts';
 import { type FoundKeys, isDer, parseKeyPair } from '../input/import-keys.ts';
 import { decodeText, readBytes } from '../input/read-input.ts';
-import type { JsonFlag } from '../output/output.ts';
+import { inColumns, type JsonFlag } from '../output/output.ts';
 
 interface ListedKey {
   readonly publicKey: string;
@@ -53,8 +53,7 @@ function listCommand({ environment, output }: Context): Command {
         };
       })
       .filter(({ state, subscriptions }) => subscriptions > 0 || isListed(state));
-    const header = columns('STATE', 'SUBSCRIPTIONS', 'PUBLIC KEY');
-    await output.table(flags, { rows: keys, toJson: (key) => key, toText, header });
+    await output.table(flags, { rows: keys, toJson: (key) => key, ...columns });
     const missing = findMissingKeys(known, counts, ring);
     if (missing.length === 0 || flags.json) return;
     output.diagnostic(`${describeMissingKeys(missing, keyDirectory)} ${missingKeysRemedy}`);
@@ -63,14 +62,12 @@ function listCommand({ environment, output }: Context): Command {
 
 const isListed = (state: ListedKey['state']): boolean => state !== 'retired' && state !== 'foreign';
 
-function toText({ publicKey, state, subscriptions, hasKeyFile }: ListedKey): string {
-  const note = !hasKeyFile && isListed(state) ? '  no key file' : '';
-  return `${columns(state, String(subscriptions), publicKey)}${note}`;
-}
-
-function columns(state: string, subscriptions: string, publicKey: string): string {
-  return `${state.padEnd(8)}  ${subscriptions.padStart(13)}  ${publicKey}`;
-}
+const columns = inColumns<ListedKey>([
+  ['STATE', 8, ({ state }) => state],
+  ['SUBSCRIPTIONS', -13, ({ subscriptions }) => String(subscriptions)],
+  ['PUBLIC KEY', 87, ({ publicKey }) => publicKey],
+  ['', 0, ({ state, hasKeyFile }) => (!hasKeyFile && isListed(state) ? 'no key file' : '')],
+]);
 
 function rotateCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
@@ -130,10 +127,9 @@ async function findKey(vapidKeys: VapidKeyStore, prefix: string): Promise<string
   );
 }
 
-interface GenerateFlags {
+interface GenerateFlags extends JsonFlag {
   readonly import?: string;
   readonly force?: true;
-  readonly json?: true;
 }
 
 export function keysCommand(context: Context): Command {
@@ -200,7 +196,7 @@ function showCommand({ environment, output }: Context): Command {
     examples: ['deskbell keys show', '(umask 077; deskbell keys show --private --json > web-push-keys.json)'],
   })
     .option('--private', 'Also prints the private key.')
-    .action(async (flags: { readonly private?: true; readonly json?: true }) => {
+    .action(async (flags: JsonFlag & { readonly private?: true }) => {
       const { data } = await readConfiguration({ flags, environment });
       await requireData(data);
       const { readKeyFile } = await import('../../keys/vapid-key-files.ts');

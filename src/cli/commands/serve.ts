@@ -30,8 +30,9 @@ import {
   assertListenerIsAskedFor,
   machineFiguresReader,
   openBells,
-  openConfiguredOperator,
+  openOperator,
   type OpenOperator,
+  openWebhook,
   readListenerAccess,
 } from '../serve/open-operator.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
@@ -158,9 +159,10 @@ export function serveCommand(context: Context): Command {
         : undefined;
       let operator: OpenOperator | undefined;
       let bells: OpenOperator | undefined;
+      let webhook: Awaited<ReturnType<typeof openWebhook>>;
       let closing: Promise<unknown> | undefined;
       const close = (): Promise<unknown> =>
-        (closing ??= Promise.all([operator?.close(), bells?.close(), sender?.close(), server.close()]));
+        (closing ??= Promise.all([operator, bells, webhook, sender, server].map((part) => part?.close())));
       try {
         const { bellsPerMinute, bellsUrl } = configuration;
         if (bellsUrl !== undefined && bellsAccess === undefined && !/\/ring\/*$/.test(bellsUrl))
@@ -170,7 +172,8 @@ export function serveCommand(context: Context): Command {
         if (sender && metrics && access) {
           const defaultTitle = hostTitle(configuration);
           const parts = { sender, metrics, log, readWarnings, defaultTitle, bellsPerMinute, bellsUrl };
-          operator = await openConfiguredOperator(configuration, access, opened, parts, environment);
+          operator = await openOperator(access, opened, parts);
+          webhook = await openWebhook(configuration, opened, log, environment);
           await storeOperatorAddress(data, operator.address);
         }
         if (sender && bellsAccess)

@@ -9,13 +9,12 @@ import type { CopyState } from '../../store/copy/copy-store.ts';
 import { type Context, createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
 import type { CopyLocation, CopyLocations } from '../data/copy-locations.ts';
-import type { Output } from '../output/output.ts';
+import type { JsonFlag, Output } from '../output/output.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
-interface CopyFlags {
+interface CopyFlags extends JsonFlag {
   readonly from?: string;
   readonly to?: string;
-  readonly json?: true;
 }
 
 export function storeCommand(context: Context): Command {

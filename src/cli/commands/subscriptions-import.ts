@@ -27,14 +27,6 @@ interface RowFault {
   readonly errors: readonly FieldError[];
 }
 
-export interface ImportCounts {
-  imported: number;
-  /** Subscriptions that were already stored, or that an earlier row contained. */
-  updated: number;
-  refused: number;
-  leftOut: number;
-}
-
 /** The maximum number of different causes to print; the --refused file gets all rows. */
 const maxCauses = 20;
 const maxShown = 10;
@@ -46,7 +38,8 @@ interface Noted {
 }
 
 class ImportReport {
-  readonly counts: ImportCounts = { imported: 0, updated: 0, refused: 0, leftOut: 0 };
+  /** Updated subscriptions were already stored, or an earlier row contained them. */
+  readonly counts = { imported: 0, updated: 0, refused: 0, leftOut: 0 };
   readonly #causes = new Map<string, Noted>();
   readonly #named = new Map<string, Noted>();
   readonly #facts = new Map<string, Noted>();

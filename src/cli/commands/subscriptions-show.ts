@@ -23,17 +23,6 @@ interface ShowFlags extends JsonFlag {
   readonly limit: number;
 }
 
-/** The requested ids, and the subscriptions that the store has for them. */
-interface Shown {
-  readonly stored: readonly StoredSubscription[];
-  readonly ids: readonly number[];
-}
-
-interface FoundOutcomes {
-  readonly outcomes: readonly RowOutcome[];
-  readonly hasMore: boolean;
-}
-
 export function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
@@ -73,7 +62,8 @@ export function showCommand({ environment, output }: Context): Command {
     });
 }
 
-async function find(store: Store, id: number | undefined, { user }: ShowFlags): Promise<Shown> {
+/** Returns the requested ids, and the subscriptions that the store has for them. */
+async function find(store: Store, id: number | undefined, { user }: ShowFlags) {
   if ((id === undefined) === (user === undefined))
     throw new DeskbellError('ERR_USAGE', 'Give the ID of a subscription, or --user');
   if (user !== undefined) {
@@ -84,11 +74,7 @@ async function find(store: Store, id: number | undefined, { user }: ShowFlags): 
   return { stored: subscription === undefined ? [] : [subscription], ids: [id!] };
 }
 
-async function readOutcomes(
-  { attempts }: Store,
-  ids: readonly number[],
-  { broadcast, limit }: ShowFlags,
-): Promise<FoundOutcomes> {
+async function readOutcomes({ attempts }: Store, ids: readonly number[], { broadcast, limit }: ShowFlags) {
   if (broadcast !== undefined) return { outcomes: await attempts.outcomesOf(broadcast, ids), hasMore: false };
   const outcomes: RowOutcome[] = [];
   let broadcasts = 0;

@@ -326,13 +326,13 @@ async function checkRights(directory: string): Promise<Outcome> {
   return ok(directory);
 }
 
-function describeDatabase({ schema, newestSchema }: DatabaseState, path: string): Outcome {
-  if (schema === newestSchema) return ok(`whole, schema ${schema}`);
-  return warning(
-    `${path} is whole and has schema ${schema} of ${newestSchema}: an older Deskbell made it`,
-    migrationCure,
-  );
-}
+const describeDatabase = ({ schema, newestSchema }: DatabaseState, path: string): Outcome =>
+  schema === newestSchema
+    ? ok(`whole, schema ${schema}`)
+    : warning(`${path} is whole and has ${describeAge(schema, newestSchema)}`, migrationCure);
+
+const describeAge = (schema: number, newest: number): string =>
+  `schema ${schema} of ${newest}: an older Deskbell made it`;
 
 const migrationCure =
   'The next command or start migrates it. An older Deskbell cannot open it after that: back it up before.';
@@ -342,12 +342,8 @@ function describePostgres(state: PostgresState, label: string): Outcome {
   const [warned] = warnings;
   if (warned !== undefined) return warning(warned, 'Synchronize the clocks of both machines.');
   if (schema === 0) return warning(`${label} has no tables of Deskbell yet`, migrationCure);
-  if (schema !== newestSchema) {
-    return warning(
-      `${label} has schema ${schema} of ${newestSchema}: an older Deskbell made it`,
-      migrationCure,
-    );
-  }
+  if (schema !== newestSchema)
+    return warning(`${label} has ${describeAge(schema, newestSchema)}`, migrationCure);
   return ok(`${label}, schema ${schema}`);
 }
 

@@ -295,29 +295,22 @@ function readObject({ value, pointer }: GivenMember): Row | undefined {
 // Warns if an import found no user or no tags, because messages to users or tags would not reach the imported
 // subscriptions. Names the columns that the rows have instead.
 
-export interface MissedColumns {
-  note(row: Row, imported: NewSubscription): void;
-  /** Returns a sentence for each requested column that was always empty or seems to have another name. */
-  sentences(): readonly string[];
-}
-
 /** Matches names that a user column is likely to have, but not "user_agent". */
 const userName = /(?:user|customer|account|member|owner|subscriber|subscribable)_?id$|^(?:uid|user_?name)$/i;
 
 /** @param asked the column names given by the flags */
-export function createMissedColumns(asked: {
-  readonly [Name in keyof ColumnNames]: string | undefined;
-}): MissedColumns {
+export function createMissedColumns(asked: { readonly [Name in keyof ColumnNames]: string | undefined }) {
   let first: Row | undefined;
   let hasUser = false;
   let hasTags = false;
   return {
-    note(row, { assign }) {
+    note(row: Row, { assign }: NewSubscription): void {
       first ??= row;
       hasUser ||= assign?.user !== undefined;
       hasTags ||= (assign?.tags ?? []).length > 0;
     },
-    sentences() {
+    /** Returns a sentence for each requested column that was always empty or seems to have another name. */
+    sentences(): readonly string[] {
       if (first === undefined) return [];
       const absent = [hasUser ? undefined : asked.user, hasTags ? undefined : asked.tags];
       const likely = Object.keys(first).find((name) => userName.test(name) && isPlainName(name));

@@ -86,17 +86,9 @@ const unique = (candidates: readonly Candidate[]): readonly Candidate[] => [
 ];
 
 function readText(text: string): readonly Candidate[] {
-  const value = parseJson(text);
+  const value = attempt((): unknown => JSON.parse(text));
   if (typeof value === 'object' && value !== null) return readJson(value);
   return text.includes('-----BEGIN ') ? readPem(text) : readWords(text);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Reads JSON Web Keys (RFC 7517): a single key, a set or a pair. Reads texts in any form. */

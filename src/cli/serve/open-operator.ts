@@ -47,10 +47,13 @@ export function machineFiguresReader(
   };
 }
 
-export interface OpenOperator {
+interface Closable {
+  close(): Promise<void>;
+}
+
+export interface OpenOperator extends Closable {
   /** The URL, with scheme and port. */
   readonly address: string;
-  close(): Promise<void>;
 }
 
 /** What a listener needs to handle requests. */
@@ -70,47 +73,20 @@ export function assertListenerIsAskedFor({ operator, webhook }: Configuration): 
   );
 }
 
-/** Opens the operator with its webhook, if one is configured. @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
-export async function openConfiguredOperator(
-  configuration: Configuration,
-  access: ListenerAccess,
-  data: Pick<DataDirectory, 'store' | 'sessionKey' | 'vapidKeys'>,
-  parts: ListenerParts,
-  environment: Context['environment'],
-): Promise<OpenOperator> {
-  const { webhook } = configuration;
-  const listener = await openOperator(access, data, parts);
-  try {
-    const posting =
-      webhook === undefined
-        ? undefined
-        : await openWebhook(webhook, configuration, data, parts.log, environment);
-    return {
-      address: listener.address,
-      close: async () => {
-        await listener.close();
-        await posting?.close();
-      },
-    };
-  } catch (error) {
-    await listener.close();
-    throw error;
-  }
-}
-
-async function openWebhook(
-  url: string,
-  { ca, connectTimeoutMs }: Configuration,
+/** @returns `undefined` if no webhook is configured. @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE */
+export async function openWebhook(
+  { webhook, ca, connectTimeoutMs }: Configuration,
   { store, vapidKeys }: Pick<DataDirectory, 'store' | 'vapidKeys'>,
   log: Log,
   environment: Context['environment'],
-): Promise<{ close(): Promise<void> }> {
+): Promise<Closable | undefined> {
+  if (webhook === undefined) return undefined;
   const { startWebhook } = await import('../../operator/webhook/post-events.ts');
   const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
   return startWebhook({
     store,
     log,
-    target: parseWebhookUrl(url),
+    target: parseWebhookUrl(webhook),
     secret: await loadOrCreateSecret(vapidKeys.keyDirectory, 'webhook-secret'),
     transport: { ca: await readCertificates(ca), connectTimeoutMs, ...proxyFromEnvironment(environment) },
   });

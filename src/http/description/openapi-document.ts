@@ -187,12 +187,8 @@ function toParameters(
   });
 }
 
-export interface ModelNames<Value> {
-  readonly value: Value;
-  readonly schemas: Readonly<Record<string, object>>;
-}
-
-function nameModels<Value extends object>(value: Value, formats: Formats): ModelNames<Value> {
+/** Replaces named schemas by references. @returns also the schemas by name */
+function nameModels<Value extends object>(value: Value, formats: Formats) {
   const schemas = new Map<string, object>();
 
   const replace = (part: unknown): unknown => {
@@ -208,9 +204,8 @@ function nameModels<Value extends object>(value: Value, formats: Formats): Model
     return { $ref: `#/components/schemas/${name}` };
   };
 
-  const replaced = replace(value) as Value;
   return {
-    value: replaced,
+    value: replace(value) as Value,
     schemas: Object.fromEntries([...schemas].toSorted(([one], [other]) => (one < other ? -1 : 1))),
   };
 }

@@ -1,7 +1,7 @@
 // POST /webPush/receipts accepts reports from service workers: a notification was shown, clicked or dismissed. A token
 // from the payload proves that the reporter got the notification. The response does not reveal what was counted.
 import { createReceiptTokenReader, receiptTokenPattern } from '../../protocol/message/receipt-token.ts';
-import { receiptEvents, type Receipt, type ReceiptEvent } from '../../store/receipts.ts';
+import { receiptEvents, type Receipt } from '../../store/receipts.ts';
 import { emptyResponse, type Operation } from '../../http/description/operation.ts';
 import { Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import type { Settings } from '../options.ts';
@@ -31,7 +31,7 @@ const body = Type.Named(
           pattern: receiptTokenPattern,
           format: 'receipt-token',
         }),
-        event: Type.Unsafe<ReceiptEvent>({ type: 'string', enum: receiptEvents }),
+        event: Type.Enum(receiptEvents),
         action: Optional.String({
           description: 'With `clicked`: the name of the action that was clicked, if any.',
         }),

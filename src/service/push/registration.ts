@@ -23,21 +23,15 @@ import { createClientLimits } from '../../http/client-limits.ts';
 
 type SentKeys = Readonly<Record<'p256dh' | 'auth', string>>;
 
-/** @throws {DeskbellError} ERR_NOT_INVITED, ERR_ENDPOINT_IN_USE, ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT, ERR_SUBSCRIPTION_LIMIT, ERR_STORE_UNAVAILABLE; what the application throws */
-export type Register = (
-  registration: Registration,
-  keys: SentKeys,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => Promise<void>;
-
-export function createRegister(settings: Settings): Register {
+export function createRegister(settings: Settings) {
   const { store, log } = settings;
   const writeOut = createWriteOut(log);
   const report = createReport(settings);
   const admit = createAdmit(settings);
   const withinLimits = createWithinLimits(settings);
-  return async (given, keys, request, reply) => {
+
+  /** @throws {DeskbellError} ERR_NOT_INVITED, ERR_ENDPOINT_IN_USE, ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT, ERR_SUBSCRIPTION_LIMIT, ERR_STORE_UNAVAILABLE; what the application throws */
+  return async (given: Registration, keys: SentKeys, request: FastifyRequest, reply: FastifyReply) => {
     const registration = await admit(given, request.headers);
     const assign = await askApplication(registration, request, settings);
     await withinLimits(registration.subscription.endpoint, reply, () =>
@@ -120,10 +114,7 @@ function createWriteOut(log: Log): () => Promise<void> {
 
 export const invitationHeader = 'Deskbell-Invitation';
 
-/** @returns the registration, with the invitation that it uses up @throws {DeskbellError} ERR_NOT_INVITED */
-export type Admit = (registration: Registration, headers: IncomingHttpHeaders) => Promise<Registration>;
-
-function createAdmit({ store, registrations = 'open' }: Settings): Admit {
+function createAdmit({ store, registrations = 'open' }: Settings) {
   const { subscriptions, invitations } = store;
 
   /** @returns the registration, and whether it replaces a former row; undefined if the browser is not registered */
@@ -136,7 +127,8 @@ function createAdmit({ store, registrations = 'open' }: Settings): Admit {
     return { ...registration, replacesFormer: true };
   };
 
-  return async (registration, headers) => {
+  /** @returns the registration, with the invitation that it uses up @throws {DeskbellError} ERR_NOT_INVITED */
+  return async (registration: Registration, headers: IncomingHttpHeaders): Promise<Registration> => {
     const token = lookUp(headers, invitationHeader.toLowerCase());
     const isInvitedByToken = registration.assign !== undefined;
     if (isInvitedByToken || (token === undefined && registrations === 'open')) return registration;
@@ -189,14 +181,7 @@ const warnAtShare = 0.9;
 const remedy =
   'List those that you want in pushServices, remove others with "deskbell subscriptions remove --push-service", or raise maxPushServices.';
 
-/** Calls `store` if the limits allow it. @throws {DeskbellError} ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT */
-export type WithinLimits = (
-  endpoint: string,
-  reply: Pick<FastifyReply, 'header'>,
-  store: () => Promise<unknown>,
-) => Promise<unknown>;
-
-function createWithinLimits(settings: Settings): WithinLimits {
+function createWithinLimits(settings: Settings) {
   const { store, log, endpointPolicy, maxPushServices = defaultMaxPushServices } = settings;
   const max = unlistedLimits.registrationsPerMinute;
   const limits = new (createClientLimits(store.clientRequests))();
@@ -210,7 +195,8 @@ function createWithinLimits(settings: Settings): WithinLimits {
       log.info({ event: 'push-services-nearly-full', pushServices, maxPushServices, remedy });
   };
 
-  return async (endpoint, reply, work) => {
+  /** Calls `work` if the limits allow it. @throws {DeskbellError} ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT */
+  return async (endpoint: string, reply: FastifyReply, work: () => Promise<unknown>): Promise<unknown> => {
     const { origin, host } = new URL(endpoint);
     if (!endpointPolicy.isUnlisted(origin)) return work();
     // a stored subscription may always be changed; if there is room, its push service is admitted again
