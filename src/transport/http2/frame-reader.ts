@@ -11,73 +11,6 @@ import {
   maxHeaderListBytes,
 } from './protocol.ts';
 
-/** The payload is `bytes` from `start` to `end` (exclusive), valid only during the call. */
-export type OnFrame = (
-  type: number,
-  flags: number,
-  streamId: number,
-  bytes: Buffer,
-  start: number,
-  end: number,
-) => void;
-
-export class FrameReader {
-  readonly #onFrame: OnFrame;
-  #buffer: Buffer | undefined;
-  #bufferedBytes = 0;
-
-  constructor(onFrame: OnFrame) {
-    this.#onFrame = onFrame;
-  }
-
-  /** @throws {Http2Fault} FRAME_SIZE_ERROR, and any error of `onFrame` */
-  read(chunk: Buffer): void {
-    let offset = this.#bufferedBytes === 0 ? 0 : this.#completeBuffered(chunk);
-    while (chunk.length - offset >= frameHeaderBytes) {
-      const end = offset + frameHeaderBytes + payloadBytes(chunk, offset);
-      if (end > chunk.length) break;
-      this.#dispatch(chunk, offset, end);
-      offset = end;
-    }
-    if (offset < chunk.length) this.#append(chunk, offset, chunk.length);
-  }
-
-  /** @returns how many bytes of the chunk belong to the frame of an earlier chunk */
-  #completeBuffered(chunk: Buffer): number {
-    const buffer = this.#buffer as Buffer;
-    let offset = 0;
-    if (this.#bufferedBytes < frameHeaderBytes) {
-      offset = Math.min(frameHeaderBytes - this.#bufferedBytes, chunk.length);
-      this.#append(chunk, 0, offset);
-      if (this.#bufferedBytes < frameHeaderBytes) return offset;
-    }
-    const frameBytes = frameHeaderBytes + payloadBytes(buffer, 0);
-    const end = Math.min(offset + frameBytes - this.#bufferedBytes, chunk.length);
-    this.#append(chunk, offset, end);
-    if (this.#bufferedBytes < frameBytes) return end;
-    this.#bufferedBytes = 0;
-    this.#dispatch(buffer, 0, frameBytes);
-    return end;
-  }
-
-  #append(chunk: Buffer, start: number, end: number): void {
-    this.#buffer ??= Buffer.allocUnsafeSlow(frameHeaderBytes + maxFrameBytes);
-    this.#bufferedBytes += chunk.copy(this.#buffer, this.#bufferedBytes, start, end);
-  }
-
-  #dispatch(bytes: Buffer, offset: number, end: number): void {
-    const type = bytes[offset + 3] as number;
-    const flags = bytes[offset + 4] as number;
-    // the stream id is read byte by byte, because `readUInt32BE` would repeat bounds checks for every frame
-    const streamId =
-      (((bytes[offset + 5] as number) & 0x7f) << 24) |
-      ((bytes[offset + 6] as number) << 16) |
-      ((bytes[offset + 7] as number) << 8) |
-      (bytes[offset + 8] as number);
-    this.#onFrame(type, flags, streamId, bytes, offset + frameHeaderBytes, end);
-  }
-}
-
 function payloadBytes(bytes: Buffer, offset: number): number {
   const length =
     ((bytes[offset] as number) << 16) | ((bytes[offset + 1] as number) << 8) | (bytes[offset + 2] as number);
@@ -209,12 +142,11 @@ export interface FrameEvents {
   windowUpdate(streamId: number, increment: number): void;
 }
 
-export class FrameValidator {
+export class FrameReader {
   readonly #events: FrameEvents;
-  readonly #reader = new FrameReader((type, flags, streamId, bytes, start, end) =>
-    this.#take(type, flags, streamId, bytes, start, end),
-  );
   readonly #assembler = new HeaderAssembler();
+  #buffer: Buffer | undefined;
+  #bufferedBytes = 0;
   #hasBegun = false;
   #idleFrames = 0;
 
@@ -224,7 +156,49 @@ export class FrameValidator {
 
   /** @throws {Http2Fault} */
   read(chunk: Buffer): void {
-    this.#reader.read(chunk);
+    let offset = this.#bufferedBytes === 0 ? 0 : this.#completeBuffered(chunk);
+    while (chunk.length - offset >= frameHeaderBytes) {
+      const end = offset + frameHeaderBytes + payloadBytes(chunk, offset);
+      if (end > chunk.length) break;
+      this.#dispatch(chunk, offset, end);
+      offset = end;
+    }
+    if (offset < chunk.length) this.#append(chunk, offset, chunk.length);
+  }
+
+  /** @returns how many bytes of the chunk belong to the frame of an earlier chunk */
+  #completeBuffered(chunk: Buffer): number {
+    const buffer = this.#buffer as Buffer;
+    let offset = 0;
+    if (this.#bufferedBytes < frameHeaderBytes) {
+      offset = Math.min(frameHeaderBytes - this.#bufferedBytes, chunk.length);
+      this.#append(chunk, 0, offset);
+      if (this.#bufferedBytes < frameHeaderBytes) return offset;
+    }
+    const frameBytes = frameHeaderBytes + payloadBytes(buffer, 0);
+    const end = Math.min(offset + frameBytes - this.#bufferedBytes, chunk.length);
+    this.#append(chunk, offset, end);
+    if (this.#bufferedBytes < frameBytes) return end;
+    this.#bufferedBytes = 0;
+    this.#dispatch(buffer, 0, frameBytes);
+    return end;
+  }
+
+  #append(chunk: Buffer, start: number, end: number): void {
+    this.#buffer ??= Buffer.allocUnsafeSlow(frameHeaderBytes + maxFrameBytes);
+    this.#bufferedBytes += chunk.copy(this.#buffer, this.#bufferedBytes, start, end);
+  }
+
+  #dispatch(bytes: Buffer, offset: number, end: number): void {
+    const type = bytes[offset + 3] as number;
+    const flags = bytes[offset + 4] as number;
+    // the stream id is read byte by byte, because `readUInt32BE` would repeat bounds checks for every frame
+    const streamId =
+      (((bytes[offset + 5] as number) & 0x7f) << 24) |
+      ((bytes[offset + 6] as number) << 16) |
+      ((bytes[offset + 7] as number) << 8) |
+      (bytes[offset + 8] as number);
+    this.#take(type, flags, streamId, bytes, offset + frameHeaderBytes, end);
   }
 
   /** Records that a request has ended, which shows that the frames before were not an attack. */

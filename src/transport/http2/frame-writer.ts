@@ -14,12 +14,24 @@ import {
 
 const slabBytes = 65_536;
 
+const ourSettings: readonly (readonly [setting: number, value: number])[] = [
+  [Setting.headerTableSize, 0],
+  [Setting.enablePush, 0],
+  [Setting.maxHeaderListSize, maxHeaderListBytes],
+];
+
 export class FrameWriter {
+  readonly #encoder: HpackEncoder;
   #slab: Buffer = Buffer.allocUnsafeSlow(slabBytes);
   #start = 0;
   #end = 0;
   /** Number of slices that `take` has passed on and that are still being written. */
   #unwritten = 0;
+
+  /** @param host the value of `:authority` */
+  constructor(host: string) {
+    this.#encoder = new HpackEncoder(host);
+  }
 
   /** Number of bytes that `take` has not yet passed on. */
   get length(): number {
@@ -93,34 +105,17 @@ export class FrameWriter {
     this.#end = waiting.length;
     this.#unwritten = 0;
   }
-}
-
-const ourSettings: readonly (readonly [setting: number, value: number])[] = [
-  [Setting.headerTableSize, 0],
-  [Setting.enablePush, 0],
-  [Setting.maxHeaderListSize, maxHeaderListBytes],
-];
-
-export class ClientFrames {
-  readonly #writer: FrameWriter;
-  readonly #encoder: HpackEncoder;
-
-  /** @param host the value of `:authority` */
-  constructor(writer: FrameWriter, host: string) {
-    this.#writer = writer;
-    this.#encoder = new HpackEncoder(host);
-  }
 
   /** Writes the connection preface and SETTINGS (RFC 9113 §3.4). */
   greet(): void {
-    this.#writer.reserve(connectionPreface.length);
-    this.#writer.bytes(connectionPreface);
+    this.reserve(connectionPreface.length);
+    this.bytes(connectionPreface);
     const payload = Buffer.alloc(6 * ourSettings.length);
     for (const [index, [setting, value]] of ourSettings.entries()) {
       payload.writeUInt16BE(setting, 6 * index);
       payload.writeUInt32BE(value, 6 * index + 2);
     }
-    this.#writer.frame(FrameType.settings, 0, 0, payload);
+    this.frame(FrameType.settings, 0, 0, payload);
   }
 
   /** Writes HEADERS, which end the stream if the request has no body. */
@@ -130,32 +125,32 @@ export class ClientFrames {
     const length = contentLengthField(body.length);
     const blockBytes = pseudo.length + prefix.length + path.length + length.length + fields.length;
     const flags = body.length === 0 ? Flag.endHeaders | Flag.endStream : Flag.endHeaders;
-    this.#writer.begin(FrameType.headers, flags, streamId, blockBytes);
-    this.#writer.bytes(pseudo);
-    this.#writer.bytes(prefix);
-    this.#writer.latin1(path);
-    this.#writer.bytes(length);
-    this.#writer.bytes(fields);
+    this.begin(FrameType.headers, flags, streamId, blockBytes);
+    this.bytes(pseudo);
+    this.bytes(prefix);
+    this.latin1(path);
+    this.bytes(length);
+    this.bytes(fields);
   }
 
   reset(streamId: number, code: ErrorCode): void {
-    this.#writer.numberFrame(FrameType.rstStream, streamId, code);
+    this.numberFrame(FrameType.rstStream, streamId, code);
   }
 
   /** @param headerTableBytes the maximum that the push service now allows */
   acknowledgeSettings(headerTableBytes: number): void {
     this.#encoder.resize(headerTableBytes);
-    this.#writer.begin(FrameType.settings, Flag.ack, 0, 0);
+    this.begin(FrameType.settings, Flag.ack, 0, 0);
   }
 
   acknowledgePing(payload: Uint8Array): void {
-    this.#writer.frame(FrameType.ping, Flag.ack, 0, payload);
+    this.frame(FrameType.ping, Flag.ack, 0, payload);
   }
 
   /** Writes GOAWAY. Its last-stream-id is 0, because the push service may open no streams. */
   goaway(code: ErrorCode): void {
     const payload = Buffer.alloc(8);
     payload.writeUInt32BE(code, 4);
-    this.#writer.frame(FrameType.goaway, 0, 0, payload);
+    this.frame(FrameType.goaway, 0, 0, payload);
   }
 }

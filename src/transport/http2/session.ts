@@ -21,10 +21,10 @@ import type { Connection } from '../connect.ts';
 import { connectionError } from '../connection-errors.ts';
 import { timeoutError } from '../check-options.ts';
 import type { Exchange, Session, SessionEvents, SessionSettings } from '../exchange.ts';
-import { ClientFrames, FrameWriter } from './frame-writer.ts';
+import { FrameWriter } from './frame-writer.ts';
 import { FlowController, Stream, StreamTable } from './streams.ts';
 import { HpackDecoder, type HeaderBlock } from './hpack-decoder.ts';
-import { type FrameEvents, FrameValidator } from './frame-reader.ts';
+import { type FrameEvents, FrameReader } from './frame-reader.ts';
 import { ErrorCode, Http2Fault, maxStreamId, maxStreams, PeerSettings } from './protocol.ts';
 
 /** If more unwritten data than this piles up, the push service is reading too slowly, and requests wait. */
@@ -36,11 +36,10 @@ export class Http2Session implements Session {
   readonly #host: string;
   readonly #events: SessionEvents;
   readonly #settings: SessionSettings;
-  readonly #writer = new FrameWriter();
+  readonly #writer: FrameWriter;
   readonly #peer = new PeerSettings();
-  readonly #flow = new FlowController(this.#writer, this.#peer);
-  readonly #sent: ClientFrames;
-  readonly #frames = new FrameValidator(this.#frameEvents());
+  readonly #flow: FlowController;
+  readonly #frames = new FrameReader(this.#frameEvents());
   readonly #decoder = new HpackDecoder();
   readonly #streams = new StreamTable(maxStreams);
   #state: 'GREETING' | 'OPEN' | 'RETIRED' | 'CLOSED' = 'GREETING';
@@ -63,7 +62,8 @@ export class Http2Session implements Session {
     this.#host = host;
     this.#events = events;
     this.#settings = settings;
-    this.#sent = new ClientFrames(this.#writer, host);
+    this.#writer = new FrameWriter(host);
+    this.#flow = new FlowController(this.#writer, this.#peer);
     this.#readAtMs = this.#busyAtMs = this.#settings.monotonicNow();
     const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = settings;
     this.#checkEveryMs = Math.min(connectTimeoutMs, responseTimeoutMs, idleTimeoutMs);
@@ -72,7 +72,7 @@ export class Http2Session implements Session {
     socket.on('end', () => this.#lose());
     socket.on('error', (error) => this.#lose(error));
     socket.on('close', () => this.#close());
-    this.#sent.greet();
+    this.#writer.greet();
     this.flush();
     reader.read((chunk) => this.#read(chunk));
   }
@@ -106,7 +106,7 @@ export class Http2Session implements Session {
     const stream = new Stream(id, exchange, this.#settings.monotonicNow());
     exchange.writtenAtMs = stream.sentAtMs;
     this.#streams.add(stream);
-    this.#sent.headers(id, exchange.request);
+    this.#writer.headers(id, exchange.request);
     this.#flow.send(stream);
   }
 
@@ -161,7 +161,7 @@ export class Http2Session implements Session {
         if (stream !== undefined) this.#takeReset(stream, errorCode);
       },
       settings: (bytes, start, end) => this.#takeSettings(bytes, start, end),
-      ping: (payload) => this.#sent.acknowledgePing(payload),
+      ping: (payload) => this.#writer.acknowledgePing(payload),
       goaway: (lastStreamId) => this.#takeGoaway(lastStreamId),
       windowUpdate: (streamId, increment) => {
         if (streamId === 0) this.#flow.grantConnection(increment);
@@ -173,7 +173,7 @@ export class Http2Session implements Session {
   #takeBody(stream: Stream, endsStream: boolean, bytes: Buffer, start: number, end: number): void {
     if (stream.answer === undefined) this.#failStream(stream, 'a body before its header');
     else if (!stream.addBody(bytes, start, end)) {
-      this.#sent.reset(stream.id, ErrorCode.cancel);
+      this.#writer.reset(stream.id, ErrorCode.cancel);
       this.#answer(stream, stream.answer);
     } else if (endsStream) this.#answer(stream, stream.answer);
   }
@@ -204,7 +204,7 @@ export class Http2Session implements Session {
 
   #takeSettings(bytes: Buffer, start: number, end: number): void {
     this.#peer.apply(bytes, start, end);
-    this.#sent.acknowledgeSettings(this.#peer.headerTableBytes);
+    this.#writer.acknowledgeSettings(this.#peer.headerTableBytes);
     this.#flow.continue();
     if (this.#state !== 'GREETING') return;
     this.#state = 'OPEN';
@@ -230,7 +230,7 @@ export class Http2Session implements Session {
 
   #answer(stream: Stream, header: NonNullable<Stream['answer']>): void {
     // the response came before the whole request was sent, so the rest of the request is not needed
-    if (!stream.isWhollySent) this.#sent.reset(stream.id, ErrorCode.cancel);
+    if (!stream.isWhollySent) this.#writer.reset(stream.id, ErrorCode.cancel);
     this.#forget(stream);
     this.#events.answered(stream.exchange, stream.response(header), this.#readAtMs - stream.sentAtMs);
   }
@@ -247,7 +247,7 @@ export class Http2Session implements Session {
 
   /** Handles a stream error (RFC 9113 §5.4.2). The connection stays open. */
   #failStream(stream: Stream, what: string, code: ErrorCode = ErrorCode.protocolError): void {
-    this.#sent.reset(stream.id, code);
+    this.#writer.reset(stream.id, code);
     this.#fail(stream, protocolError(this.#host, what));
   }
 
@@ -282,7 +282,7 @@ export class Http2Session implements Session {
 
   #sendGoaway(code: ErrorCode): void {
     if (this.#state === 'CLOSED') return;
-    this.#sent.goaway(code);
+    this.#writer.goaway(code);
     this.flush();
   }
 
@@ -337,7 +337,7 @@ export class Http2Session implements Session {
   #timeOut(stream: Stream): void {
     // retire the connection if it is silent: nothing arrived after the request, or the body could not be written
     if (this.#readAtMs < stream.sentAtMs || !stream.isWhollySent) this.#retire();
-    this.#sent.reset(stream.id, ErrorCode.cancel);
+    this.#writer.reset(stream.id, ErrorCode.cancel);
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);
     else this.#fail(stream, timeoutError(this.#host, 'answer', this.#settings.responseTimeoutMs));
   }
