@@ -49,7 +49,7 @@ test(
 );
 
 test('the systemd unit has the limits and the rights that docs/operations.md names', async () => {
-  const [, openFiles = ''] = /the unit allows ([\d,]+)/i.exec(await readPage('operations.md')) ?? [];
+  const [, openFiles = ''] = /unit allows ([\d,]+)/i.exec(await readPage('operations.md')) ?? [];
   const lines = (await readPackaging('deskbell.service')).split('\n');
   for (const line of [
     `LimitNOFILE=${openFiles.replace(',', '')}`,
