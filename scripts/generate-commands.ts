@@ -109,8 +109,8 @@ function describe({ description, argChoices, defaultValue }: Option): string {
     argChoices === undefined
       ? ''
       : argChoices.length > 12 // they would not fit into a cell
-        ? ` One of ${argChoices.length} that \`--help\` lists.`
-        : ` One of ${argChoices.map((choice) => `\`${choice}\``).join(', ')}.`;
+        ? ` \`--help\` lists the ${argChoices.length} values.`
+        : ` Values: ${argChoices.map((choice) => `\`${choice}\``).join(', ')}.`;
   const fallback =
     defaultValue === undefined || defaultValue === false ? '' : ` Default: \`${String(defaultValue)}\`.`;
   return `${description}${choices}${fallback}`;

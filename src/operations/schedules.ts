@@ -75,7 +75,7 @@ export const continueSchedule = operation({
   route: 'POST /v1/schedules/:id/resume',
   operationId: 'resumeSchedule',
   summary: 'Resumes a schedule that is paused',
-  description: 'The schedule continues with its next time. It skips times that passed during the pause.',
+  description: 'The schedule continues with its next time, and skips times that passed during the pause.',
   answer: scheduleView,
   errors: ['ERR_SCHEDULE_NOT_FOUND', 'ERR_SCHEDULE_INVALID'],
   action: 'schedule.resume',

@@ -65,7 +65,7 @@ export function restoreCommand(context: Context): Command {
     description:
       'Restores a backup into a data directory. The directory must not contain a database yet. If the backup has no ' +
       'keys, first put the key files into the directory. The restored store sends nothing by itself until you run ' +
-      '"deskbell sending resume". Its bells still ring.',
+      '"deskbell sending resume". The bells of the restored store still ring.',
     settings: dataSettings,
     json: 'Prints JSON.',
     examples: ['deskbell restore /backup/deskbell-2027-01-01 --data /var/lib/deskbell'],

@@ -31,7 +31,7 @@ export const channelsCommand = (context: Context): Command =>
           title: ['--title <text>'],
           titles: [
             '--title-in <language=text>',
-            'Title in a language. An empty title removes the title in this language. May be given several times.',
+            'Title in a language. An empty title removes the title in this language. You can repeat this option.',
           ],
           isOnByDefault: ['--default <state>'],
         },

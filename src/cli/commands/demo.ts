@@ -8,8 +8,8 @@ export function demoCommand(context: Context): Command {
     name: 'demo',
     description:
       'Sends one notification from end to end on this machine. The command starts a service and a push service, ' +
-      'subscribes a user agent, sends a message to the user agent, and prints each step. It needs no network and ' +
-      'leaves no files.',
+      'subscribes a user agent, sends a message to the user agent, and prints each step. The demonstration needs no ' +
+      'network and leaves no files.',
     examples: ['deskbell demo', 'deskbell demo --once'],
   })
     .option(

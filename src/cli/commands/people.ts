@@ -89,7 +89,7 @@ const setCommand = (context: Context): Command =>
       ],
       channels: [
         '--channel <name=state>',
-        'Switches a channel on or off. The state "default" withdraws the choice. May be given several times.',
+        'Switches a channel on or off. The state "default" withdraws the choice. You can repeat this option.',
       ],
     },
     toText: (person, _input, store) => formatPerson(person, store),

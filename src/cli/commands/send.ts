@@ -54,8 +54,8 @@ export function sendCommand(context: Context): Command {
     description:
       'Sends a push message. If you send to one subscription, the command sends the message immediately and prints ' +
       'the answer. If you send to many, it creates a broadcast. Deskbell stores a broadcast, retries it when push ' +
-      'services are busy, and continues it after a crash of this command. It also removes subscriptions that have ' +
-      'ended. The exit code is 1 if a message to a live subscription was not ' +
+      'services are busy, and continues it after a crash of this command. Deskbell also removes subscriptions that ' +
+      'have ended. The exit code is 1 if a message to a live subscription was not ' +
       'accepted.',
     settings: [...dataSettings, ...senderSettings, 'receipts'],
     json: 'Prints JSON Lines, with the outcome, or with the events and the summary of the broadcast.',

@@ -142,8 +142,8 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, or contains such an object. A row may also have "user", ' +
       '"tags", "language", "time_zone", "channels" (choices: {"news": false}) and "created_at", and "vapidPublicKey" ' +
       'if the subscription was made with another VAPID key pair. CSV columns have the same names. The command knows ' +
-      'some other names too, and ignores all others. It counts the rows that it imports, updates, refuses or leaves ' +
-      'out. The exit code is 1 if a row is refused.',
+      'some other names too, and ignores all others. The command counts the rows that it imports, updates, refuses or ' +
+      'leaves out. The exit code is 1 if a row is refused.',
     settings: [...dataSettings, 'pushServices', 'maxPushServices'],
     json: 'Prints JSON Lines: one line for each invalid row, then the counts.',
     examples: [
@@ -167,7 +167,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     )
     .option(
       '--ignore-column <name>',
-      'Column or member to ignore, since its name means something else in this file. May be given several times.',
+      'Column or member to ignore, since its name means something else in this file. You can repeat this option.',
       (name: string, former: readonly string[] = []) => [...former, name],
     )
     .option('--skip-expired', 'Leaves out subscriptions whose "expirationTime" has passed.')

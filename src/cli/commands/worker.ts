@@ -36,7 +36,8 @@ export function workerCommand(context: Context): Command {
   return createCommand({
     name: 'worker',
     description:
-      'Delivers stored broadcasts. These are broadcasts from "send --detach" and "send --at", and broadcasts whose ' +
+      'Delivers stored broadcasts. Stored broadcasts are broadcasts from "send --detach" and "send --at", and ' +
+      'broadcasts whose ' +
       'process ended. The worker prints a line when a broadcast starts, raises an alarm or ends. Any number of ' +
       'workers can run at the same time.',
     settings: [...dataSettings, ...senderSettings, ...retentionSettings, 'metrics', ...accessSettings],

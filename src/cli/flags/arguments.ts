@@ -67,7 +67,7 @@ export function addPeopleFlags<Extended extends Command>(
   verb: string,
   conflicts: readonly string[] = [],
 ): Extended {
-  const repeatable = 'May be given several times.';
+  const repeatable = 'You can repeat this option.';
   return addOptions(command, conflicts, [
     ['--user <id>', `${verb} all devices of this person.`],
     [

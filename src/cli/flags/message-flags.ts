@@ -203,7 +203,7 @@ function parseJson(value: string): unknown {
 const actionOption = (): Option =>
   new Option(
     '--action <title=url>',
-    "Adds a button that opens a URL, such as 'Open=/orders/7'. With a title alone, the button opens the same URL as the notification. May be given several times.",
+    "Adds a button that opens a URL, such as 'Open=/orders/7'. With a title alone, the button opens the same URL as the notification. You can repeat this option.",
   ).argParser((value: string, previous: readonly MessageAction[] = []) => [...previous, parseAction(value)]);
 
 /** Parses an action: a title and a URL, such as `Open=/orders/7`, or only a title. */
