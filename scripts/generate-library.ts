@@ -43,41 +43,44 @@ function renderDeclaration(declaration: Declaration, earlier: readonly Entry[]):
   const known = earlier.find(({ declarations }) =>
     declarations.some((other) => other.name === name && other.file === declaration.file),
   );
-  if (known !== undefined) return `### ${name}\n\nAs [in \`${known.specifier}\`](#${anchorOf(name)}).`;
-  const { text, example } = readComment(comment);
+  if (known !== undefined)
+    return `### ${name}\n\n\`${name}\` is the same as [in \`${known.specifier}\`](#${anchorOf(name)}).`;
+  const { text, examples } = readComment(comment);
   return [
     `### ${name}`,
     text,
-    ...(example === undefined ? [] : [`\`\`\`typescript\n${example}\n\`\`\``]),
+    ...examples.map((example) => `\`\`\`typescript\n${example}\n\`\`\``),
     // Not `ts`: it is no program, and the tests compile those.
     `\`\`\`typescript\n${kind === 'class' ? publicPart(code) : code}\n\`\`\``,
   ].join('\n\n');
 }
 
-/** @returns the comment as Markdown, and what it gives as an example */
-function readComment(comment: string): { readonly text: string; readonly example: string | undefined } {
+const isExample = (tag: string): boolean => tag.startsWith('@example');
+
+/** @returns the comment as Markdown, and the code of its examples */
+function readComment(comment: string): { readonly text: string; readonly examples: readonly string[] } {
   const text = comment
     .replace(/^\/\*\*\s?/, '')
     .replace(/\s*\*\/\s*$/, '')
     .replaceAll(/^ ?\* ?/gm, '')
     .trim();
   const [description = '', ...tags] = text.split(/^(?=@\w+)/m);
-  const example = tags.find((tag) => tag.startsWith('@example'));
   const others = tags
-    .filter((tag) => tag !== example)
+    .filter((tag) => !isExample(tag))
     .map((tag) => `- ${describeTag(tag.trim().replaceAll(/\n\s*/g, ' '))}`);
   return {
     text: [
       description.trim().replaceAll(/([^\n])\n *(?=[^\n -])/g, '$1 '),
       ...(others.length > 0 ? [others.join('\n')] : []),
     ].join('\n\n'),
-    example: example?.replace(/^@example\s*/, '').trim(),
+    examples: tags.filter(isExample).map((tag) => tag.replace(/^@example\s*/, '').trim()),
   };
 }
 
 function describeTag(tag: string): string {
   return tag
     .replace(/^@param (\S+) /, '`$1`: ')
+    .replace(/^@typeParam (\S+) /, 'Type parameter `$1`: ')
     .replace(/^@returns /, 'Returns ')
     .replace(
       /^@throws (?:\{(\w+)\} )?/,

@@ -33,7 +33,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 /**
- * Opens the store in a PostgreSQL database. Creates the store's tables if they do not exist. Needs the package `pg`.
+ * Opens the store in a PostgreSQL database. Creates the store's tables if they do not exist. This function needs the
+ * package `pg`.
  *
  * @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT,
  *   ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD

@@ -41,7 +41,7 @@ const Base = (globalThis.HTMLElement ?? Object) as typeof HTMLElement;
 
 /**
  * The element `<deskbell-subscribe>`. The element sets the attribute `state` to `subscribed`, `unsubscribed` or a
- * reason. It reads these attributes:
+ * reason. The element reads these attributes:
  *
  * - `service`: the address of the service. By default, the address of this script is used.
  * - `worker`: the address of the service worker's script. By default, the script of the service is used.

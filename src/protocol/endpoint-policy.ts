@@ -14,7 +14,7 @@ export type EndpointFault = Omit<FieldError, 'pointer'>;
 /** Push services to allow besides the known ones: `'public'`, or a list that may contain `public`. */
 export type PushServices = 'public' | readonly string[];
 
-/** A policy decides which endpoints are allowed. `createEndpointPolicy` makes it. */
+/** A policy decides which endpoints are allowed. `createEndpointPolicy` makes a policy. */
 export interface EndpointPolicy {
   /** Returns what is wrong with an endpoint, or `undefined` if it is allowed. */
   check(endpoint: string): EndpointFault | undefined;

@@ -22,7 +22,7 @@ import {
 /**
  * Handles every path under the prefix, and returns 404 everywhere else.
  *
- * @typeParam HostRequest what the framework passes
+ * @typeParam HostRequest the value that the framework passes
  */
 export interface ServiceHandler<HostRequest = Request> {
   /** @throws {DeskbellError} ERR_CONFIGURATION if `toRequest` does not return a `Request` */
@@ -44,7 +44,7 @@ export interface ServiceHandler<HostRequest = Request> {
  *   clientAddress: (context) => getConnInfo(context).remote.address,
  *   onSubscribe: (_subscription, context) => ({ user: context.get('user') }),
  * });
- * @typeParam HostRequest what the framework passes, and what hooks receive: a `Request`, or for example Hono's `Context`
+ * @typeParam HostRequest the value that the framework passes and that hooks receive: a `Request`, or for example Hono's `Context`
  * @throws {DeskbellError} ERR_CONFIGURATION if an option is not usable
  */
 export function createHandler<HostRequest = Request>(
@@ -172,7 +172,7 @@ export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMes
  *   store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true,
  *   onSubscribe: (_subscription, request) => ({ user: request.session.user }),
  * }));
- * @typeParam Request what hooks receive: the application's own request
+ * @typeParam Request the application's own request, which hooks receive
  * @throws {DeskbellError} ERR_CONFIGURATION if an option is not usable
  */
 export function createMiddleware<Request extends IncomingMessage = IncomingMessage>(

@@ -38,7 +38,7 @@ import { addPushRoutes, pushSecuritySchemes } from './push/push-routes.ts';
 
 /**
  * Creates the service as a Fastify plugin. With a prefix, the plugin handles every path under the prefix. Without a
- * prefix, it leaves unknown paths to the application.
+ * prefix, the plugin leaves unknown paths to the application.
  *
  * @example
  * const service = createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true });

@@ -37,7 +37,7 @@ import { areSubscriberTokens, type SubscriberTokens } from './push/subscriber-to
 export type DemoActionName = 'get' | 'getWithArg' | 'post';
 
 /**
- * Options of the public service.
+ * The public service takes these options.
  *
  * @typeParam Request the type of the requests that hooks receive
  */
@@ -144,13 +144,13 @@ export type SubscriptionHook<Request = FastifyRequest> = (
   request: Request,
 ) => void | Promise<void>;
 
-/** Options of `createServer`: the options of the service, time limits, and limits of connections. */
+/** `createServer` takes the options of the service, and also time limits and limits of connections. */
 export interface ServerOptions extends ServiceOptions, HttpServerOptions {}
 
 /**
  * `createMiddleware` takes these options. The mount path replaces `prefix`.
  *
- * @typeParam Request of the application, such as `express.Request`
+ * @typeParam Request the request of the application, such as `express.Request`
  */
 export type MiddlewareOptions<Request extends IncomingMessage = IncomingMessage> = Omit<
   ServiceOptions<Request>,
@@ -162,7 +162,7 @@ export type MiddlewareOptions<Request extends IncomingMessage = IncomingMessage>
  * `createHandler` takes these options. A `Request` contains the whole URL, so `prefix` must be the path that the
  * framework routes to the handler, such as `/push`.
  *
- * @typeParam HostRequest what the framework passes
+ * @typeParam HostRequest the value that the framework passes
  */
 export type HandlerOptions<HostRequest = Request> = ServiceOptions<HostRequest> &
   Pick<ServerOptions, 'trustProxy'> & {

@@ -70,7 +70,7 @@ export interface EndedSubscription {
   readonly goneAtMs: number;
 }
 
-/** Subscriptions that have ended, for the application. They are deleted after 30 days in any case. */
+/** Subscriptions that have ended, for the application. These subscriptions are deleted after 30 days in any case. */
 export interface EndedSubscriptions {
   /** Lists at most `limit` ended subscriptions with ids above `afterId` (default: all), in the order of ids. */
   list(limit: number, afterId?: number): Promise<readonly EndedSubscription[]>;

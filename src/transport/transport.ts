@@ -94,8 +94,8 @@ export interface ResolvedAddress {
 }
 
 /**
- * These options say how to connect to push services. They set allowed hosts, trusted authorities, a proxy and time
- * limits.
+ * These options say how to connect to push services. The options set allowed hosts, trusted authorities, a proxy and
+ * time limits.
  */
 export interface TransportOptions extends AddressSettings {
   /**

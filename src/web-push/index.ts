@@ -64,8 +64,9 @@ export function setVapidDetails(...details: [null] | [string, string, string]): 
 }
 
 /**
- * Refuses endpoints whose host has an address that is not public. Off by default, because `web-push` has no such guard.
- * Turn the guard on if endpoints come from strangers, who could otherwise direct requests into your network.
+ * Refuses endpoints whose host has an address that is not public. The guard is off by default, because `web-push`
+ * has no such guard. Turn the guard on if endpoints come from strangers, who could otherwise direct requests into
+ * your network.
  */
 export function setAddressGuard(isOn: boolean): void {
   isGuarded = isOn;

@@ -29,7 +29,7 @@ const scheduleChecks: OptionChecks<ScheduleOptions> = {
   ...deliveryOptionChecks,
 };
 
-/** The audience of a schedule. Its subscriptions are looked up again at each occurrence. */
+/** The audience of a schedule. The subscriptions in the audience are looked up again at each occurrence. */
 export type RecurringAudience = 'all' | MatchingAudience;
 
 /**

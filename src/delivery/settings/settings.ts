@@ -67,7 +67,7 @@ export const maxUncommittedOf = ({ maxPageRows, maxDetachedRows }: WorkerSetting
 /** Maximum number of messages per thread that are sent again after a crash. The documentation states this number. */
 export const maxUncommittedRows = maxUncommittedOf(defaultWorkerSettings);
 
-/** The key pair that subscriptions were made with, and the contact for push services. */
+/** The key pair with which subscriptions were made, and the contact for push services. */
 export interface SenderVapid extends VapidKeys {
   /** `mailto:` or `https:` URI. */
   readonly subject: string;

@@ -27,7 +27,10 @@ export interface ReceivedMessage {
   json(): unknown;
 }
 
-/** A user agent without a browser, made by `createUserAgent`. It subscribes, receives messages and decrypts them. */
+/**
+ * A user agent without a browser, made by `createUserAgent`. The user agent subscribes, receives messages and
+ * decrypts the messages.
+ */
 export interface UserAgent {
   /** The push service's ID of this user agent. If it changes, all subscriptions are lost. */
   readonly uaid: string;
