@@ -55,7 +55,9 @@ function renderDeclaration(declaration: Declaration, earlier: readonly Entry[]):
   ].join('\n\n');
 }
 
-const isExample = (tag: string): boolean => tag.startsWith('@example');
+function isExample(tag: string): boolean {
+  return tag.startsWith('@example');
+}
 
 /** @returns the comment as Markdown, and the code of its examples */
 function readComment(comment: string): { readonly text: string; readonly examples: readonly string[] } {
