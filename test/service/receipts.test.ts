@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createReceiptTokens } from '../../src/protocol/message/receipt-token.ts';
-import { defaultReceiptsPerMinute } from '../../src/http/client-limits.ts';
 import type { ReceiptEvent } from '../../src/store/receipts.ts';
 import { until } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';
@@ -145,16 +144,6 @@ test('one client address may report so many times a minute; registrations have a
   assert.equal((await report()).status, 429);
   t.mock.timers.tick(1);
   assert.equal((await report()).status, 204);
-});
-
-test('one client address may report 600 times a minute, where nothing else is said', async (t) => {
-  const { app } = await startService({ receiptKey }, t);
-  const report = async (): Promise<number> =>
-    (await app.inject({ method: 'POST', url: '/webPush/receipts', payload: { receipts: [] } })).statusCode;
-  const answers = [];
-  for (let count = 0; count < defaultReceiptsPerMinute; count += 1) answers.push(await report());
-  assert.deepEqual([...new Set(answers)], [204]);
-  assert.equal(await report(), 429);
 });
 
 test('what cannot be stored is a 503, so that browsers keep it', async (t) => {

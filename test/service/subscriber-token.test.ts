@@ -230,21 +230,6 @@ describe('without subscriber tokens', () => {
     assert.equal(document.components.securitySchemes.subscriberToken, undefined);
   });
 
-  test('signing out clears user and tags with the right auth, and always answers 204', async () => {
-    const subscription = newSubscription();
-    await post(service, subscription);
-    await assign(service, subscription.endpoint);
-    const signOut = (auth: string) =>
-      sendJson(service.base, 'DELETE', '/webPush/user', { endpoint: subscription.endpoint, auth });
-    for (const auth of [newSubscription().auth, '!']) {
-      assert.equal((await signOut(auth)).status, 204);
-      assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '42', tags: ['de'] });
-    }
-    assert.equal((await signOut(subscription.auth)).status, 204);
-    assert.deepEqual(await ownerOf(service, subscription.endpoint), anonymous);
-    assert.equal((await signOut(subscription.auth)).status, 204);
-  });
-
   test('user and tags move from the subscription that a browser had before', async () => {
     const former = newSubscription();
     await post(service, former);
