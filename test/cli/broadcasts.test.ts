@@ -173,26 +173,6 @@ suite('broadcasts of the command line', () => {
     assert.equal(received().messages, 7);
   });
 
-  test('wrong words are wrong usage', async () => {
-    const { run } = await setUp(1);
-    for (const words of [
-      [],
-      ['--all', '--ids', '1'],
-      ['--all', '--id', '1'],
-      ['--file', 'x', '--endpoint', 'y'],
-      ['--id', '1', '--at', '2027-01-01T00:00:00Z'],
-      ['--id', '1', '--detach'],
-      ['--ids', '1,two'],
-      ['--all', '--at', 'tomorrow'],
-      ['--all', '--at', '2027-01-01T00:00:00'],
-      ['--all', '--at', '2037-02-30T00:00:00Z'],
-      ['--all', '--threads', '0'],
-    ]) {
-      const { exitCode, stderr } = await run(['send', ...message, ...words]);
-      assert.equal(exitCode, 2, `${words.join(' ')}: ${stderr}`);
-    }
-  });
-
   test('a repeated command with the same key sends nothing twice', async () => {
     const { run, received } = await setUp(5);
     const words = ['send', '--all', '--idempotency-key', 'tea', ...message];
