@@ -158,7 +158,7 @@ const renderTag = (form: FormState): Html =>
 const renderTexts = (form: FormState): Html =>
   card('Message', html`${membersOf('texts').map(([name, member]) => renderMember(name, member, form))}`);
 
-/** The script suggests tags while typing; without it, the browser suggests only the first. */
+/** Without the script, browsers suggest only the first tag. */
 const tagInput = (form: FormState, name: string, label: string, hint?: string, isOne = false): Html =>
   textInput(form, name, {
     label,
