@@ -7,10 +7,9 @@ import { test } from 'node:test';
 import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import { type Row, toRowResult } from '../../src/delivery/worker/record.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { createTransport } from '../../src/transport/create-transport.ts';
 import { startWire, type Wire } from '../transport/http2-wire.ts';
-import { certificate, serverTls, startServer } from '../transport/peers.ts';
-import { sendMany } from '../transport/sending.ts';
+import { certificate, startServer } from '../transport/peers.ts';
+import { openTransport, sendMany } from '../transport/sending.ts';
 import { assertDone, message, openBroadcastBench, vapidKeys } from './broadcast-bench.ts';
 
 /** More than either version's reader takes. */
@@ -28,7 +27,7 @@ for (const protocol of ['HTTP/2', 'HTTP/1.1'] as const) {
     const peer =
       protocol === 'HTTP/2'
         ? await startServer(
-            createSecureServer({ ...serverTls, maxSendHeaderBlockLength: 1_000_000 }, answer as never),
+            createSecureServer({ ...certificate, maxSendHeaderBlockLength: 1_000_000 }, answer as never),
             'https',
           )
         : await startServer(createServer(answer), 'http');
@@ -57,12 +56,12 @@ for (const protocol of ['HTTP/2', 'HTTP/1.1'] as const) {
 // A push service that breaks HTTP again and again: its rows wait, and an operator hears of it.
 
 test('an answer that breaks HTTP is tried again; from the third on rows are deferred with an alarm', async () => {
-  const peer = await startWire((wire: Wire) => {
+  await using peer = await startWire((wire: Wire) => {
     wire.greet();
     wire.onRequest = () => wire.send(Buffer.alloc(64, 0xff));
   });
   const { origin } = peer;
-  const transport = createTransport({ pushServices: [origin], ca: [certificate.cert] });
+  await using transport = openTransport({ pushServices: [origin] });
   const results = await sendMany(transport, origin, 4, 1);
   for (const result of results.slice(0, 3)) {
     assert.ok(result.kind === 'failure' && result.outcome.kind === 'retry');
@@ -81,6 +80,4 @@ test('an answer that breaks HTTP is tried again; from the third on rows are defe
   assert.equal(stored.result, 'retry');
   assert.equal(stored.alarm?.reason, 'protocol-error');
   assert.match(stored.alarm.detail, /broke HTTP\/2/);
-  await transport.close(0);
-  await peer.close();
 });

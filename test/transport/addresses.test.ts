@@ -13,14 +13,13 @@ import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { createAddressPolicy, isPublicAddress, resolveWithDns } from '../../src/transport/address-policy.ts';
-import { createTransport } from '../../src/transport/create-transport.ts';
 import { findRoute } from '../../src/transport/connect.ts';
 import type { ResolvedAddress, TransportOptions } from '../../src/transport/transport.ts';
 import { skipWithoutNamespaces } from '../../tools/namespaces.ts';
 import { until } from '../../tools/until.ts';
 import { startDnsServer } from './dns-server.ts';
-import { type Peer, startServer } from './peers.ts';
-import { describe, sendOne } from './sending.ts';
+import { type Peer, startHttp, startServer } from './peers.ts';
+import { describe, openTransport, sendOne } from './sending.ts';
 
 const innerAddresses: readonly (readonly [what: string, addresses: readonly string[]])[] = [
   ['this network', ['0.0.0.0', '0.0.0.1', '0.255.255.255']],
@@ -124,10 +123,9 @@ after(async () => {
 
 /** Sends to an origin and makes sure that the attempt ended without any socket. */
 async function assertRefused(origin: string, options: TransportOptions, code: string): Promise<void> {
-  const transport = createTransport(options);
+  await using transport = openTransport(options);
   const openedBefore = opened;
   const result = await sendOne(transport, origin);
-  await transport.close();
   assert.equal(describe(result), code, origin);
   assert.equal(opened - openedBefore, 0, `${origin} was connected to`);
   assert.equal(reached, 0);
@@ -244,7 +242,7 @@ test('the address that was checked is the one that is connected: a name is resol
   const origin = `http://rebind.example.org:${rebindPort}`;
   let asked = 0;
   const openedBefore = opened;
-  const transport = createTransport({
+  await using transport = openTransport({
     pushServices: [origin],
     resolve: () => {
       asked += 1;
@@ -253,7 +251,6 @@ test('the address that was checked is the one that is connected: a name is resol
   });
   assert.equal(describe(await sendOne(transport, origin)), '201');
   assert.equal(describe(await sendOne(transport, origin)), '201');
-  await transport.close();
   server.close();
   assert.deepEqual(connectedTo, ['127.0.0.1', '127.0.0.1']);
   assert.equal(asked, 1);
@@ -280,7 +277,7 @@ test('a guarded name that turns inside between two look-ups is refused at the se
 
 test('an address that turns inside between its check and the connection is refused before anything is sent', async () => {
   let received = 0;
-  const peer = await startServer(
+  await using peer = await startServer(
     createServer((socket) => {
       socket.on('data', () => (received += 1)).on('error', () => {});
     }),
@@ -294,10 +291,8 @@ test('an address that turns inside between its check and the connection is refus
     },
     family: 4,
   };
-  const transport = createTransport({ resolve: () => Promise.resolve([turning]) });
+  await using transport = openTransport({ resolve: () => Promise.resolve([turning]) });
   const result = await sendOne(transport, `https://push.example.org:${new URL(peer.origin).port}`);
-  await transport.close();
-  await peer.close();
   assert.equal(describe(result), 'ERR_ADDRESS_BLOCKED');
   assert.equal(received, 0);
 });
@@ -311,13 +306,12 @@ test('no redirect is followed, whatever its status and wherever it leads', async
     'http://[::1]/',
   ];
   let asked = 0;
-  const server = createHttpServer((request, response) => {
-    asked += 1;
-    const [, status, place] = (request.url ?? '').split('/');
+  await using peer = await startHttp((response, requests) => {
+    asked = requests;
+    const [, status, place] = (response.req.url ?? '').split('/');
     response.writeHead(Number(status), { location: places[Number(place)] }).end();
   });
-  const peer = await startServer(server, 'http');
-  const transport = createTransport({ pushServices: [peer.origin] });
+  await using transport = openTransport({ pushServices: [peer.origin] });
   for (const status of [300, 301, 302, 303, 305, 307, 308]) {
     for (const [index, place] of places.entries()) {
       const result = await sendOne(transport, peer.origin, { path: `/${status}/${index}` });
@@ -326,15 +320,13 @@ test('no redirect is followed, whatever its status and wherever it leads', async
       assert.equal(result.response.headers['location'], place);
     }
   }
-  await transport.close();
-  await peer.close();
   assert.equal(asked, 7 * places.length);
   assert.equal(reached, 0);
 });
 
 test('a path or header field that would end its line is refused before it reaches the wire', async () => {
   const origin = 'https://push.example.org';
-  const transport = createTransport({ resolve: resolveNames });
+  await using transport = openTransport({ resolve: resolveNames });
   for (const path of ['', 'x', '/a b', '/a\r\nx: y', '/ü', '/\u0000', '/\u007f', '*']) {
     assert.equal(describe(await sendOne(transport, origin, { path })), 'ERR_ENDPOINT_INVALID', path);
   }
@@ -355,7 +347,6 @@ test('a path or header field that would end its line is refused before it reache
     const result = await sendOne(transport, origin, { headers: fields });
     assert.equal(describe(result), 'ERR_MESSAGE_INVALID', JSON.stringify(fields));
   }
-  await transport.close();
 });
 
 // Names that strangers chose are resolved without what all other look-ups of the process need.

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 
-import { systemClock } from '../../src/transport/clock.ts';
 import type { Exchange, SessionEvents } from '../../src/transport/exchange.ts';
 import { Http1Session } from '../../src/transport/http1.ts';
 import { FrameReader } from '../../src/transport/http2/frame-reader.ts';
@@ -21,16 +20,9 @@ import {
   type,
   uint32,
 } from './http2-wire.ts';
-import { MemorySocket } from './memory-socket.ts';
-import { pushBody, pushHeaders } from './sending.ts';
+import { MemorySocket, newExchange, sessionSettings } from './memory-socket.ts';
 
 const requests = 6;
-const settings60s = {
-  ...systemClock,
-  connectTimeoutMs: 60_000,
-  responseTimeoutMs: 60_000,
-  idleTimeoutMs: 60_000,
-};
 
 /** Feeds the chunks to a session, ends the connection, and checks what must hold. */
 async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array[]): Promise<string[]> {
@@ -46,20 +38,12 @@ async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array
     closed: () => (isClosed = true),
   };
   const connection = socket.connection(protocol);
-  const session =
-    protocol === 'h2'
-      ? new Http2Session(connection, 'push.example.org', events, settings60s)
-      : new Http1Session(connection, 'push.example.org', events, settings60s);
+  const SessionOfProtocol = protocol === 'h2' ? Http2Session : Http1Session;
+  const session = new SessionOfProtocol(connection, 'push.example.org', events, sessionSettings);
   let received = 0;
   for (const chunk of chunks) {
     while (session.freeCapacity > 0 && results.size < requests) {
-      const exchange: Exchange = {
-        request: { origin: 'https://push.example.org', path: '/x', headers: pushHeaders, body: pushBody },
-        done: () => {},
-        timesRefused: 0,
-        writtenAtMs: 0,
-        isSettled: false,
-      };
+      const exchange = newExchange();
       results.set(exchange, []);
       session.add(exchange);
     }

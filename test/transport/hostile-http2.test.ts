@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { createTransport, type Transport } from '../../src/transport/create-transport.ts';
+import type { Transport } from '../../src/transport/create-transport.ts';
 import type { TransportOptions, TransportResult } from '../../src/transport/transport.ts';
 import {
   answer,
@@ -20,8 +20,16 @@ import {
   type Wire,
 } from './http2-wire.ts';
 import { ManualClock } from './manual-clock.ts';
-import { certificate } from './peers.ts';
-import { describe, pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
+import {
+  describe,
+  openTransport,
+  pushBody,
+  pushHeaders,
+  sendMany,
+  sendOne,
+  tally,
+  withPeer,
+} from './sending.ts';
 import { until, within } from '../../tools/until.ts';
 import { pluck } from '../../tools/pluck.ts';
 
@@ -48,6 +56,17 @@ async function withWire(
     responseTimeoutMs: 10_000,
     ...options,
   });
+}
+
+/** Sends `count` requests at once, and calls `advance` until all have their results. */
+async function sendMeanwhile(transport: Transport, origin: string, count: number, advance: () => void) {
+  let isDone = false;
+  const sent = sendMany(transport, origin, count, count).finally(() => (isDone = true));
+  await until(() => {
+    if (!isDone) advance();
+    return isDone;
+  }, 'all results');
+  return sent;
 }
 
 /** Also after an error: what is reset is closed too. */
@@ -428,13 +447,8 @@ test('a push service that refuses requests for half a second is left alone for a
   await withWire(
     script,
     async (transport, origin, wires) => {
-      let isDone = false;
-      const sent = sendMany(transport, origin, 400, 400).finally(() => (isDone = true));
-      await until(() => {
-        if (!isDone) clock.advance(20);
-        return isDone;
-      }, 'all results');
-      assert.deepEqual(tally(await sent), { deferred: 400 });
+      const results = await sendMeanwhile(transport, origin, 400, () => clock.advance(20));
+      assert.deepEqual(tally(results), { deferred: 400 });
       assert.ok(requests < 2000, `${requests} requests, where each message is sent ten times`);
       const result = await sendOne(transport, origin);
       assert.ok(result.kind === 'deferred' && result.obstacle === undefined);
@@ -467,22 +481,15 @@ test('any number of refusals breaks no rule of HTTP/2', async () => {
     const ping = frame(type.ping, 0, 0, Buffer.alloc(8));
     wire.send(ping, requests <= 900 ? refused(streamId) : answer(streamId));
   });
-  const peer = await startWire(script);
-  const options = { ...clock, pushServices: [peer.origin], ca: [certificate.cert] };
-  const transport = createTransport(options, { hasBreaker: false });
-  let isDone = false;
-  const sent = sendMany(transport, peer.origin, 400, 400).finally(() => (isDone = true));
-  await until(() => {
-    if (!isDone) clock.advance(200);
-    return isDone;
-  }, 'all results');
-  assert.deepEqual(tally(await sent), { 201: 400 });
+  await using peer = await startWire(script);
+  const options = { ...clock, pushServices: [peer.origin] };
+  await using transport = openTransport(options, { hasBreaker: false });
+  const results = await sendMeanwhile(transport, peer.origin, 400, () => clock.advance(200));
+  assert.deepEqual(tally(results), { 201: 400 });
   assert.deepEqual(
     peer.wires.flatMap(({ goaways }) => goaways),
     [],
   );
-  await transport.close(0);
-  await peer.close();
 });
 
 test('a push service whose GOAWAY hands back the first request of each connection is left alone for a while', async () => {
@@ -491,13 +498,8 @@ test('a push service whose GOAWAY hands back the first request of each connectio
   await withWire(
     script,
     async (transport, origin, wires) => {
-      let isDone = false;
-      const sent = sendMany(transport, origin, 50, 50).finally(() => (isDone = true));
-      await until(() => {
-        if (!isDone) clock.advance(200);
-        return isDone;
-      }, 'all results');
-      const { ERR_CONNECTION: failed = 0, deferred = 0 } = tally(await sent);
+      const results = await sendMeanwhile(transport, origin, 50, () => clock.advance(200));
+      const { ERR_CONNECTION: failed = 0, deferred = 0 } = tally(results);
       assert.equal(failed + deferred, 50);
       assert.ok(wires.length <= 10, `${wires.length} connections`);
       const result = await sendOne(transport, origin);

@@ -5,14 +5,13 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 
-import { systemClock } from '../../src/transport/clock.ts';
 import type { Transport } from '../../src/transport/create-transport.ts';
 import { Http1Session } from '../../src/transport/http1.ts';
 import type { TransportOptions } from '../../src/transport/transport.ts';
 import { ManualClock } from './manual-clock.ts';
-import { MemorySocket } from './memory-socket.ts';
+import { MemorySocket, newExchange, sessionSettings } from './memory-socket.ts';
 import { startServer } from './peers.ts';
-import { describe, pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
+import { describe, sendMany, sendOne, tally, withPeer } from './sending.ts';
 
 type Expected = readonly [status: number, body: string, isReusable: boolean];
 
@@ -103,16 +102,9 @@ async function exchangeWith(
       changed: () => {},
       closed: () => {},
     },
-    { ...systemClock, connectTimeoutMs: 60_000, responseTimeoutMs: 60_000, idleTimeoutMs: 60_000 },
+    sessionSettings,
   );
-  const origin = 'http://push.example.org';
-  session.add({
-    request: { origin, path: '/', headers: pushHeaders, body: pushBody },
-    done() {},
-    timesRefused: 0,
-    writtenAtMs: 0,
-    isSettled: false,
-  });
+  session.add(newExchange());
   for (const piece of pieces) {
     await new Promise((resolve) => setImmediate(resolve));
     socket.receive(piece);

@@ -1,6 +1,5 @@
 // HPACK and its Huffman code: the RFC's own examples, and what Node's server says and understands.
 import assert from 'node:assert/strict';
-import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { FrameWriter } from '../../src/transport/http2/frame-writer.ts';
@@ -8,7 +7,7 @@ import { decodeHuffman, HpackDecoder } from '../../src/transport/http2/hpack-dec
 import { HpackEncoder } from '../../src/transport/http2/hpack-encoder.ts';
 import { Http2Fault } from '../../src/transport/http2/protocol.ts';
 import { type FieldChoice, ModelEncoder } from './hpack-model.ts';
-import { serverTls, startServer } from './peers.ts';
+import { respond, startHttp2 } from './peers.ts';
 import { pushHeaders, sendMany, withPeer } from './sending.ts';
 
 const huffman = (hex: string): string | undefined => {
@@ -206,13 +205,14 @@ test("Node's server understands what we write, and we what it writes, whatever t
   );
   const requests = fc.sample(fields, { numRuns: 60, seed: 7541 });
   for (const headerTableSize of [0, 64, 500, 4096, 65_536]) {
-    const server = createSecureServer({ ...serverTls, settings: { headerTableSize } });
-    server.on('stream', (stream: ServerHttp2Stream, headers) => {
-      const own = Object.entries(headers).filter(([name]) => name.startsWith('x-'));
-      stream.respond({ ':status': 201, ...Object.fromEntries(own) });
-      stream.end();
-    });
-    await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
+    const echo = await startHttp2(
+      (stream, headers) => {
+        const own = Object.entries(headers).filter(([name]) => name.startsWith('x-'));
+        respond(stream, 201, Object.fromEntries(own));
+      },
+      { settings: { headerTableSize } },
+    );
+    await withPeer(echo, async ({ origin }, transport) => {
       const results = await sendMany(transport, origin, 600, 40, (index) => ({
         path: `/${index}`,
         headers: requests[(index * 7) % 60] as Record<string, string>,

@@ -1,7 +1,7 @@
 // An HTTP/2 server that does exactly what a test's script says, frame by frame, right or wrong.
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 
-import { serverTls, startServer, type Peer } from './peers.ts';
+import { certificate, startServer, type Peer } from './peers.ts';
 
 export const type = {
   data: 0,
@@ -118,7 +118,7 @@ export async function startWire(
   script: (wire: Wire, connection: number) => void,
 ): Promise<Peer & { wires: Wire[] }> {
   const wires: Wire[] = [];
-  const server = createTlsServer({ ...serverTls, ALPNProtocols: ['h2'] }, (socket) => {
+  const server = createTlsServer({ ...certificate, ALPNProtocols: ['h2'] }, (socket) => {
     const wire = new Wire(socket);
     wires.push(wire);
     script(wire, wires.length);

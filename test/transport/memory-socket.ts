@@ -2,7 +2,26 @@
 import { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 
+import { systemClock } from '../../src/transport/clock.ts';
 import { type Connection, SocketReader } from '../../src/transport/connect.ts';
+import type { Exchange, SessionSettings } from '../../src/transport/exchange.ts';
+import { pushBody, pushHeaders } from './sending.ts';
+
+/** No time limit ends within a test. */
+export const sessionSettings: SessionSettings = {
+  ...systemClock,
+  connectTimeoutMs: 60_000,
+  responseTimeoutMs: 60_000,
+  idleTimeoutMs: 60_000,
+};
+
+export const newExchange = (): Exchange => ({
+  request: { origin: 'https://push.example.org', path: '/x', headers: pushHeaders, body: pushBody },
+  done: () => {},
+  timesRefused: 0,
+  writtenAtMs: 0,
+  isSettled: false,
+});
 
 /** Counts what is written to it. */
 export class MemorySocket extends Duplex {

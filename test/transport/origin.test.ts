@@ -1,35 +1,29 @@
 // An origin as a whole: queue, connections, pacing and breaker against servers that fail, slow down and recover.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer as createHttpServer, type ServerResponse } from 'node:http';
-import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
-import { createTransport, type Transport } from '../../src/transport/create-transport.ts';
+import type { Transport } from '../../src/transport/create-transport.ts';
 import { maxQueued } from '../../src/transport/origin.ts';
 import type { ResolvedAddress, TransportResult } from '../../src/transport/transport.ts';
 import { ManualClock } from './manual-clock.ts';
-import { certificate, serverTls, startServer } from './peers.ts';
-import { describe, pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
+import { certificate, respond, startHttp, startHttp2, startServer } from './peers.ts';
+import {
+  describe,
+  openTransport,
+  pushBody,
+  pushHeaders,
+  sendMany,
+  sendOne,
+  tally,
+  withPeer,
+} from './sending.ts';
 import { until } from '../../tools/until.ts';
-
-const startHttp = (
-  answer: (response: ServerResponse, request: number) => void,
-  port = 0,
-): ReturnType<typeof startServer> => {
-  let requests = 0;
-  const server = createHttpServer((request, response) => {
-    request.resume().on('end', () => {
-      requests += 1;
-      answer(response, requests);
-    });
-  });
-  return startServer(server, 'http', port);
-};
 
 const sameRequest = (origin: string) => ({ origin, path: '/', headers: pushHeaders, body: pushBody });
 
@@ -46,7 +40,7 @@ async function sendUntilTaken(
 }
 
 test('a result never comes before send returns, whatever it is', async () => {
-  const transport = createTransport();
+  await using transport = openTransport({});
   for (const origin of ['nonsense', 'http://127.0.0.1:1', 'https://127.0.0.1:1']) {
     let isBack = false;
     const result = new Promise<boolean>((resolve) => {
@@ -55,24 +49,14 @@ test('a result never comes before send returns, whatever it is', async () => {
     isBack = true;
     assert.equal(await result, true);
   }
-  await transport.close();
 });
 
-/** A push service that can stop and start again: its name stays, its port changes. Nothing listens on port 1. */
-function movable(): { origin: string; transport: Transport; port: number } {
-  const origin = 'http://push.example.org';
-  const connectOverride = (): { host: string; port: number } => ({ host: '127.0.0.1', port: push.port });
-  const push = {
-    origin,
-    port: 1,
-    transport: createTransport({ pushServices: [origin], connectOverride }),
-  };
-  return push;
-}
-
 test('a push service that is down fails who waited for the connection, defers the others, and is found again', async () => {
-  const push = movable();
-  const { transport, origin } = push;
+  const origin = 'http://push.example.org';
+  // nothing listens on port 1
+  let port = 1;
+  const connectOverride = () => ({ host: '127.0.0.1', port });
+  await using transport = openTransport({ pushServices: [origin], connectOverride });
   const results = await sendMany(transport, origin, 20, 20);
   assert.deepEqual(tally(results), { ERR_CONNECTION: 20 });
   const deferred = await sendOne(transport, origin);
@@ -80,17 +64,14 @@ test('a push service that is down fails who waited for the connection, defers th
   assert.ok(deferred.afterMs > 0 && deferred.afterMs <= 1200, `${deferred.afterMs} ms`);
   assert.match(deferred.detail, /ECONNREFUSED/);
 
-  const peer = await startHttp((response) => response.writeHead(201).end());
-  push.port = Number(new URL(peer.origin).port);
+  await using peer = await startHttp((response) => response.writeHead(201).end());
+  port = Number(new URL(peer.origin).port);
   assert.equal(describe(await sendUntilTaken(transport, origin)), '201');
   assert.deepEqual(tally(await sendMany(transport, origin, 100, 10)), { 201: 100 });
-  await transport.close();
-  await peer.close();
 });
 
-test('after an outage, a message that ends before there is a connection leaves the next one to try it', async (t) => {
-  const peer = await startHttp((response) => response.writeHead(201).end());
-  t.after(() => peer.close());
+test('after an outage, a message that ends before there is a connection leaves the next one to try it', async () => {
+  await using peer = await startHttp((response) => response.writeHead(201).end());
   const origin = `http://push.example.org:${new URL(peer.origin).port}`;
   const endings = {
     ERR_TIMEOUT: (_: Transport, clock: ManualClock) => clock.advance(500),
@@ -104,8 +85,7 @@ test('after an outage, a message that ends before there is a connection leaves t
       lookups.push(lookup);
       return lookup.promise;
     };
-    const transport = createTransport({ ...clock, pushServices: [origin], resolve });
-    t.after(() => transport.close(0));
+    await using transport = openTransport({ ...clock, pushServices: [origin], resolve });
     const down = sendOne(transport, origin);
     (await until(() => lookups.shift(), 'the first connection attempt')).resolve([]);
     assert.equal(describe(await down), 'ERR_CONNECTION');
@@ -136,23 +116,14 @@ test('two 429 with Retry-After in a row make the origin wait that long', async (
   );
 });
 
-test('what is handed back while a push service has asked to wait is not sent', async (t) => {
+test('what is handed back while a push service has asked to wait is not sent', async () => {
   let requests = 0;
-  const server = createSecureServer(serverTls);
-  server.on('stream', (stream: ServerHttp2Stream) => {
-    stream.on('error', () => {});
+  await using peer = await startHttp2((stream) => {
     requests += 1;
-    if (requests <= 10) {
-      stream.respond({ ':status': 429, 'retry-after': '60' });
-      stream.end();
-    } else if (requests === 50) stream.session?.goaway(0, 19);
+    if (requests <= 10) respond(stream, 429, { 'retry-after': '60' });
+    else if (requests === 50) stream.session?.goaway(0, 19);
   });
-  const peer = await startServer(server, 'https');
-  const transport = createTransport({ pushServices: [peer.origin], ca: [certificate.cert] });
-  t.after(async () => {
-    await transport.close(0);
-    await peer.close();
-  });
+  await using transport = openTransport({ pushServices: [peer.origin] });
   const results = await sendMany(transport, peer.origin, 50, 50);
   assert.deepEqual(tally(results), { 429: 10, deferred: 40 });
   const handedBack = results.find(({ kind }) => kind === 'deferred');
@@ -160,13 +131,12 @@ test('what is handed back while a push service has asked to wait is not sent', a
   assert.equal(requests, 50);
 });
 
-test('a push service that has asked to wait is not forgotten for others, nor is it kept for ever', async (t) => {
+test('a push service that has asked to wait is not forgotten for others, nor is it kept for ever', async () => {
   const clock = new ManualClock();
-  const transport = createTransport({
+  await using transport = openTransport({
     ...clock,
     resolve: () => Promise.reject(new Error('no such host')),
   });
-  t.after(() => transport.close(0));
   const waiting = 'https://fcm.googleapis.com';
   transport.pause(waiting, 3_600_000);
   // each of them is not to be connected to for a second
@@ -209,8 +179,8 @@ test('what a push service answers to a message, many times in a row, says nothin
 });
 
 test('a full queue defers what it cannot take', async () => {
-  const peer = await startHttp(() => {});
-  const transport = createTransport({ pushServices: [peer.origin] });
+  await using peer = await startHttp(() => {});
+  await using transport = openTransport({ pushServices: [peer.origin] });
   const results: TransportResult[] = [];
   for (let count = 0; count < maxQueued + 300; count += 1) {
     transport.send(sameRequest(peer.origin), (result) => results.push(result));
@@ -222,25 +192,13 @@ test('a full queue defers what it cannot take', async () => {
   assert.equal(results.length, maxQueued + 300);
   const counts = tally(results);
   assert.equal((counts['ERR_CLOSED'] ?? 0) + (counts['ERR_CLOSED in doubt'] ?? 0), maxQueued);
-  await peer.close();
 });
 
 test('an origin gets at most 30 HTTP/2 connections, or 32 of HTTP/1.1, however much waits', async () => {
   const held: (() => void)[] = [];
-  const http1 = await startHttp((response) => held.push(() => response.writeHead(201).end()));
-  const http2Server = createSecureServer(serverTls);
-  http2Server.on('stream', (stream: ServerHttp2Stream) => {
-    stream.on('error', () => {});
-    held.push(() => {
-      stream.respond({ ':status': 201 });
-      stream.end();
-    });
-  });
-  const http2 = await startServer(http2Server, 'https');
-  const transport = createTransport({
-    pushServices: [http1.origin, http2.origin],
-    ca: [certificate.cert],
-  });
+  await using http1 = await startHttp((response) => held.push(() => response.writeHead(201).end()));
+  await using http2 = await startHttp2((stream) => held.push(() => respond(stream)));
+  await using transport = openTransport({ pushServices: [http1.origin, http2.origin] });
   for (const [peer, most, requests] of [
     [http1, 32, 800],
     [http2, 30, maxQueued],
@@ -259,24 +217,20 @@ test('an origin gets at most 30 HTTP/2 connections, or 32 of HTTP/1.1, however m
       `${peer.connections()} connections`,
     );
   }
-  await transport.close(0);
-  await http1.close();
-  await http2.close();
 });
 
 test('close waits for what is in flight and takes nothing new', async () => {
-  const peer = await startHttp((response) => setTimeout(() => response.writeHead(201).end(), 100));
-  const transport = createTransport({ pushServices: [peer.origin] });
+  await using peer = await startHttp((response) => setTimeout(() => response.writeHead(201).end(), 100));
+  await using transport = openTransport({ pushServices: [peer.origin] });
   const sent = sendMany(transport, peer.origin, 50, 50);
   const closed = transport.close();
   assert.equal(describe(await sendOne(transport, peer.origin)), 'ERR_CLOSED');
   await closed;
   assert.deepEqual(tally(await sent), { 201: 50 });
-  await peer.close();
 });
 
 test('close ends a connection attempt that hangs', async () => {
-  const transport = createTransport({ resolve: () => new Promise(() => {}) });
+  const transport = openTransport({ resolve: () => new Promise(() => {}) });
   const sent = sendOne(transport, 'https://push.example.org');
   await transport.close(50);
   assert.equal(describe(await sent), 'ERR_CLOSED');
@@ -287,8 +241,8 @@ test('a resolver that hangs or a TCP peer that says nothing costs the connect ti
   const asked = Promise.withResolvers<void>();
   const server = createServer();
   const accepted = once(server, 'connection');
-  const silent = await startServer(server, 'https');
-  const transport = createTransport({
+  await using silent = await startServer(server, 'https');
+  await using transport = openTransport({
     ...clock,
     pushServices: [silent.origin],
     resolve: (hostname) => {
@@ -304,15 +258,13 @@ test('a resolver that hangs or a TCP peer that says nothing costs the connect ti
   await Promise.all([asked.promise, accepted]);
   clock.advance(11_000);
   assert.deepEqual((await results).map(describe), ['ERR_TIMEOUT', 'ERR_TIMEOUT']);
-  await transport.close();
-  await silent.close();
 });
 
 test('without options, an answer may take thirty seconds', async () => {
   const clock = new ManualClock();
   const asked = Promise.withResolvers<void>();
-  const silent = await startHttp(() => asked.resolve());
-  const transport = createTransport({ ...clock, pushServices: [silent.origin] });
+  await using silent = await startHttp(() => asked.resolve());
+  await using transport = openTransport({ ...clock, pushServices: [silent.origin] });
   let result = 'nothing yet';
   const sent = sendOne(transport, silent.origin).then((its) => (result = describe(its)));
   await asked.promise;
@@ -321,19 +273,17 @@ test('without options, an answer may take thirty seconds', async () => {
   assert.equal(result, 'nothing yet');
   clock.advance(2000);
   assert.equal(await sent, 'ERR_TIMEOUT in doubt');
-  await transport.close();
-  await silent.close();
 });
 
 test('a name without an address, and one whose first address is dead', async () => {
-  const peer = await startHttp((response) => response.writeHead(201).end());
+  await using peer = await startHttp((response) => response.writeHead(201).end());
   const { port } = new URL(peer.origin);
   const origins = [
     `http://none.example.org:${port}`,
     `http://gone.example.org:${port}`,
     `http://two.example.org:${port}`,
   ];
-  const transport = createTransport({
+  await using transport = openTransport({
     pushServices: origins,
     resolve: (hostname) => {
       if (hostname.startsWith('none')) return Promise.resolve([]);
@@ -348,35 +298,22 @@ test('a name without an address, and one whose first address is dead', async () 
   const results = await Promise.all(origins.map((origin) => sendOne(transport, origin)));
   assert.deepEqual(results.map(describe), ['ERR_CONNECTION', 'ERR_CONNECTION', '201']);
   assert.ok(results[1]?.kind === 'failure' && results[1].error.message.includes('ENOTFOUND'));
-  await transport.close();
-  await peer.close();
 });
 
 test('authorities in `ca` are trusted besides those that Node trusts', async (t) => {
   const usual = getCACertificates('default');
   t.after(() => setDefaultCACertificates(usual));
   const other = makeCertificate(['localhost']);
-  const peers = await Promise.all(
-    [certificate, other].map((one) =>
-      startServer(
-        createSecureServer(one).on('stream', (stream: ServerHttp2Stream) => {
-          stream.respond({ ':status': 201 });
-          stream.end();
-        }),
-        'https',
-      ),
-    ),
-  );
-  t.after(() => Promise.all(peers.map((peer) => peer.close())));
+  await using one = await startHttp2((stream) => respond(stream));
+  await using another = await startHttp2((stream) => respond(stream), other);
   setDefaultCACertificates([...usual, certificate.cert]);
-  const pushServices = peers.map(({ origin }) => origin);
+  const pushServices = [one.origin, another.origin];
   for (const [ca, expected] of [
     [[other.cert], ['201', '201']],
     [[], ['201', 'ERR_TLS']],
   ] as const) {
-    const transport = createTransport({ pushServices, ca });
+    await using transport = openTransport({ pushServices, ca });
     const results = await Promise.all(pushServices.map((origin) => sendOne(transport, origin)));
-    await transport.close();
     assert.deepEqual(results.map(describe), expected);
   }
 });
@@ -385,45 +322,41 @@ test('each way for TLS to fail is ERR_TLS, and nothing is in doubt', async () =>
   const other = makeCertificate(['other.example.org']);
   const trusting = { ca: [certificate.cert, other.cert] };
   const cases = [
-    ['a certificate that nobody vouches for', serverTls, {}],
+    ['a certificate that nobody vouches for', certificate, {}],
     ['a certificate for another host', other, trusting],
     [
       'TLS 1.1',
-      { ...serverTls, minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' },
+      { ...certificate, minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' },
       trusting,
     ],
-    ['no common protocol', { ...serverTls, ALPNProtocols: ['spdy/3'] }, trusting],
+    ['no common protocol', { ...certificate, ALPNProtocols: ['spdy/3'] }, trusting],
   ] as const;
   for (const [what, tls, options] of cases) {
-    const peer = await startServer(
+    await using peer = await startServer(
       createTlsServer({
         ...tls,
         ...('ALPNProtocols' in tls && { ALPNProtocols: [...tls.ALPNProtocols] }),
       } as object),
       'https',
     );
-    const transport = createTransport({ ...options, pushServices: [peer.origin] });
+    await using transport = openTransport({ ca: [], ...options, pushServices: [peer.origin] });
     assert.equal(describe(await sendOne(transport, peer.origin)), 'ERR_TLS', what);
-    await transport.close();
-    await peer.close();
   }
-  const plain = await startServer(
+  await using plain = await startServer(
     createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
     'https',
   );
-  const transport = createTransport({ pushServices: [plain.origin] });
+  await using transport = openTransport({ pushServices: [plain.origin] });
   assert.equal(describe(await sendOne(transport, plain.origin)), 'ERR_TLS');
-  await transport.close();
-  await plain.close();
 });
 
 test('an override connects to another place, under the name of the origin', async () => {
   const names: (string | undefined)[] = [];
-  const peer = await startHttp((response) => {
+  await using peer = await startHttp((response) => {
     names.push(response.req.headers.host);
     response.writeHead(201).end();
   });
-  const transport = createTransport({
+  await using transport = openTransport({
     pushServices: ['http://push.example.org'],
     connectOverride: (origin) =>
       origin === 'http://push.example.org'
@@ -432,14 +365,12 @@ test('an override connects to another place, under the name of the origin', asyn
   });
   assert.equal(describe(await sendOne(transport, 'http://push.example.org')), '201');
   assert.deepEqual(names, ['push.example.org']);
-  await transport.close();
-  await peer.close();
 });
 
 test('a transport that has nothing in flight does not keep the process alive', async () => {
   const { execFile } = await import('node:child_process');
   const { promisify } = await import('node:util');
-  const peer = await startHttp((response) => response.writeHead(201).end());
+  await using peer = await startHttp((response) => response.writeHead(201).end());
   const module = new URL('../../src/transport/create-transport.ts', import.meta.url).href;
   const program = `
     const { createTransport } = await import(${JSON.stringify(module)});
@@ -451,14 +382,12 @@ test('a transport that has nothing in flight does not keep the process alive', a
     timeout: 20_000,
   });
   assert.equal((await run).stdout, '201\n');
-  await peer.close();
 });
 
-test('what waits for its turn can be withdrawn; what is in flight is answered', async (t) => {
+test('what waits for its turn can be withdrawn; what is in flight is answered', async () => {
   const held: ServerResponse[] = [];
-  const server = await startHttp((response) => held.push(response));
-  t.after(() => server.close());
-  const transport = createTransport({ pushServices: [server.origin] });
+  await using server = await startHttp((response) => held.push(response));
+  await using transport = openTransport({ pushServices: [server.origin] });
   const results: TransportResult[] = [];
   for (let count = 0; count < 100; count += 1) {
     transport.send(sameRequest(server.origin), (result) => results.push(result));

@@ -5,8 +5,6 @@ import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import dns from 'node:dns';
 import dnsPromises from 'node:dns/promises';
-import { createServer as createHttpServer } from 'node:http';
-import { createSecureServer } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import net, { type Socket } from 'node:net';
@@ -17,11 +15,11 @@ import tls from 'node:tls';
 import { getSystemErrorMap, inspect } from 'node:util';
 
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { createTransport, type Transport } from '../../src/transport/create-transport.ts';
+import { createTransport } from '../../src/transport/create-transport.ts';
 import type { TransportOptions, TransportResult } from '../../src/transport/transport.ts';
 import { generateVAPIDKeys, sendNotification, setAddressGuard } from '../../src/web-push/index.ts';
-import { certificate, serverTls, startServer } from './peers.ts';
-import { sendOne } from './sending.ts';
+import { certificate, startHttp, startHttp2, startServer } from './peers.ts';
+import { openTransport, sendOne } from './sending.ts';
 
 /** OpenSSL's verification codes as Node names them (docs of `tls`, "X509 certificate error codes"), and Node's own. */
 const tlsCodes =
@@ -115,12 +113,7 @@ async function sendThrough(origin: string, options: TransportOptions): Promise<T
 }
 
 /** One for all errors, since reading all authorities takes long. */
-function openTransport(t: TestContext, origin: string): Transport {
-  const options = { pushServices: [origin], ca: [certificate.cert] };
-  const transport = createTransport(options, { hasBreaker: false });
-  t.after(() => transport.close(0));
-  return transport;
-}
+const openFor = (origin: string) => openTransport({ pushServices: [origin] }, { hasBreaker: false });
 
 const h2 = 'https://push.example.org';
 const http1 = 'http://push.example.org';
@@ -172,8 +165,7 @@ describe('a message waits, whatever fails', () => {
   }
 
   test('in TLS, once TCP is connected', async (t) => {
-    const server = await startServer(createHttpsServer(serverTls), 'https');
-    t.after(() => server.close());
+    await using server = await startServer(createHttpsServer(certificate), 'https');
     const { connect } = tls;
     let break_: (socket: Socket) => void = ignore;
     const failing = ((...parameters: Parameters<typeof connect>) => {
@@ -182,7 +174,7 @@ describe('a message waits, whatever fails', () => {
       return socket;
     }) as typeof connect;
     replace(t, tls, { connect: failing });
-    const transport = openTransport(t, server.origin);
+    await using transport = openFor(server.origin);
     for (const error of errors) {
       break_ = (socket) => socket.once('connect', () => socket.destroy(error));
       assertWaits(await sendOne(transport, server.origin), error);
@@ -205,16 +197,12 @@ for (const protocol of ['HTTP/2', 'HTTP/1.1'] as const) {
   test(`a message that was written is in doubt, whatever its socket says, over ${protocol}`, async (t) => {
     let received: () => void = ignore;
     const silent = (): void => received();
-    const server =
-      protocol === 'HTTP/2'
-        ? await startServer(createSecureServer(serverTls).on('stream', silent), 'https')
-        : await startServer(createHttpServer(silent), 'http');
-    t.after(() => server.close());
+    await using server = await (protocol === 'HTTP/2' ? startHttp2 : startHttp)(silent);
     const sockets: Socket[] = [];
     const onSocket = (message: unknown): unknown => sockets.push((message as { socket: Socket }).socket);
     subscribe('net.client.socket', onSocket);
     t.after(() => unsubscribe('net.client.socket', onSocket));
-    const transport = openTransport(t, server.origin);
+    await using transport = openFor(server.origin);
     for (const error of errors) {
       received = () => sockets.at(-1)!.destroy(error);
       const result = await sendOne(transport, server.origin);

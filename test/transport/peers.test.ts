@@ -6,7 +6,15 @@ import { createServer as createHttpsServer } from 'node:https';
 import { test } from 'node:test';
 
 import { go, nghttpd, nginx, skipWithout } from '../../scripts/install-test-tools.ts';
-import { serverTls, startGoServer, startNghttpd, startNginx, startServer } from './peers.ts';
+import {
+  certificate,
+  respond,
+  startGoServer,
+  startHttp2,
+  startNghttpd,
+  startNginx,
+  startServer,
+} from './peers.ts';
 import { pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
 
 const noNginx = skipWithout('this test', [nginx]);
@@ -86,7 +94,7 @@ const serverSettings: [what: string, settings: Settings][] = [
 ];
 for (const [what, settings] of serverSettings) {
   test(`a Node server with ${what} gets every header field and body`, async () => {
-    const server = createSecureServer({ ...serverTls, settings });
+    const server = createSecureServer({ ...certificate, settings });
     server.on('session', (session) => {
       // With a window of 0 nothing moves until there is more.
       if (settings.initialWindowSize !== 0) return;
@@ -95,10 +103,7 @@ for (const [what, settings] of serverSettings) {
     server.on('stream', (stream: ServerHttp2Stream, headers) => {
       let length = 0;
       stream.on('data', (chunk: Buffer) => (length += chunk.length));
-      stream.on('end', () => {
-        stream.respond({ ':status': 201, 'x-got': JSON.stringify([headers, length]) });
-        stream.end();
-      });
+      stream.on('end', () => respond(stream, 201, { 'x-got': JSON.stringify([headers, length]) }));
     });
     await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
       const topics = Array.from({ length: 20 }, (_, index) => ({ ...pushHeaders, topic: `topic-${index}` }));
@@ -128,13 +133,11 @@ for (const [what, settings] of serverSettings) {
 }
 
 test('a body of more than 4096 bytes is cut there and the session goes on', async () => {
-  const server = createSecureServer(serverTls);
-  server.on('stream', (stream: ServerHttp2Stream) => {
-    stream.on('error', () => {});
+  const server = await startHttp2((stream) => {
     stream.respond({ ':status': 400 });
     stream.end('ü'.repeat(50_000));
   });
-  await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
+  await withPeer(server, async ({ origin }, transport) => {
     for (let round = 0; round < 40; round += 1) {
       const result = await sendOne(transport, origin);
       assert.ok(result.kind === 'response');
@@ -144,7 +147,7 @@ test('a body of more than 4096 bytes is cut there and the session goes on', asyn
 });
 
 test('a server without HTTP/2 is spoken to in HTTP/1.1 over TLS', async () => {
-  const server = createHttpsServer(serverTls, (request, response) => {
+  const server = createHttpsServer(certificate, (request, response) => {
     request.resume().on('end', () => {
       response.writeHead(201, { 'x-version': request.httpVersion, location: request.url });
       response.end();

@@ -2,6 +2,13 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
+import {
+  createSecureServer,
+  type IncomingHttpHeaders,
+  type SecureServerOptions,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,10 +20,16 @@ import { startNginx as runNginx } from '../../tools/nginx.ts';
 /** A certificate for localhost and push.example.org that is its own authority, for this run only. */
 export const certificate = makeCertificate(['localhost', 'push.example.org', '127.0.0.1']);
 
-export interface Peer {
+export interface Peer extends AsyncDisposable {
   readonly origin: string;
   close(): Promise<void>;
 }
+
+const peerAt = (origin: string, close: () => Promise<void>): Peer => ({
+  origin,
+  close,
+  [Symbol.asyncDispose]: close,
+});
 
 /** An nginx that answers 201 to everything; `requests()` are the paths that it has processed, from its access log. */
 export async function startNginx(directives = ''): Promise<Peer & { requests(): string[] }> {
@@ -31,14 +44,12 @@ export async function startNginx(directives = ''): Promise<Peer & { requests(): 
       location / { return 201; }
     }`;
   const nginx = await runNginx(directory, { port, http });
-  return {
-    origin: `https://localhost:${port}`,
-    requests: () => readFileSync(join(directory, 'access.log'), 'latin1').trim().split('\n'),
-    async close() {
-      await nginx.stop();
-      rmSync(directory, { recursive: true });
-    },
-  };
+  const peer = peerAt(`https://localhost:${port}`, async () => {
+    await nginx.stop();
+    rmSync(directory, { recursive: true });
+  });
+  const log = join(directory, 'access.log');
+  return { ...peer, requests: () => readFileSync(log, 'latin1').trim().split('\n') };
 }
 
 /** An nghttpd that serves files; there are none, so that it answers 404 to everything. */
@@ -61,14 +72,10 @@ export async function startGoServer(): Promise<Peer> {
   return running(spawn(program, [address], { cwd: directory, stdio: 'inherit' }), port, directory);
 }
 
-/** Certificate and key for Node's own servers. */
-export const serverTls = certificate;
-
 /** Starts a server of Node's on a port that the system picks; closing it ends all of its connections. */
 export async function startServer(
   server: Server,
   scheme: 'http' | 'https',
-  port = 0,
 ): Promise<Peer & { /** Accepted so far. */ connections(): number }> {
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -80,17 +87,44 @@ export async function startServer(
   server.on('secureConnection', (socket: Socket) => socket.on('error', () => {}));
   server.on('tlsClientError', () => {});
   server.on('sessionError', () => {});
-  server.listen(port, '127.0.0.1');
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
-    origin: `${scheme}://localhost:${(server.address() as AddressInfo).port}`,
-    connections: () => connections,
-    async close() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await once(server, 'close');
-    },
-  };
+  const peer = peerAt(`${scheme}://localhost:${(server.address() as AddressInfo).port}`, async () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await once(server, 'close');
+  });
+  return { ...peer, connections: () => connections };
+}
+
+/** An HTTP/1.1 server that calls `answer` for each request that has come whole, with their number so far. */
+export function startHttp(
+  answer: (response: ServerResponse, requests: number) => void,
+): ReturnType<typeof startServer> {
+  let requests = 0;
+  const server = createHttpServer((request, response) => {
+    request.resume().on('end', () => answer(response, (requests += 1)));
+  });
+  return startServer(server, 'http');
+}
+
+/** An HTTP/2 server that calls `answer` for each stream. */
+export function startHttp2(
+  answer: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
+  options: SecureServerOptions = {},
+): ReturnType<typeof startServer> {
+  const server = createSecureServer({ ...certificate, ...options });
+  server.on('stream', (stream: ServerHttp2Stream, headers) => {
+    stream.on('error', () => {});
+    answer(stream, headers);
+  });
+  return startServer(server, 'https');
+}
+
+/** Answers a stream of HTTP/2. */
+export function respond(stream: ServerHttp2Stream, status = 201, headers: OutgoingHttpHeaders = {}): void {
+  stream.respond({ ':status': status, ...headers });
+  stream.end();
 }
 
 function writeCertificate(): string {
@@ -103,12 +137,9 @@ function writeCertificate(): string {
 async function running(child: ChildProcess, port: number, directory: string): Promise<Peer> {
   const exited = once(child, 'exit');
   await untilListening(child, port);
-  return {
-    origin: `https://localhost:${port}`,
-    async close() {
-      child.kill('SIGTERM');
-      await exited;
-      rmSync(directory, { recursive: true });
-    },
-  };
+  return peerAt(`https://localhost:${port}`, async () => {
+    child.kill('SIGTERM');
+    await exited;
+    rmSync(directory, { recursive: true });
+  });
 }

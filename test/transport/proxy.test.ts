@@ -1,7 +1,6 @@
 // The way through an HTTP proxy, against proxies that behave and proxies that do not.
 import assert from 'node:assert/strict';
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
-import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
@@ -9,8 +8,8 @@ import { test } from 'node:test';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { parseProxy, proxyFromEnvironment } from '../../src/transport/proxy.ts';
 import { isProxyBypassed } from '../../src/transport/connect.ts';
-import { certificate, serverTls, startServer, type Peer } from './peers.ts';
-import { describe, sendMany, sendOne, tally } from './sending.ts';
+import { certificate, respond, startHttp, startHttp2, startServer, type Peer } from './peers.ts';
+import { describe, openTransport, sendMany, sendOne, tally } from './sending.ts';
 
 interface TestProxy extends Peer {
   readonly asked: { authority: string; authorization: string | undefined }[];
@@ -19,7 +18,7 @@ interface TestProxy extends Peer {
 /** A proxy that leads everything to one port. */
 async function startProxy(scheme: 'http' | 'https', targetPort: number): Promise<TestProxy> {
   const asked: TestProxy['asked'] = [];
-  const server = scheme === 'http' ? createHttpServer() : createHttpsServer(serverTls);
+  const server = scheme === 'http' ? createHttpServer() : createHttpsServer(certificate);
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     asked.push({ authority: request.url ?? '', authorization: request.headers['proxy-authorization'] });
     const target = connect(targetPort, '127.0.0.1', () => {
@@ -32,24 +31,14 @@ async function startProxy(scheme: 'http' | 'https', targetPort: number): Promise
   return { ...(await startServer(server, scheme)), asked };
 }
 
-async function startPushService(): Promise<Peer & { port: number }> {
-  const server = createSecureServer(serverTls);
-  server.on('stream', (stream: ServerHttp2Stream, headers) => {
-    stream.resume().on('end', () => {
-      stream.respond({ ':status': 201, 'x-authority': headers[':authority'] });
-      stream.end();
-    });
-  });
-  const peer = await startServer(server, 'https');
-  return { ...peer, port: Number(new URL(peer.origin).port) };
-}
+const portOf = ({ origin }: Peer) => Number(new URL(origin).port);
+const startPushService = () => startHttp2((stream) => stream.resume().on('end', () => respond(stream)));
 
 for (const scheme of ['http', 'https'] as const) {
-  test(`an ${scheme} proxy is asked for a tunnel, and HTTP/2 goes through it`, async (t) => {
-    const push = await startPushService();
-    const proxy = await startProxy(scheme, push.port);
-    const transport = createTransport({
-      ca: [certificate.cert],
+  test(`an ${scheme} proxy is asked for a tunnel, and HTTP/2 goes through it`, async () => {
+    await using push = await startPushService();
+    await using proxy = await startProxy(scheme, portOf(push));
+    await using transport = openTransport({
       proxy: proxy.origin.replace('//', '//user:p%40ss@'),
       resolve: (hostname) => {
         assert.equal(hostname, 'localhost', 'only the proxy is resolved here');
@@ -57,13 +46,8 @@ for (const scheme of ['http', 'https'] as const) {
       },
     });
     // without its authority nothing is asked of it
-    const distrustful = createTransport({ proxy: proxy.origin.replace('//', '//user:p%40ss@') });
-    t.after(async () => {
-      await distrustful.close();
-      await transport.close();
-      await proxy.close();
-      await push.close();
-    });
+    const distrusted = proxy.origin.replace('//', '//user:p%40ss@');
+    await using distrustful = openTransport({ ca: [], proxy: distrusted });
     const [known, other] = ['https://push.example.org', 'https://other.example.org'];
     assert.equal(describe(await sendOne(transport, known)), '201');
     // The certificate is checked against the push service's name, not the proxy's.
@@ -79,24 +63,16 @@ for (const scheme of ['http', 'https'] as const) {
 }
 
 test('many messages go through a proxy to a named origin, over HTTP/2 and in plain HTTP/1.1', async () => {
-  const secure = await startPushService();
-  const plain = await startServer(
-    createHttpServer((request, response) => {
-      request
-        .resume()
-        .on('end', () => response.writeHead(201, { 'x-authority': request.headers.host }).end());
-    }),
-    'http',
-  );
+  await using secure = await startPushService();
+  await using plain = await startHttp((response) => response.writeHead(201).end());
   for (const [scheme, port] of [
-    ['https', secure.port],
-    ['http', Number(new URL(plain.origin).port)],
+    ['https', portOf(secure)],
+    ['http', portOf(plain)],
   ] as const) {
-    const proxy = await startProxy('http', port);
+    await using proxy = await startProxy('http', port);
     const origin = `${scheme}://push.example.org:${port}`;
-    const transport = createTransport({
+    await using transport = openTransport({
       pushServices: [origin],
-      ca: [certificate.cert],
       proxy: proxy.origin,
       resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
     });
@@ -107,11 +83,7 @@ test('many messages go through a proxy to a named origin, over HTTP/2 and in pla
     assert.ok(
       proxy.asked.every((asked) => asked.authority === authority && asked.authorization === undefined),
     );
-    await transport.close();
-    await proxy.close();
   }
-  await secure.close();
-  await plain.close();
 });
 
 test('a proxy that refuses, talks nonsense, says too much, hangs up or resets is a connection error; a silent one a time-out', async () => {
@@ -130,28 +102,20 @@ test('a proxy that refuses, talks nonsense, says too much, hangs up or resets is
       if (text === 'silence') return;
       socket.once('data', () => (text === 'reset' ? socket.resetAndDestroy() : socket.end(text)));
     });
-    const proxy = await startServer(server, 'http');
-    const transport = createTransport({
+    await using proxy = await startServer(server, 'http');
+    await using transport = openTransport({
       proxy: proxy.origin,
       connectTimeoutMs: text === 'silence' ? 200 : 5000,
     });
     const result = await sendOne(transport, 'https://push.example.org');
     assert.equal(describe(result), code, text.slice(0, 40));
-    await transport.close();
-    await proxy.close();
   }
 });
 
 test('loopback and what noProxy names are reached without the proxy', async () => {
-  const push = await startPushService();
-  const transport = createTransport({
-    pushServices: [push.origin],
-    ca: [certificate.cert],
-    proxy: 'http://127.0.0.1:1',
-  });
+  await using push = await startPushService();
+  await using transport = openTransport({ pushServices: [push.origin], proxy: 'http://127.0.0.1:1' });
   assert.equal(describe(await sendOne(transport, push.origin)), '201');
-  await transport.close();
-  await push.close();
 
   for (const [hostname, noProxy, expected] of [
     ['localhost', [], true],

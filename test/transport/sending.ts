@@ -1,5 +1,9 @@
 // Sends through a transport as tests want it: one request as a promise, or many with a bounded number in hand.
-import { createTransport, type Transport } from '../../src/transport/create-transport.ts';
+import {
+  createTransport,
+  type Transport,
+  type TransportRules,
+} from '../../src/transport/create-transport.ts';
 import type {
   PushHeaders,
   PushRequest,
@@ -8,19 +12,24 @@ import type {
 } from '../../src/transport/transport.ts';
 import { certificate, type Peer } from './peers.ts';
 
+/** A transport that trusts the servers of `peers.ts`, until the end of its block. */
+export function openTransport(
+  options: TransportOptions,
+  rules?: TransportRules,
+): Transport & AsyncDisposable {
+  const transport = createTransport({ ca: [certificate.cert], ...options }, rules);
+  return { ...transport, [Symbol.asyncDispose]: () => transport.close(0) };
+}
+
 /** Runs a test with a transport to one server, and closes both. */
 export async function withPeer<T extends Peer>(
   peer: T,
   run: (peer: T, transport: Transport) => Promise<void>,
   options: TransportOptions = {},
 ): Promise<void> {
-  const transport = createTransport({ pushServices: [peer.origin], ca: [certificate.cert], ...options });
-  try {
-    await run(peer, transport);
-  } finally {
-    await transport.close(0);
-    await peer.close();
-  }
+  await using _peer: AsyncDisposable = peer;
+  await using transport = openTransport({ pushServices: [peer.origin], ...options });
+  await run(peer, transport);
 }
 
 /** What every push request of a broadcast has in common. */
