@@ -32,6 +32,8 @@ export type AddLive = (path: string, read: (address: LiveAddress) => Promise<Liv
 interface LiveState extends LivePage {
   readonly number: number;
   readonly atMs: number;
+  /** Until then, in the milliseconds of `performance.now`, others get this state too. */
+  readonly freshUntilMs: number;
   /** The number of the first read that had the present text of a part, by the part's name. */
   readonly since: Readonly<Record<string, number>>;
 }
@@ -57,14 +59,16 @@ export function createLive(app: FastifyInstance): AddLive {
       const isSame = known?.shared[name] !== undefined && htmlText(known.shared[name]) === htmlText(part);
       return [name, isSame ? known.since[name]! : number] as const;
     });
-    return { ...page, number, atMs, since: Object.fromEntries(since) };
+    // counted from the end: a slow read would otherwise be too old for everybody who waits for it
+    const freshUntilMs = performance.now() + everyMs;
+    return { ...page, number, atMs, freshUntilMs, since: Object.fromEntries(since) };
   };
 
   /** @param least the number of the first read that may be used; an earlier one may be older than the viewer's page */
   const stateOf = async (url: string, read: () => Promise<LivePage>, least: number): Promise<LiveState> => {
     const latest = states.get(url);
     const state = await latest?.catch(() => undefined);
-    if (state !== undefined && state.number >= least && Date.now() - state.atMs < everyMs) return state;
+    if (state !== undefined && state.number >= least && performance.now() < state.freshUntilMs) return state;
     // another viewer has caused a read in the meantime
     if (states.get(url) !== latest) return stateOf(url, read, least);
     const next = readAfter(state, read);
