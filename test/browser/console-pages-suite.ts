@@ -204,7 +204,7 @@ const byReader = {
   title: 'Hello {name|there}',
   message: words.persian,
   placeholders: 'yes',
-  actionTitle0: 'Read',
+  'actions.0.title': 'Read',
   languages: 'de fa',
   'texts.de.title': words.long,
   'texts.fa.title': words.persian,

@@ -478,8 +478,8 @@ test('a message is composed, reviewed with its number of recipients, and sent on
     title: 'Ding "dong"',
     message: 'Tea is\r\nready',
     url: 'https://example.org/tea',
-    actionTitle0: 'Open',
-    actionUrl0: 'https://example.org/open',
+    'actions.0.title': 'Open',
+    'actions.0.url': 'https://example.org/open',
     replace: 'tag',
     tag: 'tea',
     requireInteraction: 'no',
@@ -576,14 +576,14 @@ test('every field that is wrong is marked with its own sentence, and a list abov
   const links = [...page.html.matchAll(/<a href="#field-([\w.-]+)">([^<]*)<\/a>/g)];
   assert.deepEqual(Object.fromEntries(links.map(([, name, text]) => [name, decode(text!)])), faults);
   assert.deepEqual((await visitor.draft(wrong)).faults, faults);
-  const icons = await visitor.compose({ title: 'Hello', actionTitle0: 'Go', actionIcon0: 'x:y' });
-  assert.deepEqual(Object.keys(faultsOf(icons)), ['actionIcon0']);
+  const icons = await visitor.compose({ title: 'Hello', 'actions.0.title': 'Go', 'actions.0.icon': 'x:y' });
+  assert.deepEqual(Object.keys(faultsOf(icons)), ['actions.0.icon']);
   const gap = await visitor.compose({
     title: 'Hello',
-    actionTitle1: 'Go',
-    actionUrl1: 'javascript:alert(1)',
+    'actions.1.title': 'Go',
+    'actions.1.url': 'javascript:alert(1)',
   });
-  assert.deepEqual(Object.keys(faultsOf(gap)), ['actionUrl1'], 'the first button is empty');
+  assert.deepEqual(Object.keys(faultsOf(gap)), ['actions.1.url'], 'the first button is empty');
   assert.match(icons.html, /<details\s+class="card"\s+open\s*>\s*<summary>Buttons/);
 });
 
@@ -704,12 +704,12 @@ test('a message is previewed in four browsers, with what each of them never show
       .map((figure) => ({
         name: /<figcaption[^>]*><strong>([^<]*)/.exec(figure)?.[1],
         actions: [...figure.matchAll(/<li>([^<]*)<\/li>/g)].map(([, text]) => text),
-        omitted: [...figure.matchAll(/<li data-when="\w+" ><span[^>]*>([^<]*)/g)].map(([, text]) => text),
+        omitted: [...figure.matchAll(/<li data-when="[\w.]+" ><span[^>]*>([^<]*)/g)].map(([, text]) => text),
         html: figure,
       }));
   };
   const picture = 'data:image/png;base64,iVBORw0KGgo=';
-  const actions = { actionTitle0: 'Open', actionTitle1: 'Call', actionTitle2: 'Later' };
+  const actions = { 'actions.0.title': 'Open', 'actions.1.title': 'Call', 'actions.2.title': 'Later' };
   const [windows, linux, macos, android, ...others] = await previews({
     title: 'Ding',
     message: 'dong',

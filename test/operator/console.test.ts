@@ -275,11 +275,11 @@ test('what is wrong with a text is said at its field', async (t) => {
   assert.deepEqual(await faultsOf({}), {});
   for (const [name, value, fault] of [
     ['texts.de.title', 'Hallo {', /^The member texts\.de\.title of the message is not usable: the brace/],
-    ['texts.de.actionUrl0', '//{name}', /could change its scheme or host/],
-    ['actionName0', 'turn-off-channel', /is turn-off-channel, and the message is to no channel/],
+    ['texts.de.actions.0.url', '//{name}', /could change its scheme or host/],
+    ['actions.0.action', 'turn-off-channel', /is turn-off-channel, and the message is to no channel/],
     ['url', 'ftp://example.org', /give an http\(s\) URL/],
   ] as const) {
-    const faults = await faultsOf({ actionTitle0: 'Read', [name]: value });
+    const faults = await faultsOf({ 'actions.0.title': 'Read', [name]: value });
     assert.deepEqual(Object.keys(faults), [name]);
     assert.match(faults[name]!, fault);
   }
@@ -300,14 +300,14 @@ test('a preview shows a language, or what a person gets with their data, as text
   const fields = {
     ...message,
     languages: 'de pt',
-    actionTitle1: 'Read',
+    'actions.1.title': 'Read',
     'texts.de.title': 'Guten Morgen, {name|du}',
     'texts.pt.title': 'Bom dia, {name}',
-    'texts.pt.actionTitle1': 'Ler',
+    'texts.pt.actions.1.title': 'Ler',
   };
   const ask = async (asked: Record<string, string>) => {
     const { notes, shown } = await visitor.draft({ ...fields, ...asked });
-    return [shown['title'], shown['actionTitle0'], notes['shown']];
+    return [shown['title'], shown['actions.0.title'], notes['shown']];
   };
   assert.deepEqual(await ask({}), ['Good morning, there', 'Read', 'The message’s own text.']);
   assert.deepEqual(await ask({ shownLanguage: 'de' }), [

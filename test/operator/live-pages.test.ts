@@ -702,7 +702,7 @@ test('a broadcast is duplicated with its message, audience and options, and make
 /** What a browser would send of the form for messages. */
 function fieldsOf(html: string): Readonly<Record<string, string>> {
   const form = html.slice(html.indexOf('<form method="post" action="/console/send"')).split('</form>')[0]!;
-  const texts = form.matchAll(/<input[^>]*\sname="(\w+)"[^>]*\svalue="([^"]*)"([^>]*)/g);
+  const texts = form.matchAll(/<input[^>]*\sname="([\w.]+)"[^>]*\svalue="([^"]*)"([^>]*)/g);
   const areas = form.matchAll(/<textarea\s+name="(\w+)"[^>]*>([^<]*)</g);
   const selects = form.matchAll(/<select name="(\w+)"[^>]*>([^]*?)<\/select>/g);
   return Object.fromEntries([

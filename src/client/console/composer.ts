@@ -149,7 +149,7 @@ function showPreviews(form: HTMLFormElement, shown: Readonly<Record<string, stri
   for (const place of places('message')) place.textContent = text('message');
   for (const place of places('url')) place.textContent = text('url') || 'your page';
   const actions = [...fields.keys()]
-    .filter((name) => name.startsWith('actionTitle'))
+    .filter((name) => /^actions\.\d\.title$/.test(name))
     .map(text)
     .filter(Boolean);
   for (const place of places('actions')) {

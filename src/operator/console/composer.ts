@@ -215,10 +215,10 @@ const renderActions = (form: FormState): Html =>
     html`${actionIndexes.map(
       (index) =>
         html`<div class="pair" role="group" aria-label="${`Button ${index + 1}`}">
-          ${textInput(form, `actionTitle${index}`, { label: `Button ${index + 1}` })}
-          ${textInput(form, `actionUrl${index}`, { label: 'Opens' })}
-          ${textInput(form, `actionIcon${index}`, { label: 'Icon' })}
-          ${textInput(form, `actionName${index}`, { label: 'Name' })}
+          ${textInput(form, `actions.${index}.title`, { label: `Button ${index + 1}` })}
+          ${textInput(form, `actions.${index}.url`, { label: 'Opens' })}
+          ${textInput(form, `actions.${index}.icon`, { label: 'Icon' })}
+          ${textInput(form, `actions.${index}.action`, { label: 'Name' })}
         </div>`,
     )}`,
   );

@@ -14,10 +14,9 @@ import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../../store/delivery-options.ts';
 import type { Store } from '../../store/store.ts';
 import { notice, untrusted } from './components.ts';
-import { actionCount, actionFields, filledActions, type FormState } from './form-fields.ts';
+import { actionCount, filledActions, type FormState } from './form-fields.ts';
 import { figure, idText } from './figures.ts';
 import { type Fields, optionalField } from './forms.ts';
-import { fromTexts } from './languages.ts';
 import { describeLocalTime, toLocalTime, toStart } from './local-time-input.ts';
 import { findSingleFaults, toAudience, toMessage } from './message-form.ts';
 import { showMessage } from './preview.ts';
@@ -70,21 +69,18 @@ export function toFaults(error: unknown, fields: Fields): Fields {
 
 const tagFields: Readonly<Record<string, string>> = { all: 'tagsAll', any: 'tagsAny', none: 'tagsNone' };
 
-/** `/tags/all/0` belongs to the field `tagsAll`, `/message/texts/de/actions/0/url` to `texts.de.actionUrl0`. */
+/** `/tags/all/0` belongs to the field `tagsAll`, `/message/texts/de/actions/0/url` to `texts.de.actions.0.url`. */
 function fieldOf(pointer: string, fields: Fields): string {
   const [, name = '', part = '', ...inner] = pointer.split('/');
   if (name === 'message' && part !== '') return memberField([part, ...inner].join('.'), fields);
   return name === 'tags' ? (lookUp(tagFields, part) ?? name) : name;
 }
 
-/** Finds the field of a member such as `texts.de.actions.0.url`. */
+/** Finds the field of a member such as `texts.de.actions.0.url`: the form may have empty buttons before it. */
 const memberField = (member: string, fields: Fields): string =>
   member
-    .replace(
-      /actions\.(\d+)\.(\w+)$/,
-      (_, at, part) => `${actionFields[part]}${filledActions(fields)[at] ?? at}`,
-    )
-    .replace(/actions$/, 'actionTitle0')
+    .replace(/actions\.(\d+)/, (_, at) => `actions.${filledActions(fields)[at] ?? at}`)
+    .replace(/actions$/, 'actions.0.title')
     .replace(/\.\d+$/, '');
 
 function describeMessage(fields: Fields): Part {
@@ -180,23 +176,21 @@ export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore
 }
 
 function toMessageFields(message: Message): Fields {
-  const { actions = [], tag, texts, ...members } = message;
+  const { actions = [], tag, texts = {}, ...members } = message;
   const fields = Object.entries(members).map(([name, value]) => [name, toText(name, value)] as const);
   return {
-    ...Object.fromEntries(fields),
-    ...(texts && fromTexts(texts)),
+    ...Object.fromEntries([...fields, ...toFields('actions', actions), ...toFields('texts', texts)]),
+    languages: Object.keys(texts).join(' '),
     replace: tag === null ? 'none' : tag === undefined ? '' : 'tag',
     tag: tag ?? '',
-    ...Object.fromEntries(
-      actions.slice(0, actionCount).flatMap(({ title, url = '', icon = '', action = '' }, index) => [
-        [`actionTitle${index}`, title],
-        [`actionUrl${index}`, url],
-        [`actionIcon${index}`, icon],
-        [`actionName${index}`, action],
-      ]),
-    ),
   };
 }
+
+/** `{ de: { title: 'Hallo' } }` of `texts` is the field `texts.de.title`. */
+const toFields = (name: string, value: unknown): readonly (readonly [name: string, value: string])[] =>
+  typeof value === 'object'
+    ? Object.entries(value ?? {}).flatMap(([part, inner]) => toFields(`${name}.${part}`, inner))
+    : [[name, String(value ?? '')]];
 
 function toText(name: string, value: unknown): string {
   const { type, format } = lookUp(memberDescriptions, name)!.schema;

@@ -88,20 +88,11 @@ export const choice = (
 export const actionCount = 3;
 export const actionIndexes = Array.from({ length: actionCount }, (_, index) => index);
 
-/** The field names of a button's members, without the index of the button. */
-export const actionFields: Readonly<Record<string, string>> = {
-  title: 'actionTitle',
-  url: 'actionUrl',
-  icon: 'actionIcon',
-  action: 'actionName',
-};
+const namesOfAction = (index: number): readonly string[] =>
+  ['title', 'url', 'icon', 'action'].map((name) => `actions.${index}.${name}`);
 
-export const actionFieldNames: readonly string[] = Object.values(actionFields).flatMap((name) =>
-  actionIndexes.map((index) => `${name}${index}`),
-);
+export const actionFieldNames: readonly string[] = actionIndexes.flatMap(namesOfAction);
 
 /** The indexes of the buttons that have a value. Only these buttons are sent. */
 export const filledActions = (fields: Fields): readonly number[] =>
-  actionIndexes.filter((index) =>
-    Object.values(actionFields).some((name) => lookUp(fields, `${name}${index}`)),
-  );
+  actionIndexes.filter((index) => namesOfAction(index).some((name) => lookUp(fields, name)));

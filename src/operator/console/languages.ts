@@ -3,7 +3,7 @@ import { html, type Html } from '../../http/description/html.ts';
 import { readLanguage } from '../../protocol/language.ts';
 import { textDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageTexts } from '../../protocol/message/message.ts';
-import { actionCount, actionIndexes, type FormState, textArea, textInput } from './form-fields.ts';
+import { actionIndexes, type FormState, textArea, textInput } from './form-fields.ts';
 import { fieldFault, optionalField, textField, type Fields } from './forms.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
@@ -24,13 +24,13 @@ export const languagesOf = (fields: Fields): readonly string[] =>
 export const textNames = (fields: Fields): readonly string[] =>
   languagesOf(fields).flatMap((language) => [
     ...single.map(([name]) => nameOf(language, name)),
-    ...actionIndexes.flatMap((index) => [
-      nameOf(language, `actionTitle${index}`),
-      nameOf(language, `actionUrl${index}`),
-    ]),
+    ...actionIndexes.flatMap((index) => actionNames(language, index)),
   ]);
 
 const nameOf = (language: string, name: string): string => `texts.${language}.${name}`;
+
+const actionNames = (language: string, index: number): readonly string[] =>
+  ['title', 'url'].map((name) => nameOf(language, `actions.${index}.${name}`));
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE if it is not a language */
 export function addLanguage(fields: Fields): Fields {
@@ -66,30 +66,14 @@ export function toTexts(fields: Fields): Message['texts'] {
 
 function toActions(fields: Fields, language: string): MessageTexts['actions'] {
   const given = actionIndexes.map((index) => ({
-    own: textField(fields, `actionTitle${index}`),
-    title: textField(fields, nameOf(language, `actionTitle${index}`)),
-    url: optionalField(fields, nameOf(language, `actionUrl${index}`)),
+    own: textField(fields, `actions.${index}.title`),
+    title: textField(fields, nameOf(language, `actions.${index}.title`)),
+    url: optionalField(fields, nameOf(language, `actions.${index}.url`)),
   }));
   if (given.every(({ title, url }) => title === '' && url === undefined)) return undefined;
   return given
     .filter(({ own, title }) => own !== '' || title !== '')
     .map(({ own, title, url }) => ({ title: title || own, url }));
-}
-
-/** Converts existing texts to fields. */
-export function fromTexts(texts: Readonly<Record<string, MessageTexts>>): Fields {
-  const fields = Object.entries(texts).flatMap(([language, { actions = [], ...text }]) =>
-    [
-      ...Object.entries(text),
-      ...actions
-        .slice(0, actionCount)
-        .flatMap(({ title, url }, index) => [
-          [`actionTitle${index}`, title] as const,
-          [`actionUrl${index}`, url] as const,
-        ]),
-    ].map(([name, value]) => [nameOf(language, name), value ?? ''] as const),
-  );
-  return { languages: Object.keys(texts).join(' '), ...Object.fromEntries(fields) };
 }
 
 const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'code' });
@@ -126,14 +110,14 @@ const renderLanguage = (language: string, form: FormState): Html =>
       });
     })}
     ${actionIndexes
-      .filter(
-        (index) => lookUp(form.fields, `actionTitle${index}`) || hasAction(form.fields, language, index),
+      .filter((index) =>
+        [`actions.${index}.title`, ...actionNames(language, index)].some((name) => lookUp(form.fields, name)),
       )
       .map(
         (index) =>
           html`<div class="pair">
-            ${textInput(form, nameOf(language, `actionTitle${index}`), { label: `Button ${index + 1}` })}
-            ${textInput(form, nameOf(language, `actionUrl${index}`), { label: 'Opens' })}
+            ${textInput(form, nameOf(language, `actions.${index}.title`), { label: `Button ${index + 1}` })}
+            ${textInput(form, nameOf(language, `actions.${index}.url`), { label: 'Opens' })}
           </div>`,
       )}
     <p class="spread">
@@ -148,9 +132,3 @@ const renderLanguage = (language: string, form: FormState): Html =>
       </button>
     </p>
   </fieldset>`;
-
-const hasAction = (fields: Fields, language: string, index: number): boolean =>
-  Boolean(
-    lookUp(fields, nameOf(language, `actionTitle${index}`)) ||
-    lookUp(fields, nameOf(language, `actionUrl${index}`)),
-  );

@@ -108,10 +108,10 @@ function toTag(fields: Fields): string | null | undefined {
 
 function toActions(fields: Fields): readonly MessageAction[] | undefined {
   const actions = filledActions(fields).map((index) => ({
-    title: textField(fields, `actionTitle${index}`),
-    url: optionalField(fields, `actionUrl${index}`),
-    icon: optionalField(fields, `actionIcon${index}`),
-    action: optionalField(fields, `actionName${index}`),
+    title: textField(fields, `actions.${index}.title`),
+    url: optionalField(fields, `actions.${index}.url`),
+    icon: optionalField(fields, `actions.${index}.icon`),
+    action: optionalField(fields, `actions.${index}.action`),
   }));
   return actions.length === 0 ? undefined : actions;
 }

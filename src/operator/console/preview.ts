@@ -73,7 +73,7 @@ function fill(
       message: shown.message,
       url: shown.url ?? '',
       ...Object.fromEntries(
-        actionIndexes.map((index) => [`actionTitle${index}`, shown.actions?.[index]?.title ?? '']),
+        actionIndexes.map((index) => [`actions.${index}.title`, shown.actions?.[index]?.title ?? '']),
       ),
     },
     note: [
@@ -180,7 +180,7 @@ function renderSurface(surface: Surface, fields: Fields): Html {
     (lookUp(fields, name) ?? '').slice(0, maxPreviewCharacters),
   );
   const { name, style, maxActions, hasActionsAtFirst, note } = surface;
-  const actions = actionIndexes.slice(0, maxActions).map((index) => lookUp(fields, `actionTitle${index}`));
+  const actions = actionIndexes.slice(0, maxActions).map((index) => lookUp(fields, `actions.${index}.title`));
   const picture =
     surface.pictures.includes('icon') && /^data:image\//i.test(icon) ? icon : '/console/icon.svg';
   return html`<figure class="preview ${style}">
@@ -215,7 +215,9 @@ function renderSurface(surface: Surface, fields: Fields): Html {
 /** The fields that this browser never shows. */
 const omissions = ({ pictures: shown, maxActions }: Surface): readonly (readonly [string, string])[] => [
   ...pictures.filter((name) => !shown.includes(name)).map((name) => [name, name] as const),
-  ...actionIndexes.slice(maxActions).map((index) => [`actionTitle${index}`, `button ${index + 1}`] as const),
+  ...actionIndexes
+    .slice(maxActions)
+    .map((index) => [`actions.${index}.title`, `button ${index + 1}`] as const),
 ];
 
 /** Hides a part until its field has a value; the page's script then shows the part. */
