@@ -13,7 +13,7 @@ import { writeKeyFile } from '../../src/keys/vapid-key-files.ts';
 import { adviceFor, secretFileNames } from '../../src/keys/secret-files.ts';
 import { readSecretFiles } from '../../src/keys/secret-files.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
-import { runCommand } from '../cli/run-command.ts';
+import { runCommand, temporaryFolder } from '../cli/run-command.ts';
 
 const isRoot = process.geteuid?.() === 0;
 const skip = !isRoot && 'only root can give files to others';
@@ -80,10 +80,9 @@ describe('what belongs to another user', { skip }, () => {
     await (await openDataDirectory(data)).close();
   });
 
-  test('a user uses a directory of its own', async (t) => {
+  test('a user uses a directory of its own', async () => {
     for (const name of ['', ...readdirSync(data)]) chownSync(join(data, name), other, other);
-    const planted = mkdtempSync(join(tmpdir(), 'deskbell-planted-'));
-    t.after(() => rmSync(planted, { recursive: true }));
+    const planted = await temporaryFolder();
     chmodSync(planted, 0o755);
     chownSync(planted, 4, 4);
     const script = `
@@ -111,39 +110,32 @@ describe('what belongs to another user', { skip }, () => {
 });
 
 test('doctor sees a broken secret as what uses it does, and says what a new one costs', async () => {
-  const data = mkdtempSync(join(tmpdir(), 'deskbell-broken-'));
-  try {
-    await (await openDataDirectory(data)).close();
-    for (const name of secretFileNames) {
-      const path = join(data, name);
-      const kept = `${path}.kept`;
-      const isThere = readdirSync(data).includes(name);
-      if (isThere) copyFileSync(path, kept);
-      writeFileSync(path, 'c2hvcnQ', { mode: 0o600 });
-      chmodSync(path, 0o600);
-      const rights = (await checkData(data, undefined))[0]!;
-      assert.equal(rights.status, 'fault', name);
-      assert(rights.detail.includes(name) && rights.detail.includes('32 bytes'), rights.detail);
-      assert(rights.detail.includes(adviceFor(name).replace(/\.$/, '')), rights.detail);
-      assert.match(adviceFor(name), /delete it: a new one is made then, and /);
-      assert.doesNotMatch(`${rights.detail} ${rights.cure}`, /pair|lose every subscriber/);
-      if (isThere) copyFileSync(kept, path);
-      else rmSync(path);
-      rmSync(kept, { force: true });
-    }
-    writeFileSync(join(data, 'session-key'), 'c2hvcnQ', { mode: 0o600 });
-    const { exitCode, stderr } = await runCommand(['session', 'ada', '--data', data]);
-    assert.equal(exitCode, 1);
-    assert.match(
-      stderr,
-      /session-key cannot be used.*delete it: a new one is made then, and all sessions end/,
-    );
-    assert.doesNotMatch(stderr, /pair/);
-    rmSync(join(data, 'session-key'));
-    assert.equal((await checkData(data, undefined))[0]!.status, 'ok');
-  } finally {
-    rmSync(data, { recursive: true });
+  const data = await temporaryFolder();
+  await (await openDataDirectory(data)).close();
+  for (const name of secretFileNames) {
+    const path = join(data, name);
+    const kept = `${path}.kept`;
+    const isThere = readdirSync(data).includes(name);
+    if (isThere) copyFileSync(path, kept);
+    writeFileSync(path, 'c2hvcnQ', { mode: 0o600 });
+    chmodSync(path, 0o600);
+    const rights = (await checkData(data, undefined))[0]!;
+    assert.equal(rights.status, 'fault', name);
+    assert(rights.detail.includes(name) && rights.detail.includes('32 bytes'), rights.detail);
+    assert(rights.detail.includes(adviceFor(name).replace(/\.$/, '')), rights.detail);
+    assert.match(adviceFor(name), /delete it: a new one is made then, and /);
+    assert.doesNotMatch(`${rights.detail} ${rights.cure}`, /pair|lose every subscriber/);
+    if (isThere) copyFileSync(kept, path);
+    else rmSync(path);
+    rmSync(kept, { force: true });
   }
+  writeFileSync(join(data, 'session-key'), 'c2hvcnQ', { mode: 0o600 });
+  const { exitCode, stderr } = await runCommand(['session', 'ada', '--data', data]);
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /session-key cannot be used.*delete it: a new one is made then, and all sessions end/);
+  assert.doesNotMatch(stderr, /pair/);
+  rmSync(join(data, 'session-key'));
+  assert.equal((await checkData(data, undefined))[0]!.status, 'ok');
 });
 
 const disk = mkdtempSync(join(tmpdir(), 'deskbell-read-only-'));
