@@ -22,13 +22,11 @@ import { rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { loadOrCreateSecret, secretFileNames } from '../../src/keys/secret-files.ts';
 import { startPushService } from '../../src/push-service/index.ts';
-import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { openExampleUsers } from '../../src/service/demonstration/users.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, temporaryFolder } from './run-command.ts';
+import { runCommand, storeSinks, temporaryFolder } from './run-command.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 
 const message = { title: 'Hello', message: 'from before the backup' };
@@ -333,12 +331,7 @@ test('a backup made while registering and sending is one moment: counts add up, 
   const audience = 400;
   await using pushService = await startPushService({ checksBodies: false });
   const data = await openDataDirectory(path);
-  const { publicKey } = data.vapidKeys;
-  const policy = createEndpointPolicy([pushService.origin]);
-  const sinks = [...pushService.createSinks(audience, { vapidPublicKey: publicKey })];
-  await data.store.subscriptions.putAll(
-    sinks.map((sink) => ({ subscription: parseSubscription(sink, policy), vapidPublicKey: publicKey })),
-  );
+  const sinks = await storeSinks(data, pushService, audience);
   // so that it is not over before the last backup is made
   pushService.faults.inject({ kind: 'status', status: 503, retryAfter: 1, endpoint: sinks[0]!.endpoint });
   const options = { pushServices: [pushService.origin], threads: 0 };
@@ -348,7 +341,7 @@ test('a backup made while registering and sending is one moment: counts add up, 
   const sent = new AbortController();
   const register = async (): Promise<void> => {
     while (!sent.signal.aborted) {
-      await data.store.subscriptions.put(madeUpSubscription(registered), publicKey);
+      await data.store.subscriptions.put(madeUpSubscription(registered), data.vapidKeys.publicKey);
       registered += 1;
     }
   };

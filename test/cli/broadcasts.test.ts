@@ -9,6 +9,7 @@ import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { createReceiptTokens } from '../../src/protocol/message/receipt-token.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import {
+  changeDatabase,
   dataWithSinks,
   environmentFor,
   parseLines,
@@ -32,9 +33,7 @@ async function reportUnreachable(data: string): Promise<void> {
   const away = { ...idlePushService, breaker: 'open', unreachableMs: 16_000 } as const;
   await store.senders.put({ ...workerReport, machine: 'push-2', kind: 'single', pushServices: [away] });
   await close();
-  const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
-  database.exec('update senders set seen_at_ms = seen_at_ms + 3600000');
-  database.close();
+  changeDatabase(data, 'update senders set seen_at_ms = seen_at_ms + 3600000');
 }
 
 /** The lines of rows that were settled without an attempt, as far as their outcome. */

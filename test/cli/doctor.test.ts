@@ -5,7 +5,6 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import {
@@ -24,7 +23,7 @@ import { startPushService } from '../../src/push-service/index.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { freePort, listenOnNewPort } from '../../tools/listening.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, temporaryFolder, type RunResult } from './run-command.ts';
+import { changeDatabase, runCommand, type RunResult, temporaryFolder } from './run-command.ts';
 
 /** @param proxyPort where nobody listens: browsers' push services cannot be reached, with a network or without */
 async function examine(words: readonly string[], proxyPort: number): Promise<RunResult> {
@@ -150,11 +149,7 @@ suite('deskbell doctor', () => {
     );
 
     const path = join(data, 'deskbell.db');
-    const setSchema = (schema: number): void => {
-      const database = new DatabaseSync(path);
-      database.exec(`pragma user_version = ${schema}`);
-      database.close();
-    };
+    const setSchema = (schema: number) => changeDatabase(data, `pragma user_version = ${schema}`);
     setSchema(2);
     assert.match((await look()).get('database')?.detail ?? '', /has schema 2, of a Deskbell before 1\.0\.0/);
     setSchema(9999);

@@ -7,18 +7,17 @@ import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { useSharedServer } from '../../tools/postgres-server.ts';
 import { exampleSubscription, type ExampleSubscription } from './example-subscriptions.ts';
 import {
+  dataWithSinks,
   environmentFor,
   runCommand,
   runUntilStopped,
   spawnUntilStopped,
+  storeSinks,
   temporaryFolder,
-  dataWithSinks,
 } from './run-command.ts';
 
 const registrations = 300;
@@ -149,19 +148,13 @@ test(`a worker whose machine is ${days} days ahead says so, as a service does, a
   const data = await temporaryFolder();
   const pushService = await startPushService({ checksBodies: false });
   opened.defer(() => pushService.close());
-  const { store, vapidKeys, close } = await openDataDirectory(data, { database: database.url });
-  opened.defer(close);
-  const vapid = { ...vapidKeys, subject: 'mailto:push@example.org' };
+  const own = await openDataDirectory(data, { database: database.url });
+  opened.defer(() => own.close());
+  const { store } = own;
+  const vapid = { ...own.vapidKeys, subject: 'mailto:push@example.org' };
   const sender = createSender({ vapid, store, pushServices: [pushService.origin] });
   opened.defer(() => sender.close());
-  const policy = createEndpointPolicy([pushService.origin]);
-  const { publicKey: vapidPublicKey } = vapidKeys;
-  await store.subscriptions.putAll(
-    [...pushService.createSinks(rows, { vapidPublicKey })].map((sink) => ({
-      subscription: parseSubscription(sink, policy),
-      vapidPublicKey,
-    })),
-  );
+  await storeSinks(own, pushService, rows);
   const message = { title: 'Hello', message: 'World' };
   const daily = await sender.createSchedule('all', message, { cron: '0 0 1 1 *' });
   const { broadcast } = await sender.createBroadcast('all', message, { ttlSeconds: 3600 });

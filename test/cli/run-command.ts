@@ -7,11 +7,15 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import type { DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { runProcess, type Host } from '../../src/cli/run-process.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
 import type { PushService } from '../../src/push-service/index.ts';
 import { until } from '../../tools/until.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
@@ -244,6 +248,27 @@ export async function dataWithSinks(pushService: PushService, count: number) {
   const imported = await made.run('subscriptions import -', lines.join('\n'));
   assert.equal(imported.exitCode, 0, imported.stderr);
   return { ...made, lines };
+}
+
+/** Stores so many sinks of a push service, without a command. */
+export async function storeSinks(
+  { store, vapidKeys }: DataDirectory,
+  pushService: PushService,
+  count: number,
+) {
+  const { publicKey: vapidPublicKey } = vapidKeys;
+  const policy = createEndpointPolicy([pushService.origin]);
+  const sinks = [...pushService.createSinks(count, { vapidPublicKey })];
+  await store.subscriptions.putAll(
+    sinks.map((sink) => ({ subscription: parseSubscription(sink, policy), vapidPublicKey })),
+  );
+  return sinks;
+}
+
+/** Changes the SQLite database of a data directory, which others may use meanwhile. */
+export function changeDatabase(data: string, sql: string): void {
+  using database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
+  database.exec(sql);
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any

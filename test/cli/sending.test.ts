@@ -7,11 +7,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test, type TestContext } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { type PushService, startPushService } from '../../src/push-service/index.ts';
+import { pluck } from '../../tools/pluck.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { recordAnswer } from '../store/store-under-test.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
+  changeDatabase,
   dataWithSinks,
   environmentFor,
   newData,
@@ -38,12 +40,11 @@ async function setUp(t: TestContext) {
   };
   await run(['send', '--all', '--detach', ...message]);
   await run(['send', '--all', '--cron', '0 9 1 1 *', ...message]);
-  const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
-  database.exec(`
+  const sql = `
     update schedules set next_at_ms = ${Date.now() - 60_000};
     insert into webhook_events (id, type, at_ms, due_at_ms, attempts, broadcast_id)
-      values ('${'0'.repeat(32)}', 'broadcast.done', ${Date.now()}, 0, 0, 1)`);
-  database.close();
+      values ('${'0'.repeat(32)}', 'broadcast.done', ${Date.now()}, 0, 0, 1)`;
+  changeDatabase(data, sql);
   /** How many messages each of the two has. */
   const received = (): readonly number[] =>
     pushService
@@ -195,9 +196,9 @@ test('lists what is wrong, and acknowledges it with a name and a note, which the
     (await run('alarms list')).stdout,
     /\n  ann knows of it since 20.*: Until the copy is gone\.\n$/,
   );
-  const [record, earlier] = (await run('audit --json')).stdout.split('\n');
-  assert.equal(JSON.parse(earlier!).action, 'sending.pause');
-  const { operator, action, target, status } = JSON.parse(record!);
+  const [record, earlier] = parseLines((await run('audit --json')).stdout);
+  assert.equal(earlier.action, 'sending.pause');
+  const { operator, action, target, status } = record;
   assert.deepEqual(
     [operator, action, target, status],
     ['ann', 'alarm.acknowledge', 'alarm sending-paused', 200],
@@ -210,16 +211,11 @@ test('lists what is wrong, and acknowledges it with a name and a note, which the
   const empty = await run(['alarms', 'acknowledge', 'sending-paused', '--note', ' ']);
   assert.match(empty.stderr, /It must have 1 to 500 characters/);
 
-  const database = new DatabaseSync(join(data, 'deskbell.db'));
-  database.exec('drop table acknowledgements');
-  database.close();
+  changeDatabase(data, 'drop table acknowledgements');
   const broken = await run(['alarms', 'acknowledge', 'sending-paused', '--name', 'ann', ...note]);
   assert.equal(broken.exitCode, 1);
-  const statuses = (await run('audit --json')).stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line).status);
-  assert.deepEqual(statuses, [503, 404, 200, 200]);
+  const records = parseLines((await run('audit --json')).stdout);
+  assert.deepEqual(pluck(records, 'status'), [503, 404, 200, 200]);
 });
 
 test('the audit names a user that has no name by its number', async (t) => {
@@ -347,9 +343,7 @@ suite('schedules of the command line', () => {
     const paused = JSON.parse((await run('schedules show 1 --json')).stdout) as Record<string, unknown>;
     assert.deepEqual([paused['nextTimes'], paused['nextAt']], [[], undefined]);
     // its time comes meanwhile
-    const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
-    database.exec('update schedules set next_at_ms = 0');
-    database.close();
+    changeDatabase(data, 'update schedules set next_at_ms = 0');
     const resumed = /^Schedule 1 sends next at 20\d\d\S+Z\.\n$/;
     assert.match((await run('schedules resume 1')).stdout, resumed);
     assert.equal((await run('schedules remove 1')).stdout, 'Removed schedule 1\n');
