@@ -5,14 +5,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { isSecretFile } from '../../src/keys/secret-files.ts';
-import { createSender, type Sender } from '../../src/delivery/sender.ts';
-import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { timesReceived } from '../delivery/broadcast-bench.ts';
 import { useSharedServer } from '../../tools/postgres-server.ts';
-import { runCommand, spawnCommand, temporaryFolder } from './run-command.ts';
+import { runCommand, spawnCommand, storeSinks, temporaryFolder } from './run-command.ts';
 import { until } from '../../tools/until.ts';
 
 const getServer = useSharedServer();
@@ -37,13 +35,10 @@ async function withSender<Result>(
   { store, vapidKeys }: DataDirectory,
   { origin }: PushService,
   work: (sender: Sender) => Promise<Result>,
+  options: Pick<SenderOptions, 'maxRate'> = {},
 ): Promise<Result> {
-  const sender = createSender({
-    store,
-    vapid: { ...vapidKeys, subject },
-    pushServices: [origin],
-    threads: 0,
-  });
+  const vapid = { ...vapidKeys, subject };
+  const sender = createSender({ store, vapid, pushServices: [origin], threads: 0, ...options });
   try {
     return await work(sender);
   } finally {
@@ -58,13 +53,16 @@ async function sendSome(
   { accepted = 0, id }: { readonly accepted?: number; readonly id?: number } = {},
 ): Promise<Broadcast> {
   const { broadcasts } = data.store;
-  const paused = await withSender(data, pushService, async (sender) => {
+  const pauseHalfWay = async (sender: Sender): Promise<Broadcast> => {
     const run = id === undefined ? await sender.broadcast('all', message) : await sender.resume(id);
     const acceptedRows = async () => (await broadcasts.find(run.broadcast.id))?.counts.accepted ?? 0;
     await until(async () => (await acceptedRows()) > accepted, `more than ${accepted} accepted rows`);
     await broadcasts.pause(run.broadcast.id);
     return run.finished;
-  });
+  };
+  // so slow that it is not over before it is paused
+  const maxRate = [`${pushService.origin}=300/s`];
+  const paused = await withSender(data, pushService, pauseHalfWay, { maxRate });
   assert.equal(paused.state, 'paused');
   assert.ok(paused.counts.pending > 0, 'it is somewhere in the middle');
   return paused;
@@ -74,16 +72,8 @@ test('store copy moves a broadcast that is paused half-way to PostgreSQL and bac
   const folder = await temporaryFolder();
   const path = join(folder, 'data');
   await using pushService = await startPushService({ checksBodies: false });
-  pushService.faults.inject({ kind: 'delay', ms: 20 });
   const halfWay = await withData(path, undefined, async (data) => {
-    const { publicKey } = data.vapidKeys;
-    const policy = createEndpointPolicy([pushService.origin]);
-    await data.store.subscriptions.putAll(
-      Array.from(pushService.createSinks(audience, { vapidPublicKey: publicKey }), (sink) => ({
-        subscription: parseSubscription(sink, policy),
-        vapidPublicKey: publicKey,
-      })),
-    );
+    await storeSinks(data, pushService, audience);
     return sendSome(data, pushService);
   });
   const { id } = halfWay;
@@ -119,7 +109,6 @@ test('store copy moves a broadcast that is paused half-way to PostgreSQL and bac
   for (const name of (await readdir(path)).filter(isSecretFile))
     await cp(join(path, name), join(other, name));
 
-  pushService.faults.clear();
   const { state, counts } = await withData(other, undefined, (data) =>
     withSender(data, pushService, async (sender) => (await sender.resume(id)).finished),
   );
