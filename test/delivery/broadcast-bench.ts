@@ -57,9 +57,7 @@ export async function openBroadcastBench(now?: () => number): Promise<BroadcastB
       if (rows > 0) await bench.subscribe(pushService, rows);
       return pushService;
     },
-    async subscribe(pushService, count) {
-      return storeSinks(store, pushService, count);
-    },
+    subscribe: (pushService, count) => storeSinks(store, pushService, count),
     createSender(options = {}) {
       const ca = pushServices.flatMap((pushService) => pushService.ca);
       const sender = createSender({
@@ -92,9 +90,9 @@ export async function storeSinks(
   store: Store,
   pushService: PushService,
   count: number,
+  vapidPublicKey = vapidKeys.publicKey,
 ): Promise<readonly string[]> {
   const policy = createEndpointPolicy([pushService.origin]);
-  const { publicKey: vapidPublicKey } = vapidKeys;
   const sinks = [...pushService.createSinks(count, { vapidPublicKey })];
   for (let first = 0; first < count; first += storedAtOnce) {
     await store.subscriptions.putAll(
@@ -153,9 +151,17 @@ export async function deliver(
   const stop = new AbortController();
   const working = sender.work(stop.signal, (fault) => assert.fail(String(fault)));
   const { broadcast } = await sender.createBroadcast('all', message, options);
-  const find = () => store.broadcasts.get(broadcast.id);
-  await until(async () => (await find()).state === 'done', 'the end of the broadcast');
+  const done = await untilDone(store, broadcast.id);
   stop.abort();
   await working;
-  return find();
+  return done;
+}
+
+/** @returns the broadcast once it is done */
+export function untilDone({ broadcasts }: Pick<Store, 'broadcasts'>, id: number): Promise<Broadcast> {
+  const findDone = async () => {
+    const broadcast = await broadcasts.get(id);
+    return broadcast.state === 'done' && broadcast;
+  };
+  return until(findDone, 'the end of the broadcast');
 }

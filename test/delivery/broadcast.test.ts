@@ -33,6 +33,7 @@ import {
   vapidKeys,
   withSlices,
   type BroadcastBench,
+  untilDone,
 } from './broadcast-bench.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 import { until, within } from '../../tools/until.ts';
@@ -389,10 +390,7 @@ describe('a broadcast', () => {
     working.catch(() => {});
     await hasFailed.promise;
     const { broadcast } = await sender.createBroadcast('all', message);
-    await until(
-      async () => (await bench.store.broadcasts.find(broadcast.id))?.state === 'done',
-      'the end of the broadcast',
-    );
+    await untilDone(bench.store, broadcast.id);
     const faultsOf = (what: string) => faults.filter((fault) => String(fault).includes(what)).length;
     await until(() => faultsOf('schedules') >= 2, 'a second look at the schedules');
     stop.abort();

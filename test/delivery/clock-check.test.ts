@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClockCheck } from '../../src/delivery/reports/clock-check.ts';
-import { message, openBroadcastBench, vapidKeys } from './broadcast-bench.ts';
+import { message, openBroadcastBench, vapidKeys, untilDone } from './broadcast-bench.ts';
 import { openAgain } from '../store/test-database.ts';
 import { until } from '../../tools/until.ts';
 
@@ -88,8 +88,7 @@ test('a sender whose store has a wrong time warns, and reports it to the others'
   const stop = new AbortController();
   const working = sender.work(stop.signal);
   const { broadcast } = await sender.createBroadcast('all', message);
-  const isOver = async () => (await bench.store.broadcasts.find(broadcast.id))?.state === 'done';
-  await until(isOver, 'the end of the broadcast');
+  await untilDone(bench.store, broadcast.id);
   t.mock.timers.tick(2000);
   for (const kind of ['single', 'worker']) {
     const reported = async () =>

@@ -16,17 +16,17 @@ import type { Store } from '../../src/store/store.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
-import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
+import type { VapidKeys } from '../../src/protocol/vapid.ts';
+import { message, vapid, vapidKeys } from './broadcast-bench.ts';
 import { SwitchablePort } from './switchable-port.ts';
 import { never, TestClock } from './test-clock.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { until, within } from '../../tools/until.ts';
 
+export { message, vapidKeys };
+
 export type Protocol = 'HTTP/1.1' | 'HTTP/2';
 export const protocols: readonly Protocol[] = ['HTTP/1.1', 'HTTP/2'];
-
-export const vapidKeys = generateVapidKeys();
-export const message = { title: 'Faults', message: 'a message that goes through much' };
 
 export const fastRetries: RetryPolicy = {
   firstDelayMs: 40,
@@ -197,7 +197,6 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
     },
     stored: async () => [...(await stored())],
     sender: (options = {}) => {
-      const vapid = { ...vapidKeys, subject: 'mailto:push@example.org' };
       const sender = createSender({
         vapid,
         store,

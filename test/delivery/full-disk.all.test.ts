@@ -8,14 +8,12 @@ import { after, before, describe, test } from 'node:test';
 import { createSender } from '../../src/delivery/sender.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { waitForDiskSpace } from '../../src/delivery/worker/create-worker.ts';
-import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { DiskFullError } from '../../src/store/database-content.ts';
 import { copyDatabase } from '../../src/store/sqlite/backup.ts';
 import { inspectDatabase } from '../../src/store/sqlite/inspect-database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { assertDone, message, timesReceived, vapid, vapidKeys } from './broadcast-bench.ts';
+import { assertDone, message, storeSinks, timesReceived, vapid } from './broadcast-bench.ts';
 
 const audience = 1500;
 const folder = mkdtempSync(join(tmpdir(), 'deskbell-full-'));
@@ -52,13 +50,7 @@ async function startBroadcast() {
   });
   const directory = mkdtempSync(join(folder, 'data-'));
   const store = await openSqliteStore({ path: join(directory, 'deskbell.db') });
-  const policy = createEndpointPolicy([pushService.origin]);
-  await store.subscriptions.putAll(
-    Array.from(pushService.createSinks(audience, { vapidPublicKey: vapidKeys.publicKey }), (sink) => ({
-      subscription: parseSubscription(sink, policy),
-      vapidPublicKey: vapidKeys.publicKey,
-    })),
-  );
+  await storeSinks(store, pushService, audience);
   const warnings: string[] = [];
   const isFull = Promise.withResolvers<void>();
   const onWarning = (warning: string): void => {

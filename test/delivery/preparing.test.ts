@@ -9,7 +9,6 @@ import type { DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { sendBroadcast } from '../../src/cli/send/send-broadcast.ts';
 import { createBroadcast, runPreparations } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { until } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';
 import {
   assertDone,
@@ -18,6 +17,7 @@ import {
   timesReceived,
   vapidKeys,
   type BroadcastBench,
+  untilDone,
 } from './broadcast-bench.ts';
 
 const audience = { tags: { all: ['news'] } };
@@ -154,15 +154,12 @@ describe('a broadcast that is preparing', () => {
 
   test('whose process has ended is prepared and delivered by any that delivers', async () => {
     await using bench = await openBroadcastBench();
-    const { pushService, broadcasts } = await setStage(bench);
+    const { pushService } = await setStage(bench);
     const { broadcast } = await createBroadcast(bench.store, createEndpointPolicy(), audience, message, {});
     assert.equal(broadcast.state, 'preparing');
     const stop = new AbortController();
     const working = bench.createSender().work(stop.signal);
-    await until(
-      async () => (await broadcasts.get(broadcast.id)).state === 'done',
-      'the end of the broadcast',
-    );
+    await untilDone(bench.store, broadcast.id);
     stop.abort();
     await working;
     assert.deepEqual(timesReceived(pushService), { 0: 2, 1: 3 });
@@ -178,7 +175,7 @@ test('a broadcast that cannot be prepared does not keep others waiting', async (
   const stop = new AbortController();
   const faults: unknown[] = [];
   const preparing = runPreparations(store, stop.signal, (fault) => faults.push(fault));
-  await until(async () => (await store.broadcasts.get(other!)).state === 'done', 'the other one');
+  await untilDone(store, other!);
   stop.abort();
   await preparing;
   assert.match(faults.join(), /^SyntaxError/);

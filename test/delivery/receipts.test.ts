@@ -15,6 +15,7 @@ import {
   timesReceived,
   vapidKeys,
   withSlices,
+  type BroadcastBench,
 } from './broadcast-bench.ts';
 
 const receiptKey = randomBytes(32);
@@ -26,17 +27,26 @@ const fill = (bytes: number) => {
   return { title: 'T', message: 'm'.repeat(bytes - frame) };
 };
 
+/** A push service with a user agent. `subscribe` stores a subscription of it and returns the id. */
+async function startUserAgent({ store, startPushService }: BroadcastBench) {
+  const pushService = await startPushService({ checksBodies: true });
+  const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+  const policy = createEndpointPolicy([pushService.origin]);
+  const { publicKey: vapidPublicKey } = vapidKeys;
+  const subscribe = async (language?: string) => {
+    const subscription = parseSubscription(await userAgent.subscribe(vapidPublicKey), policy);
+    await store.subscriptions.putAll([{ subscription, vapidPublicKey, language }]);
+    return (await store.subscriptions.findByEndpoint(subscription.endpoint))!.id;
+  };
+  return { pushService, userAgent, subscribe, [Symbol.asyncDispose]: () => userAgent.close() };
+}
+
 describe('a broadcast with receipts', () => {
   test('gives each stored row a token of its own, on its first attempt and on a repeated one', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ checksBodies: true });
-    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
-    const policy = createEndpointPolicy([pushService.origin]);
-    const ids: number[] = [];
-    for (let count = 0; count < 2; count += 1) {
-      const subscription = parseSubscription(await userAgent.subscribe(vapidKeys.publicKey), policy);
-      ids.push((await bench.store.subscriptions.put(subscription, vapidKeys.publicKey)).id);
-    }
+    await using stage = await startUserAgent(bench);
+    const { pushService, userAgent, subscribe } = stage;
+    const ids = [await subscribe(), await subscribe()];
     const sender = bench.createSender({ receiptKey, threads: 0 });
     pushService.faults.inject({ kind: 'status', status: 503, times: 1 });
     const actions = [{ title: 'Open' }, { title: 'Later', action: 'later' }];
@@ -68,10 +78,9 @@ describe('a broadcast with receipts', () => {
 
   test('gives each row its token in the text that is for its reader, and counts what each of them reports', async () => {
     await using bench = await openBroadcastBench();
-    const { people, readers, receipts, broadcasts, subscriptions } = bench.store;
-    const pushService = await bench.startPushService({ checksBodies: true });
-    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
-    const policy = createEndpointPolicy([pushService.origin]);
+    const { people, readers, receipts, broadcasts } = bench.store;
+    await using stage = await startUserAgent(bench);
+    const { userAgent, subscribe } = stage;
     /** What each of them should see, by subscription. */
     const expected = new Map<number, string>();
     for (const [name, language, title] of [
@@ -80,10 +89,7 @@ describe('a broadcast with receipts', () => {
       ['Eve', 'fr', 'Hello Eve'],
       [undefined, undefined, 'Hello there'],
     ] as const) {
-      const { publicKey: vapidPublicKey } = vapidKeys;
-      const subscription = parseSubscription(await userAgent.subscribe(vapidPublicKey), policy);
-      await subscriptions.putAll([{ subscription, vapidPublicKey, language }]);
-      const id = (await subscriptions.findByEndpoint(subscription.endpoint))!.id;
+      const id = await subscribe(language);
       expected.set(id, title);
       if (name === undefined) continue;
       await people.assign(id, { user: name, tags: [] });
@@ -124,11 +130,9 @@ describe('a broadcast with receipts', () => {
 
   test('is refused when it is created, where its token would not fit', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ checksBodies: true });
-    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
-    const policy = createEndpointPolicy([pushService.origin]);
-    const subscription = parseSubscription(await userAgent.subscribe(vapidKeys.publicKey), policy);
-    await bench.store.subscriptions.put(subscription, vapidKeys.publicKey);
+    await using stage = await startUserAgent(bench);
+    const { userAgent, subscribe } = stage;
+    await subscribe();
     const sender = bench.createSender({ receiptKey, threads: 0 });
 
     const whole = maxPlaintextBytes;
@@ -150,8 +154,8 @@ describe('a broadcast with receipts', () => {
 
   test('to a list that is not stored has no tokens: there is nobody to count', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ checksBodies: true });
-    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    await using stage = await startUserAgent(bench);
+    const { userAgent } = stage;
     const subscription = await userAgent.subscribe(vapidKeys.publicKey);
     const sender = bench.createSender({ receiptKey, threads: 0 });
     const run = await sender.broadcast({ subscriptions: [subscription] }, message, { receipts: true });

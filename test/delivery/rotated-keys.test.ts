@@ -7,14 +7,12 @@ import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-d
 import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { createSender, type Sender, type SubscriptionInput } from '../../src/delivery/sender.ts';
 import { addKeyPair } from '../../src/keys/vapid-key-files.ts';
-import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import type { TestDatabase } from '../../tools/postgres-server.ts';
 import { createTestDatabase } from '../store/test-database.ts';
 import { until } from '../../tools/until.ts';
-import { assertDone, message, quickRetries } from './broadcast-bench.ts';
+import { assertDone, message, quickRetries, storeSinks, untilDone } from './broadcast-bench.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 
 describe('a sender that was made before a rotation', () => {
@@ -57,15 +55,8 @@ describe('a sender that was made before a rotation', () => {
     assert.ok(subscription);
     return subscription;
   };
-  const store = async (count: number, vapidPublicKey: string) => {
-    const policy = createEndpointPolicy([pushService.origin]);
-    await data.store.subscriptions.putAll(
-      [...pushService.createSinks(count, { vapidPublicKey })].map((sink) => ({
-        subscription: parseSubscription(sink, policy),
-        vapidPublicKey,
-      })),
-    );
-  };
+  const store = (count: number, vapidPublicKey: string) =>
+    storeSinks(data.store, pushService, count, vapidPublicKey);
   const kindOf = async (input: SubscriptionInput) => (await sender.send(input, message)).outcome.kind;
 
   test('sends single messages with either pair, also to who is not stored and names no key', async () => {
@@ -114,11 +105,7 @@ describe('a sender that was made before a rotation', () => {
     const working = threaded.work(stop.signal, (fault) => faults.push(fault));
     const deliver = async () => {
       const { broadcast } = await threaded.createBroadcast('all', message);
-      for (;;) {
-        const found = await data.store.broadcasts.find(broadcast.id);
-        if (found?.state === 'done') return found;
-        await data.store.leases.waitForWork({ broadcastId: broadcast.id, signal: stop.signal });
-      }
+      return untilDone(data.store, broadcast.id);
     };
     try {
       await store(4, data.vapidKeys.publicKey);

@@ -1,13 +1,19 @@
 // What several senders share: the time that a push service asks for, and the store’s clock.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sender } from '../../src/delivery/sender.ts';
 import type { PushService } from '../../src/push-service/index.ts';
 import type { Store } from '../../src/store/store.ts';
 import { until } from '../../tools/until.ts';
 import { openAgain } from '../store/test-database.ts';
-import { assertDone, message, openBroadcastBench, vapidKeys, withSlices } from './broadcast-bench.ts';
+import {
+  assertDone,
+  message,
+  openBroadcastBench,
+  vapidKeys,
+  withSlices,
+  untilDone,
+} from './broadcast-bench.ts';
 
 const rows = 40;
 
@@ -107,14 +113,7 @@ for (const days of [40, -40]) {
     assertDone(await first.finished, { accepted: ids.length });
     const working = [wrong, right].map((sender) => sender.work(stop.signal, (fault) => faults.push(fault)));
     const { broadcast } = await wrong.createBroadcast('all', message, { ttlSeconds: 3600 });
-    for (;;) {
-      const now = await bench.store.broadcasts.find(broadcast.id);
-      if (now?.state === 'done') {
-        assertDone(now, { accepted: manyRows });
-        break;
-      }
-      await sleep(20);
-    }
+    assertDone(await untilDone(bench.store, broadcast.id), { accepted: manyRows });
     const single = await wrong.send([...pushService.createSinks(1)][0]!, message);
     assert.equal(single.outcome.kind, 'accepted');
     stop.abort();

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parsePerPerson } from '../../src/audience/frequency-cap.ts';
 import { createWarningReader } from '../../src/delivery/alarms/installation-warnings.ts';
 import { acknowledgeAlarm, readAlarms } from '../../src/delivery/alarms/read-alarms.ts';
@@ -16,7 +15,7 @@ import { fastFolder } from '../../tools/fast-folder.ts';
 import { until } from '../../tools/until.ts';
 import { addSubscriptions, madeUpBroadcast, openIds } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
-import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
+import { assertDone, message, openBroadcastBench, timesReceived, untilDone } from './broadcast-bench.ts';
 import { workerReport } from '../store/made-up-subscription.ts';
 import { pluck } from '../../tools/pluck.ts';
 
@@ -207,18 +206,16 @@ test('workers send what is asked for during the pause and nothing else, until it
   await store.broadcasts.cancel(cancelled.id);
   const stop = new AbortController();
   const working = sender.work(stop.signal);
-  const isOver = async (id: number) => (await store.broadcasts.find(id))?.state === 'done';
   const { broadcast: asked } = await sender.createBroadcast('all', message);
-  while (!(await isOver(asked.id))) await sleep(10);
+  await untilDone(store, asked.id);
   const [subscription] = await store.subscriptions.page({ afterId: 0, limit: 1 });
   assert.equal((await sender.send(subscription!, message)).outcome.kind, 'accepted');
   assert.deepEqual(timesReceived(pushService), { 1: 4, 2: 1 });
   assert.deepEqual((await describeResumption(store)).broadcastIds, [before.id]);
   assert.deepEqual(await resumeSending(store, { withMissed: false, withBroadcasts: true }), [before.id]);
-  while (!(await isOver(before.id))) await sleep(10);
+  assertDone(await untilDone(store, before.id), { accepted: 5 });
   stop.abort();
   await working;
-  assertDone((await store.broadcasts.find(before.id))!, { accepted: 5 });
   assert.deepEqual(timesReceived(pushService), { 2: 4, 3: 1 });
 });
 

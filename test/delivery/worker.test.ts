@@ -10,8 +10,8 @@ import { PayloadSource, type ReaderParts } from '../../src/delivery/worker/row-p
 import { Workload, type WorkerParts } from '../../src/delivery/worker/workload.ts';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
-import { until, within } from '../../tools/until.ts';
-import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
+import { within } from '../../tools/until.ts';
+import { assertDone, message, openBroadcastBench, timesReceived, untilDone } from './broadcast-bench.ts';
 
 const settings = { ...defaultWorkerSettings, maxPageRows: 4, maxDetachedRows: 4 };
 const origin = 'https://fcm.googleapis.com';
@@ -181,8 +181,7 @@ describe('a function that throws disturbs no sending:', () => {
     const stop = new AbortController();
     const { broadcast } = await sender.createBroadcast('all', message);
     const working = sender.work(stop.signal, fail);
-    const isDone = async () => (await bench.store.broadcasts.get(broadcast.id)).state === 'done';
-    await Promise.race([working, until(isDone, 'the end of the broadcast')]);
+    await Promise.race([working, untilDone(bench.store, broadcast.id)]);
     stop.abort();
     await working;
     assert.deepEqual(timesReceived(pushService), { 1: rows });
