@@ -46,7 +46,8 @@ export function textField(body: unknown, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-export const textFields = (body: unknown, names: readonly string[]): Fields =>
+/** @param names default: those of all fields */
+export const textFields = (body: unknown, names: readonly string[] = Object.keys(body ?? {})): Fields =>
   Object.fromEntries(names.map((name) => [name, textField(body, name)]));
 
 /** Returns the value of a field; undefined if the field is empty. */

@@ -7,9 +7,6 @@ import { actionIndexes, type FormState, textArea, textInput } from './form-field
 import { fieldFault, optionalField, textField, type Fields } from './forms.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
-/** Names of the fields with the form's languages and with the language to add. */
-export const languageFields = ['languages', 'newLanguage'] as const;
-
 const maxLanguages = 50;
 const single = Object.entries(textDescriptions).filter(([name]) => name !== 'actions');
 
@@ -19,13 +16,6 @@ export const languagesOf = (fields: Fields): readonly string[] =>
     .split(' ', maxLanguages)
     .filter((tag) => readLanguage(tag) === tag)
     .toSorted(byName);
-
-/** The names of all fields of the languages. */
-export const textNames = (fields: Fields): readonly string[] =>
-  languagesOf(fields).flatMap((language) => [
-    ...single.map(([name]) => nameOf(language, name)),
-    ...actionIndexes.flatMap((index) => actionNames(language, index)),
-  ]);
 
 const nameOf = (language: string, name: string): string => `texts.${language}.${name}`;
 

@@ -10,48 +10,22 @@ import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
 import type { OutcomeGroup } from '../../store/broadcasts.ts';
 import { hasReaderTimes } from '../../store/reader-times.ts';
-import { actionFieldNames, filledActions } from './form-fields.ts';
+import { filledActions } from './form-fields.ts';
 import { toTime, zoneName } from './local-time-input.ts';
 import { fieldFault, optionalField, textField, textFields, type Fields } from './forms.ts';
-import { describeLanguage, languageFields, textNames, toTexts } from './languages.ts';
+import { describeLanguage, toTexts } from './languages.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
-/** The fields for the audience. `testTag` is the tag of a test group that gets the message first. */
-const audienceNames = [
-  'audience',
-  'user',
-  'tagsAll',
-  'tagsAny',
-  'tagsNone',
-  'ids',
-  'broadcast',
-  'outcome',
-  'testTag',
-];
-const defaultTestTag = 'test';
-const deliveryNames = [...Object.keys(deliveryOptions), 'startAt', zoneName, 'idempotencyKey'];
-
-/** The names of all fields of the form, except the fields for languages. */
-const fieldNames: readonly string[] = [
-  ...audienceNames,
-  ...Object.keys(memberDescriptions).filter((name) => name !== 'actions' && name !== 'texts'),
-  ...languageFields,
-  'shownLanguage',
-  'shownUser',
-  'replace',
-  ...deliveryNames,
-  ...actionFieldNames,
-];
-
+/** All fields, except what belongs to one sending of the form. */
 export function readFields(body: unknown): Fields {
-  const fields = textFields(body, fieldNames);
-  return { ...fields, ...textFields(body, textNames(fields)) };
+  const { csrf: _csrf, step: _step, ...fields } = textFields(body);
+  return fields;
 }
 
 /** Reads a new form's fields from the address. Because of its idempotency key, a form creates only one broadcast. */
 export const initialFields = (query: unknown): Fields => ({
   ...readFields(query),
-  testTag: optionalField(query, 'testTag') ?? defaultTestTag,
+  testTag: optionalField(query, 'testTag') ?? 'test',
   idempotencyKey: randomUUID(),
 });
 

@@ -43,7 +43,6 @@ import { csrfField, sessionOf } from '../sessions.ts';
 
 const bellsUrl = pages.Bells;
 const entry = 'Bells';
-const fieldNames = ['name', 'audience', 'user', 'tagsAll', ...bellSettingNames];
 
 const target = ({ body }: { readonly body: unknown }) => `bell ${textField(body, 'name')}`;
 
@@ -85,7 +84,7 @@ export function addBellPages(app: FastifyInstance, parts: OperatorContext): void
   app.get('/bells/add', async (_request, reply) => sendForm(reply, { audience: 'user', urgency: 'normal' }));
 
   app.post('/bells/add', audited(addBell.action, target), async (request, reply) => {
-    const fields = textFields(request.body, fieldNames);
+    const fields = textFields(request.body);
     try {
       const audience = toAudience(fields);
       const bell = {

@@ -12,7 +12,6 @@ import { checkbox, textArea, textInput, type FormState } from '../form-fields.ts
 import { audited, fieldFault, textField, textFields, type Fields } from '../forms.ts';
 
 const editUrl = `${pages.Channels}/edit`;
-const fieldNames = ['name', 'title', 'titles', 'isOn', 'isKnown'];
 
 export function addChannelPages(app: FastifyInstance, parts: OperatorContext): void {
   const { channels } = parts.store;
@@ -42,7 +41,7 @@ export function addChannelPages(app: FastifyInstance, parts: OperatorContext): v
     audited(updateChannel.action, ({ body }) => `channel ${textField(body, 'name').trim()}`),
     async (request, reply) => {
       const { operator } = sessionOf(request);
-      const fields = textFields(request.body, fieldNames);
+      const fields = textFields(request.body);
       const name = textField(fields, 'name').trim();
       try {
         const known = await find(name);

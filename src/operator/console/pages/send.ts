@@ -137,7 +137,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       if (step === 'edit') return sendComposer(reply, session, fields);
       if (step.startsWith('without '))
         return sendComposer(reply, session, removeLanguage(fields, step.slice('without '.length)));
-      if (step === 'language' || fields['newLanguage'] !== '')
+      if (step === 'language' || fields['newLanguage'])
         return sendComposer(reply, session, addLanguage(fields));
       const isTest = step === 'test';
       const review = await readReview(fields, isTest, step === 'count');
