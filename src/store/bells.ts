@@ -135,7 +135,7 @@ export function createBells(database: PortableDatabase) {
           name,
           secretHash,
           audience: JSON.stringify(audience),
-          user: audience === 'all' ? null : (audience.user ?? null),
+          user: audience === 'all' ? null : audience.user,
           settings: JSON.stringify(settings),
           nowMs: database.now(),
         },
@@ -199,15 +199,7 @@ export function createBells(database: PortableDatabase) {
           `insert into deskbell.bell_requests (bell_id, at_ms, tool, outcome, broadcast_id, left_out, shape)
            select id, cast(:nowMs as bigint), :tool, :outcome, cast(:broadcastId as bigint), :leftOut, :shape
            from deskbell.bells where id = :id`,
-          {
-            id,
-            nowMs: database.now(),
-            tool,
-            outcome,
-            broadcastId: broadcastId ?? null,
-            leftOut: leftOut ?? null,
-            shape: shape ?? null,
-          },
+          { id, nowMs: database.now(), tool, outcome, broadcastId, leftOut, shape },
         );
         yield* run(
           `delete from deskbell.bell_requests where bell_id = :id and id <= (

@@ -165,7 +165,7 @@ async function sliceList(
     `select (select members from deskbell.audiences where id = :audienceId) as members,
        exists (select 1 from deskbell.audience_sets where audience_id = :audienceId) as has_sets,
        (select coalesce(max(id), 0) from deskbell.removals) as removals_after`,
-    { audienceId: audienceId ?? null },
+    { audienceId },
   );
   const { members, has_sets: hasSets, removals_after: removalsAfter } = list!;
   const rows = members ?? 0;
@@ -185,15 +185,15 @@ function* insertBroadcast(
   const isToPrepare = isPrepared(draft);
   const isOver = !isToPrepare && rows === 0;
   const columns: PortableValues = {
-    idempotency_key: draft.idempotencyKey ?? null,
+    idempotency_key: draft.idempotencyKey,
     content_hash: draft.contentHash,
     payload: draft.payload,
     ...toOptionRow(draft),
     // a broadcast without recipients is done at once; one that must be prepared waits
     state: isToPrepare ? 'paused' : isOver ? 'done' : 'running',
     finished_at_ms: isOver ? nowMs : null,
-    audience_id: draft.audienceId ?? null,
-    user_name: draft.user ?? null,
+    audience_id: draft.audienceId,
+    user_name: draft.user,
     ...toSourceColumns(draft),
     rows_in: isToPrepare ? 'all' : rowsIn,
     audience: isToPrepare ? 0 : rows,
@@ -201,7 +201,7 @@ function* insertBroadcast(
     created_at_ms: nowMs,
     start_at_ms: startAtMs,
     expires_at_ms: Math.trunc(draft.expiresAtMs),
-    receipt_actions: draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
+    receipt_actions: draft.receiptActions && JSON.stringify(draft.receiptActions),
     has_texts: Number(draft.texts !== undefined),
     has_placeholders: Number(draft.hasPlaceholders ?? false),
   };
@@ -225,7 +225,7 @@ function* insertBroadcast(
       endsAtMs: Math.max(startAtMs, nowMs) + receiptWindowMs,
     });
   }
-  const audienceId = draft.audienceId ?? null;
+  const { audienceId } = draft;
   if (isToPrepare) {
     yield* run(
       `insert into deskbell.preparations (broadcast_id, expression, split, slice_rows, through_id, width, next_number)
@@ -234,9 +234,9 @@ function* insertBroadcast(
       {
         id,
         expression: JSON.stringify(draft.matching ?? null),
-        split: draft.split === undefined ? null : JSON.stringify(draft.split),
+        split: draft.split && JSON.stringify(draft.split),
         preparedRows,
-        lastId: lastId ?? null,
+        lastId,
         width: preparedRows * firstLook,
         audienceId,
       },

@@ -376,11 +376,11 @@ export interface SourceColumns {
   readonly created_by: string | null;
 }
 
-export function toSourceColumns(draft: NewBroadcastSource): SourceColumns {
+export function toSourceColumns(draft: NewBroadcastSource) {
   const audience = askedAudience(draft);
   return {
-    asked_audience: audience === undefined ? null : JSON.stringify(audience),
-    created_by: draft.createdBy === undefined ? null : JSON.stringify(draft.createdBy),
+    asked_audience: audience && JSON.stringify(audience),
+    created_by: draft.createdBy && JSON.stringify(draft.createdBy),
   };
 }
 

@@ -60,7 +60,7 @@ export const lossesKeptMs = 90 * 24 * 60 * 60 * 1000;
 export const nameLoss = (
   id: number,
   reason: Exclude<LossReason, 'gone'>,
-  removedBy: string | null = null,
+  removedBy?: string,
 ): PortableStatement => ({
   sql: 'update deskbell.losses set reason = :reason, removed_by = :removedBy where subscription_id = :id',
   values: { id, reason, removedBy },

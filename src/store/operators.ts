@@ -72,7 +72,7 @@ export function createAudit(database: PortableDatabase) {
       const [row] = await database.writeOnce<{ readonly id: number }>(
         `insert into deskbell.audit (at_ms, operator, action, target) values (:nowMs, :operator, :action, :target)
          returning id`,
-        { nowMs: database.now(), operator, action, target: target ?? null },
+        { nowMs: database.now(), operator, action, target },
       );
       return row!.id;
     },
@@ -86,7 +86,7 @@ export function createAudit(database: PortableDatabase) {
       database
         .write(
           'update deskbell.audit set status = :status, target = coalesce(:target, target) where id = :id',
-          { id, status, target: target ?? null },
+          { id, status, target },
         )
         .catch(() => {}),
     /** Lists records, newest first. */

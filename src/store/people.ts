@@ -56,10 +56,7 @@ export function* assignOwner(
   id: number,
   { user, tags = [] }: UserAndTags,
 ): Work<void> {
-  yield* run('update deskbell.subscriptions set user_name = :user where id = :id', {
-    id,
-    user: user ?? null,
-  });
+  yield* run('update deskbell.subscriptions set user_name = :user where id = :id', { id, user });
   yield* assignTags(database, id, tags);
 }
 

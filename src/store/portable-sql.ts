@@ -4,8 +4,8 @@
 import { fieldError } from '../errors/deskbell-error.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
-/** Use `isOneOf` to compare with a list of numbers. */
-export type PortableValue = string | number | boolean | Uint8Array | readonly number[] | null;
+/** Use `isOneOf` to compare with a list of numbers. `undefined` is null. */
+export type PortableValue = string | number | boolean | Uint8Array | readonly number[] | null | undefined;
 export type PortableValues = Readonly<Record<string, PortableValue>>;
 
 export interface PortableStatement {

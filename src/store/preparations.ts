@@ -132,7 +132,7 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
        left join deskbell.people p on p.user_name = s.user_name
        where ${database.isOneOf('s.id', 'ids')}
        group by 1, 2, 3`,
-      { ids, channel: channel?.name ?? null, isOn: channel?.isOnByDefault ?? true },
+      { ids, channel: channel?.name, isOn: channel?.isOnByDefault ?? true },
     );
     return rows.map((row) => ({ ...nullsToUndefined(row), ids: database.readJson<number[]>(row.ids) }));
   };
@@ -302,7 +302,7 @@ function* endSplit(broadcastId: number, audienceId: number): Work<void> {
 /** @param firstNumber the number of the first set; the other numbers follow it. Existing sets are kept. */
 function* insertSets(audienceId: number, firstNumber: number, sets: readonly PreparedSet[]): Work<void> {
   for (const [index, set] of sets.entries()) {
-    const { partition = null, ids, language = null, timeZone = null, leftOut = 0 } = set;
+    const { partition, ids, language, timeZone, leftOut = 0 } = set;
     yield* run(
       `insert into deskbell.audience_sets
          (audience_id, number, in_partition, first_id, last_id, rows, ids, language, time_zone, left_out)

@@ -177,8 +177,8 @@ export function createReaders(database: PortableDatabase): ReaderStore {
       {
         user,
         data: JSON.stringify(changed.data),
-        language: changed.language ?? null,
-        timeZone: changed.timeZone ?? null,
+        language: changed.language,
+        timeZone: changed.timeZone,
         channels: toColumn(changed.channels),
         nowMs: database.now(),
       },

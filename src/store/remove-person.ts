@@ -166,14 +166,14 @@ export async function removePerson(
   const ids = rows.map(({ id }) => id);
   const attempts = await forgetAttempts(database, ids);
   const memberships = await forgetMemberships(database, ids);
-  const removed = await database.erase(() => removeRows(database, user, by ?? null));
+  const removed = await database.erase(() => removeRows(database, user, by));
   return { ...removed, recipients: removed.recipients + memberships, attempts };
 }
 
 function* removeRows(
   database: PortableDatabase,
   user: string,
-  by: string | null,
+  by: string | undefined,
 ): Work<Omit<RemovedPerson, 'attempts'>> {
   const stored = yield* run<PersonRow>(
     `select id, endpoint from deskbell.subscriptions where user_name = :user ${database.forUpdate}`,

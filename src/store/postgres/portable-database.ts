@@ -94,7 +94,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
 }
 
 const toPostgres = (value: PortableValue): Value =>
-  value instanceof Uint8Array ? Buffer.from(value) : value;
+  value instanceof Uint8Array ? Buffer.from(value) : (value ?? null);
 
 /** Runs portable work within a transaction. */
 export async function runWork<Result>(query: Query, work: Work<Result>): Promise<Result> {
@@ -116,6 +116,6 @@ export async function runWith<Row>(
   });
   return query(
     numbered,
-    names.map((name) => toPostgres(values[name]!)),
+    names.map((name) => toPostgres(values[name])),
   ) as Promise<readonly Row[]>;
 }

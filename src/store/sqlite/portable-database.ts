@@ -111,7 +111,7 @@ function toSqlite(values: PortableValues): Record<string, SQLInputValue> {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
       if (typeof value === 'boolean') return [name, Number(value)];
-      return [name, isList(value) ? JSON.stringify(value) : value];
+      return [name, isList(value) ? JSON.stringify(value) : (value ?? null)];
     }),
   );
 }
