@@ -12,7 +12,7 @@ import { forecast, formatForecast } from '../../src/delivery/broadcast/progress.
 import { countReadersOf } from '../../src/delivery/broadcast/count-readers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
-import { addSubscriptions, commitSlice, madeUpBroadcast, withResult } from '../store/store-under-test.ts';
+import { addSubscriptions, commitNext, madeUpBroadcast, withResult } from '../store/store-under-test.ts';
 import { openTestStore, type OpenedStore } from '../store/test-database.ts';
 import { until } from '../../tools/until.ts';
 
@@ -241,8 +241,7 @@ test('how long a broadcast takes is told by the last ones that went to as many, 
   // its worker came a minute late, and it was paused for an hour
   for (const afterMs of [60, 60, 61, 61, 61, 62, 62, 62, 3662, 3690].map((seconds) => seconds * 1000)) {
     nowMs = startMs + afterMs;
-    const slice = await store.leases.leaseSlice({ leaseMs: 1000, broadcastId });
-    await commitSlice(store, slice!, withResult('https://fcm.googleapis.com', 'accepted'), 1000);
+    await commitNext(store, withResult('https://fcm.googleapis.com', 'accepted'), broadcastId);
   }
   // half are reached within two seconds of the first outcome, and the rest after the pause
   const usual = { perSecond: 50 / 2, broadcasts: 1 };

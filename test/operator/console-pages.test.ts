@@ -12,7 +12,7 @@ import {
 } from '../store/made-up-subscription.ts';
 import {
   addSubscriptions,
-  commitSlice,
+  commitNext,
   commitSlices,
   madeUpBroadcast,
   madeUpSchedule,
@@ -22,8 +22,6 @@ import {
 import { decode, openConsole, signIn, type Visitor, wordsOf } from './console-visitor.ts';
 import { type RunningOperator, startOperator, stoppedClock } from './running-operator.ts';
 import { pluck } from '../../tools/pluck.ts';
-
-const leaseMs = 10_000;
 
 /** Markup, an attribute's end, a terminal's escape, and a character that turns text around. */
 const hostile = `<img src=x onerror=alert(1)>"'&\u001B[31m\u202E`;
@@ -352,8 +350,7 @@ test('a push service that calls all subscriptions gone is not said to take messa
     (await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows }))).broadcast.id;
   const ids = [await create(100), await create(10)] as const;
   for (const broadcastId of ids) {
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
-    await commitSlice(store, slice!, (recipient) => ({ ...accept(recipient), result: 'gone' }), leaseMs);
+    await commitNext(store, (recipient) => ({ ...accept(recipient), result: 'gone' }), broadcastId);
   }
   // due, and not late
   await create(100);

@@ -17,7 +17,13 @@ import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { pickDeliveryOptions } from '../../src/store/delivery-options.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { addSubscriptions, commitSlice, madeUpBroadcast, withResult } from '../store/store-under-test.ts';
+import {
+  addSubscriptions,
+  commitNext,
+  commitSlice,
+  madeUpBroadcast,
+  withResult,
+} from '../store/store-under-test.ts';
 import { decode, signIn, type Visitor, wordsOf } from './console-visitor.ts';
 import { type RunningOperator, startOperator, startStage } from './running-operator.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -164,15 +170,9 @@ suite('live pages', { concurrency: 4 }, () => {
       assert.match((await page.look()).parts['live-answers']!, /^<p class="empty quiet">Nothing\./);
       pages.push(page);
     }
-    const slice = await operator.store.leases.leaseSlice({ leaseMs: 10_000, broadcastId: broadcast.id });
-    await commitSlice(
-      operator.store,
-      slice!,
-      withResult('https://fcm.googleapis.com', 'rejected', {
-        record: { atMs: Date.now(), attempt: 1, status: 403, reason: 'vapid-refused' },
-      }),
-      10_000,
-    );
+    const record = { atMs: Date.now(), attempt: 1, status: 403, reason: 'vapid-refused' };
+    const rejected = withResult('https://fcm.googleapis.com', 'rejected', { record });
+    await commitNext(operator.store, rejected, broadcast.id);
     const [all, accepted, one] = pages;
     const ofAll = await all!.changes(isAnswered);
     assert.equal(ofAll['live-attempts']?.match(/subscriptions\/\d+"/g)?.length, 3);

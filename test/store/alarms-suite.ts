@@ -8,7 +8,8 @@ import type { RowResult } from '../../src/store/ledger.ts';
 import { vapidPublicKey, workerReport } from './made-up-subscription.ts';
 import {
   addSubscriptions,
-  commitSlice,
+  commitNext,
+  commitPage,
   madeUpBroadcast,
   madeUpSchedule,
   openForEachTest,
@@ -49,21 +50,16 @@ describe(`alarms: ${databaseName()}`, () => {
   };
   const putWorker = () => store.senders.put({ ...workerReport, startedAtMs: nowMs });
   /** Commits the next slice of a broadcast: ten rows. */
-  const commitNext = async (broadcastId: number, resultOf: (index: number) => Partial<RowResult>) => {
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
+  const commitTen = async (broadcastId: number, resultOf: (index: number) => Partial<RowResult>) => {
     let index = 0;
-    await commitSlice(
-      store,
-      slice!,
-      (recipient) => ({ recipient, origin: fcm, attempts: 1, result: 'accepted', ...resultOf(index++) }),
-      leaseMs,
-    );
+    const accept = withResult(fcm, 'accepted');
+    await commitNext(store, (row) => ({ ...accept(row), ...resultOf(index++) }), broadcastId);
   };
   const commitAll = async (broadcastId: number, result: RowResult['result']) => {
-    for (let slice = 0; slice < 4; slice += 1) await commitNext(broadcastId, () => ({ result }));
+    for (let slice = 0; slice < 4; slice += 1) await commitTen(broadcastId, () => ({ result }));
   };
   const refuse = (broadcastId: number, count: number) =>
-    commitNext(broadcastId, (index) => (index < count ? { result: 'rejected', alarm: refused } : {}));
+    commitTen(broadcastId, (index) => (index < count ? { result: 'rejected', alarm: refused } : {}));
 
   test('what a running broadcast has raised stands as long as it runs, and for a day after its end', async () => {
     const [one, other] = [await create(), await create()];
@@ -92,9 +88,8 @@ describe(`alarms: ${databaseName()}`, () => {
 
   test('counts that differ stand as long as their broadcast is kept', async () => {
     const id = await create();
-    for (let slice = 0; slice < 3; slice += 1) await commitNext(id, () => ({}));
-    const last = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
-    await commitSlice(store, last!, withResult(fcm, 'capped'), leaseMs);
+    for (let slice = 0; slice < 3; slice += 1) await commitTen(id, () => ({}));
+    await commitNext(store, withResult(fcm, 'capped'), id);
     assert.deepEqual(await kinds(), []);
     const lossy = [await create(), await create(), await create()];
     for (const [index, broadcastId] of lossy.entries())
@@ -102,14 +97,9 @@ describe(`alarms: ${databaseName()}`, () => {
         const lease = (await store.leases.leaseSlice({ leaseMs, broadcastId }))!;
         const rows = await store.ledger.readRows(lease, lease.cursor, 100);
         const twice = rows.slice(0, 2).map((row) => ({ ...row, subscriptionId: undefined }));
-        await store.ledger.commit({
-          broadcastId,
-          fenceToken: lease.fenceToken,
-          slice: { number: lease.slice, fromCursor: lease.cursor, cursor: lease.throughPosition },
-          // a row too few, or two that are counted twice
-          rows: (index < 2 ? rows.slice(1) : [...rows, ...twice]).map(withResult(fcm, 'accepted')),
-          leaseMs,
-        });
+        // a row too few, or two that are counted twice
+        const counted = index < 2 ? rows.slice(1) : [...rows, ...twice];
+        await commitPage(store, lease, counted.map(withResult(fcm, 'accepted')));
       }
     nowMs += 10 * dayMs;
     while (await store.retention.prune({}));
@@ -134,7 +124,7 @@ describe(`alarms: ${databaseName()}`, () => {
     const { standing: found, lateness } = await read();
     assert.deepEqual(pluck(found, 'kind', 'broadcastIds'), [['broadcast-late', [id]]]);
     assert.deepEqual(lateness, { broadcastMs: minuteMs, scheduleMs: 0 });
-    await commitNext(id, () => ({}));
+    await commitTen(id, () => ({}));
     nowMs += 10 * minuteMs;
     await putWorker();
     assert.deepEqual(await kinds(), [], 'what has begun goes on');
@@ -200,8 +190,7 @@ describe(`alarms: ${databaseName()}`, () => {
     nowMs += 1;
     assert.deepEqual(await onlyAlarm(), ['no-worker', 1, 'broadcast', endAtMs, linkTo(scheduled)]);
     const retry = { attempts: 1, deferrals: 0, expiresAtMs: nowMs + dayMs, delayMs: 1 };
-    for (let slice = 0; slice < 4; slice += 1)
-      await commitNext(scheduled, () => ({ result: 'retry', retry }));
+    for (let slice = 0; slice < 4; slice += 1) await commitTen(scheduled, () => ({ result: 'retry', retry }));
     const sentAtMs = nowMs;
     nowMs += minuteMs - 1;
     assert.deepEqual(await kinds(), [], 'something was sent a minute ago');
@@ -236,7 +225,7 @@ describe(`alarms: ${databaseName()}`, () => {
     const sinceMs = nowMs;
     for (let round = 0; round < 3; round += 1) {
       const id = await create();
-      for (let slice = 0; slice < 4; slice += 1, nowMs += 1) await commitNext(id, () => ({ result: 'gone' }));
+      for (let slice = 0; slice < 4; slice += 1, nowMs += 1) await commitTen(id, () => ({ result: 'gone' }));
     }
     await putWorker();
     const held = await standing();
@@ -259,7 +248,7 @@ describe(`alarms: ${databaseName()}`, () => {
     await putWorker();
     const origin = 'https://db5p.notify.windows.com';
     const id = await create();
-    for (let slice = 0; slice < 4; slice += 1) await commitNext(id, () => ({ result: 'gone', origin }));
+    for (let slice = 0; slice < 4; slice += 1) await commitTen(id, () => ({ result: 'gone', origin }));
     await putWorker();
     const ids = (await standing()).map((alarm) => alarm.id);
     assert.deepEqual(ids, ['deletions-held:notify.windows.com']);
@@ -268,7 +257,7 @@ describe(`alarms: ${databaseName()}`, () => {
     const other = await create();
     const another = 'https://am3p.notify.windows.com';
     for (let slice = 0; slice < 8; slice += 1)
-      await commitNext(other, () => (slice < 4 ? {} : { result: 'gone', origin: another }));
+      await commitTen(other, () => (slice < 4 ? {} : { result: 'gone', origin: another }));
     assert.deepEqual(pluck(await standing(), 'pushService', 'broadcastIds', 'count'), [
       ['notify.windows.com', [id, other], 80],
     ]);
@@ -277,7 +266,7 @@ describe(`alarms: ${databaseName()}`, () => {
   test('a refused token is one alarm until a token is accepted, and answers are judged for a day', async () => {
     const id = await create();
     const alarm = { reason: 'vapid-refused', detail: 'BadJwtToken' };
-    await commitNext(id, () => ({ result: 'rejected', alarm }));
+    await commitTen(id, () => ({ result: 'rejected', alarm }));
     await putWorker();
     const ofTokens = async () => (await kinds()).filter((kind) => kind === 'vapid-refused').length;
     assert.equal(await ofTokens(), 1, 'as the broadcast says');
@@ -308,7 +297,7 @@ describe(`alarms: ${databaseName()}`, () => {
     assert.equal(await ofTokens(), 1, 'as it is held');
     nowMs += minuteMs;
     const second = await create();
-    await commitNext(second, (index) => ({
+    await commitTen(second, (index) => ({
       origin: mozilla,
       ...(index < 3 ? { result: 'rejected', alarm: { ...alarm, detail: 'bad claims' } } : {}),
     }));
@@ -338,7 +327,7 @@ describe(`alarms: ${databaseName()}`, () => {
     assert.equal(await ofTokens(), 0, 'though the broadcast goes on');
     await store.broadcasts.cancel(second);
 
-    for (let slice = 0; slice < 3; slice += 1) await commitNext(id, () => ({ result: 'rejected' }));
+    for (let slice = 0; slice < 3; slice += 1) await commitTen(id, () => ({ result: 'rejected' }));
     nowMs += dayMs - 4 * minuteMs;
     await putWorker();
     assert.ok((await kinds()).includes('accepts-nothing'));

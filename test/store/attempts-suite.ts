@@ -16,11 +16,13 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   answerCommit,
+  commitRows,
   commitSlices,
   createMatching,
   madeUpBroadcast,
   openForEachTest,
   openIds,
+  openList,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -38,12 +40,10 @@ describe(`attempts: ${databaseName()}`, () => {
     (await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 1000, ...changes }))).broadcast.id;
 
   const settleAll = (broadcastId: number, toResult: (recipient: Recipient) => RowResult) =>
-    commitSlices(store, broadcastId, toResult, leaseMs);
+    commitSlices(store, broadcastId, toResult);
   const settleRetries = async (broadcastId: number, toResult: (row: Recipient) => RowResult) => {
     const retries = await store.leases.leaseRetries({ leaseMs, broadcastId, limit: 10_000 });
-    assert.ok(retries);
-    const { fenceToken, rows } = retries;
-    await store.ledger.commit({ broadcastId, fenceToken, rows: rows.map(toResult), leaseMs });
+    await commitRows(store, retries!, retries!.rows.map(toResult));
   };
   const stateOf = async (broadcastId: number, id: number) =>
     (await store.attempts.outcomesOf(broadcastId, [id]))[0]!;
@@ -184,8 +184,7 @@ describe(`attempts: ${databaseName()}`, () => {
 
   test('answers other than acceptances are counted exactly, also of rows that are not stored', async () => {
     await addSubscriptions(store, 100);
-    const audienceId = await store.broadcasts.openAudience();
-    await store.broadcasts.addToAudience(audienceId, [...Array(100).keys(), 500].map(madeUpSubscription));
+    const audienceId = await openList(store, [...Array(100).keys(), 500]);
     const broadcastId = await createBroadcast({ audienceId });
     await settleAll(broadcastId, (row) =>
       row.position % 4 === 0
@@ -286,11 +285,8 @@ describe(`attempts: ${databaseName()}`, () => {
     const broadcastId = await createBroadcast();
     await settleAll(broadcastId, (row) => retried(row));
     nowMs += 1000;
-    const { fenceToken, rows } = (await store.leases.leaseRetries({ leaseMs, broadcastId, limit: 100 }))!;
-    for (const row of rows) {
-      const second = retried(row, { attempt: 2 });
-      await store.ledger.commit({ broadcastId, fenceToken, rows: [second], leaseMs });
-    }
+    const lease = (await store.leases.leaseRetries({ leaseMs, broadcastId, limit: 100 }))!;
+    for (const row of lease.rows) await commitRows(store, lease, [retried(row, { attempt: 2 })]);
     const { outcomes } = await store.attempts.outcomesAfter(broadcastId, { afterId: 0, ids: 100 });
     assert.deepEqual(
       outcomes.map(({ attempts }) => attempts.map(({ attempt }) => attempt)),
@@ -378,9 +374,7 @@ describe(`attempts: ${databaseName()}`, () => {
   test('a list of subscriptions that need not be stored is not tracked, during its broadcast and afterwards', async () => {
     await addSubscriptions(store, 2);
     const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
-    const audienceId = await store.broadcasts.openAudience();
-    await store.broadcasts.addToAudience(audienceId, [madeUpSubscription(0), madeUpSubscription(70)]);
-    const id = await createBroadcast({ audienceId });
+    const id = await createBroadcast({ audienceId: await openList(store, [0, 70]) });
     assert.equal((await stateOf(id, row!.id)).state, 'notTracked');
     await settleAll(id, accepted);
     while (await store.retention.prune({}));
@@ -601,8 +595,7 @@ describe(`attempts: ${databaseName()}`, () => {
     await assert.rejects(ask(silent, 'accepted'), refused(/There is no broadcast/));
     const unasked = await createBroadcast();
     await assert.rejects(ask(unasked, 'shown'), refused(/did not ask for receipts/));
-    const listed = await store.broadcasts.openAudience();
-    await store.broadcasts.addToAudience(listed, [madeUpSubscription(1)]);
+    const listed = await openList(store, [1]);
     await assert.rejects(
       ask(await createBroadcast({ audienceId: listed }), 'missed'),
       refused(/is to a list/),

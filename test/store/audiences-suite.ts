@@ -12,12 +12,14 @@ import type { StoreAddress } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
+  commitRows,
   commitSlices,
   createMatching,
   madeUpBroadcast,
   openForEachTest,
   openIds,
   withResult,
+  withRetry,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -82,7 +84,7 @@ describe(`audiences: ${databaseName()}`, () => {
       seen.push(recipient.subscriptionId ?? 0);
       return toResult(recipient);
     };
-    await commitSlices(store, broadcastId, see, leaseMs);
+    await commitSlices(store, broadcastId, see);
     return seen.sort((one, other) => one - other);
   };
 
@@ -281,15 +283,14 @@ describe(`audiences: ${databaseName()}`, () => {
 
   test('a row that is tried again is found by its id', async () => {
     const { id } = await createMatching(store, matching, draft());
-    const retry = { delayMs: 10, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 100_000 };
-    await settle(id, (recipient) => ({ recipient, origin, attempts: 1, result: 'retry', retry }));
+    await settle(id, withRetry(origin, nowMs, { delayMs: 10 }));
     nowMs += 10;
     const seen: (number | undefined)[] = [];
     for (;;) {
       const lease = await store.leases.leaseRetries({ leaseMs, limit: 500, broadcastId: id });
       if (lease === undefined) break;
       seen.push(...lease.rows.map(({ subscriptionId }) => subscriptionId));
-      await store.ledger.commit({ ...lease, leaseMs, rows: lease.rows.map(accepted) });
+      await commitRows(store, lease, lease.rows.map(accepted));
     }
     assert.deepEqual(
       seen.sort((one, other) => Number(one) - Number(other)),

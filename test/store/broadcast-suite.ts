@@ -5,17 +5,20 @@ import { beforeEach, describe, test } from 'node:test';
 import { type BroadcastFilter, searchBroadcasts } from '../../src/operator/searches.ts';
 import { type Broadcast, type NewBroadcast, type Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
-import type { Lease, SliceLease } from '../../src/store/leases.ts';
+import type { SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, noOutcomes, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
+  commitPage,
+  commitRows,
   commitSlice,
   commitSlices,
   madeUpBroadcast,
   openForSuite,
   openIds,
+  openList,
   removeSubscriptions,
-  withResult,
+  withRetry,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -54,19 +57,15 @@ describe(`broadcasts: ${databaseName()}`, () => {
   };
 
   const lease = async (broadcastId?: number): Promise<SliceLease> => {
-    const slice = await store.leases.leaseSlice({
-      leaseMs,
-      ...(broadcastId !== undefined && { broadcastId }),
-    });
+    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
     assert.ok(slice, 'a slice is free');
     return slice;
   };
 
   const settle = (slice: SliceLease, toResult: (recipient: Recipient) => RowResult = accepted) =>
-    commitSlice(store, slice, toResult, leaseMs);
+    commitSlice(store, slice, toResult);
 
-  const settleAll = (broadcastId: number, toResult = accepted) =>
-    commitSlices(store, broadcastId, toResult, leaseMs);
+  const settleAll = (broadcastId: number, toResult = accepted) => commitSlices(store, broadcastId, toResult);
 
   /** Its answer is still to come. */
   const stillOut = (recipient: Recipient): RowResult => ({
@@ -81,10 +80,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
   const workState = (broadcastId?: number) =>
     store.leases.waitForWork({ broadcastId, signal: AbortSignal.abort() });
 
-  const retryAfter = (delayMs: number, attempts = 1) =>
-    withResult(origin, 'retry', {
-      retry: { delayMs, attempts, deferrals: 0, expiresAtMs: nowMs + 3_600_000 },
-    });
+  const retryAfter = (delayMs: number, attempts = 1) => withRetry(origin, nowMs, { delayMs, attempts });
 
   test('a broadcast to all covers every subscription of its moment, and none that came later', async () => {
     await addSubscriptions(store, 95);
@@ -264,9 +260,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
   });
 
   test('a list may hold subscriptions that are not stored; they are sent to and not added to the store', async () => {
-    const audienceId = await store.broadcasts.openAudience();
-    const members = [1, 2, 3, 2].map(madeUpSubscription);
-    await store.broadcasts.addToAudience(audienceId, members);
+    const audienceId = await openList(store, [1, 2, 3, 2]);
     const { id, audience, recipients } = await createBroadcast({ audienceId });
     assert.deepEqual([audience, recipients], [undefined, 3]);
     const seen: Recipient[] = [];
@@ -276,7 +270,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
     });
     assert.deepEqual(
       seen.map(({ endpoint, p256dh, auth }) => ({ endpoint, p256dh, auth })),
-      members.slice(0, 3),
+      [1, 2, 3].map(madeUpSubscription),
     );
     assert.ok(seen.every(({ subscriptionId }) => subscriptionId === undefined));
     assert.equal(await store.subscriptions.count(), 0);
@@ -329,8 +323,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
 
     const rows = await store.ledger.readRows(first, first.cursor, 4);
     const cursor = rows.at(-1)?.position ?? 0;
-    const slice = { number: first.slice, fromCursor: first.cursor, cursor };
-    await store.ledger.commit({ ...held(first), slice, rows: rows.map(accepted), leaseMs });
+    await commitPage(store, first, rows.map(accepted), { cursor });
 
     nowMs += leaseMs - 1;
     assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined, 'the commit renewed the lease');
@@ -377,9 +370,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
     await addSubscriptions(store, 100);
     const large = await createBroadcast();
     for (let index = 0; index < 3; index += 1) await settle(await lease());
-    const audienceId = await store.broadcasts.openAudience();
-    await store.broadcasts.addToAudience(audienceId, [madeUpSubscription(1)]);
-    const small = await createBroadcast({ audienceId });
+    const small = await createBroadcast({ audienceId: await openList(store, [1]) });
     assert.equal((await lease()).broadcastId, small.id);
     assert.equal((await lease()).broadcastId, large.id);
   });
@@ -463,11 +454,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
 
     const [first, ...rest] = claim?.rows ?? [];
     assert.ok(claim && first);
-    await store.ledger.commit({
-      ...held(claim),
-      rows: [retryAfter(1000, 2)(first), ...rest.map(accepted)],
-      leaseMs,
-    });
+    await commitRows(store, claim, [retryAfter(1000, 2)(first), ...rest.map(accepted)]);
     broadcast = await found(id);
     assert.equal(broadcast.counts.accepted, 4);
     assert.equal(broadcast.waiting, 1);
@@ -478,7 +465,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
     const last = await store.leases.leaseRetries({ leaseMs, limit: 10 });
     assert.equal(last?.rows[0]?.attempts, 2);
     assert.ok(last);
-    await store.ledger.commit({ ...held(last), rows: last.rows.map(accepted), leaseMs });
+    await commitRows(store, last, last.rows.map(accepted));
     broadcast = await found(id);
     assert.equal(broadcast.state, 'done');
     assert.equal(broadcast.counts.accepted, 5);
@@ -524,9 +511,9 @@ describe(`broadcasts: ${databaseName()}`, () => {
     const alive = await store.leases.leaseRetries({ leaseMs, limit: 10 });
     assert.ok(dead && alive);
     assert.equal(alive.rows.length, 3);
-    await store.ledger.commit({ ...held(dead), rows: dead.rows.map(accepted), leaseMs });
+    await commitRows(store, dead, dead.rows.map(accepted));
     assert.equal((await found(id)).counts.accepted, 0);
-    await store.ledger.commit({ ...held(alive), rows: alive.rows.map(accepted), leaseMs });
+    await commitRows(store, alive, alive.rows.map(accepted));
     assert.equal((await found(id)).counts.accepted, 3);
     assert.equal((await found(id)).state, 'done');
   });
@@ -536,25 +523,21 @@ describe(`broadcasts: ${databaseName()}`, () => {
     const { id } = await createBroadcast();
     const slice = await lease();
     const rows = await store.ledger.readRows(slice, 0, 10);
-    await store.ledger.commit({
-      ...held(slice),
-      slice: { number: slice.slice, fromCursor: slice.cursor, cursor: slice.throughPosition },
-      rows: rows.map((recipient, index) => (index < 2 ? stillOut(recipient) : accepted(recipient))),
-      leaseMs,
-    });
+    const results = rows.map((recipient, index) => (index < 2 ? stillOut(recipient) : accepted(recipient)));
+    await commitPage(store, slice, results);
     assert.equal((await found(id)).state, 'running');
     nowMs += leaseMs - 1;
     await store.leases.renew(slice, leaseMs);
     nowMs += leaseMs - 1;
     assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
 
-    await store.ledger.commit({ ...held(slice), rows: rows.slice(0, 1).map(accepted), leaseMs });
+    await commitRows(store, slice, rows.slice(0, 1).map(accepted));
     assert.equal((await found(id)).counts.accepted, 9);
 
     nowMs += leaseMs;
     const claim = await store.leases.leaseRetries({ leaseMs, limit: 10 });
     assert.deepEqual(pluck(claim!.rows, 'position'), [rows[1]?.position]);
-    await store.ledger.commit({ ...held(slice), rows: rows.slice(1, 2).map(accepted), leaseMs });
+    await commitRows(store, slice, rows.slice(1, 2).map(accepted));
     assert.equal((await found(id)).counts.accepted, 9, 'the row is another worker’s by now');
     assert.ok(claim);
     await store.leases.release(claim);
@@ -567,12 +550,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
     const slice = await lease();
     const rows = await store.ledger.readRows(slice, 0, 10);
     await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
-    await store.ledger.commit({
-      ...held(slice),
-      slice: { number: slice.slice, fromCursor: slice.cursor, cursor: slice.throughPosition },
-      rows: rows.map(gone),
-      leaseMs,
-    });
+    await commitPage(store, slice, rows.map(gone));
     assert.equal((await found(id)).counts.gone, 3);
     assert.deepEqual(pluck(await store.subscriptions.page({ afterId: 0, limit: 10 }), 'endpoint'), [
       madeUpSubscription(1).endpoint,
@@ -627,7 +605,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
     );
     assert.equal(stored.state, 'cancelled');
     assert.equal((await found(id)).counts.accepted, 19);
-    await store.ledger.commit({ ...held(inHand), rows: rows.slice(0, 1).map(accepted), leaseMs });
+    await commitRows(store, inHand, rows.slice(0, 1).map(accepted));
     const { counts, waiting } = await found(id);
     assert.equal(counts.accepted, 20, 'what was in hand is counted');
     assert.equal(counts.cancelled, 10);
@@ -663,7 +641,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
     nowMs += 500_000;
     const retries = await store.leases.leaseRetries({ leaseMs, limit: 100 });
     assert.ok(retries);
-    await store.ledger.commit({ ...retries, rows: retries.rows.map(expired), leaseMs });
+    await commitRows(store, retries, retries.rows.map(expired));
     const { state, counts, waiting } = await found(id);
     assert.equal(state, 'done');
     assert.equal(counts.accepted, 10);
@@ -692,7 +670,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
       ...ofApple,
       ...(index < 4 && { alarm: { reason: 'bad-ttl', detail: 'TTL' } }),
     }));
-    const other = await store.ledger.commit({ ...held(claim), rows, leaseMs });
+    const other = await commitRows(store, claim, rows);
     assert.equal(other.newAlarms.length, 2);
     assert.deepEqual((await found(id)).alarms, [
       { origin, reason: 'vapid-refused', detail: 'BadJwtToken', firstAtMs, rows: 20 },
@@ -720,7 +698,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
       if (slice !== undefined && Math.random() < 0.5) await settle(slice, anyResult);
       const claim = await store.leases.leaseRetries({ leaseMs, limit: 7 });
       if (claim !== undefined && Math.random() < 0.7) {
-        await store.ledger.commit({ ...held(claim), rows: claim.rows.map(anyResult), leaseMs });
+        await commitRows(store, claim, claim.rows.map(anyResult));
       }
       if (dice > 0.97) {
         const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
@@ -745,10 +723,6 @@ function refused(recipient: Recipient): RowResult {
     result: 'rejected',
     alarm: { reason: 'vapid-refused', detail: 'BadJwtToken' },
   };
-}
-
-function held({ broadcastId, fenceToken }: Lease): Lease {
-  return { broadcastId, fenceToken };
 }
 
 function assertAddsUp({ recipients, counts, origins }: Broadcast): void {

@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { Client } from 'pg';
+import type { Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
 import { copiedTables } from '../../src/store/copy/copied-tables.ts';
 import type { CopyDatabase, Progress } from '../../src/store/copy/copy-database.ts';
 import { copyStore, type CopyOptions } from '../../src/store/copy/copy-store.ts';
@@ -27,9 +29,12 @@ import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.
 import {
   acceptAllSlices,
   addSubscriptions,
+  commitNext,
+  commitRows,
   commitSlice,
+  commitSlices,
   madeUpBroadcast,
-  withResult,
+  withRetry,
 } from './store-under-test.ts';
 import { until } from '../../tools/until.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
@@ -217,24 +222,13 @@ describe('a copy', () => {
     const [rowsIn] = await readRows(url, 'select rows_in from deskbell.broadcasts');
     assert.equal(rowsIn?.['rows_in'], 'partition');
     const reached: unknown[] = [];
-    for (let slice = 0; slice < 40; slice += 1) {
-      const lease = await store.leases.leaseSlice({ leaseMs: 10_000 });
-      if (lease === undefined) throw new Error('There is work.');
-      await commitSlice(
-        store,
-        lease,
-        (recipient) => {
-          // each third one is to be tried again
-          if ((recipient.subscriptionId ?? 0) % 3 === 0) {
-            const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: broadcast.expiresAtMs };
-            return { recipient, origin: fcm, attempts: 1, result: 'retry', retry };
-          }
-          reached.push(recipient.subscriptionId);
-          return { recipient, origin: fcm, attempts: 1, result: 'accepted' };
-        },
-        10_000,
-      );
-    }
+    const accept = (recipient: Recipient): RowResult => {
+      reached.push(recipient.subscriptionId);
+      return { recipient, origin: fcm, attempts: 1, result: 'accepted' };
+    };
+    const retry = withRetry(fcm, Date.now());
+    for (let slice = 0; slice < 40; slice += 1)
+      await commitNext(store, (row) => ((row.subscriptionId ?? 0) % 3 === 0 ? retry(row) : accept(row)));
     await store.broadcasts.pause(broadcast.id);
     const paused = await store.broadcasts.find(broadcast.id);
     assert.ok(reached.length > 50 && (paused?.waiting ?? 0) > 10, 'it is somewhere in the middle');
@@ -253,30 +247,9 @@ describe('a copy', () => {
     const copied = await openPostgresStore({ url: other.url });
     assert.deepEqual(await copied.broadcasts.find(broadcast.id), paused);
     await copied.broadcasts.resume(broadcast.id);
-    for (;;) {
-      const lease = await copied.leases.leaseSlice({ leaseMs: 10_000 });
-      if (lease === undefined) break;
-      await commitSlice(
-        copied,
-        lease,
-        (recipient) => {
-          reached.push(recipient.subscriptionId);
-          return { recipient, origin: fcm, attempts: 1, result: 'accepted' };
-        },
-        10_000,
-      );
-    }
-    for (;;) {
-      const lease = await copied.leases.leaseRetries({ leaseMs: 10_000, limit: 100 });
-      if (lease === undefined) break;
-      reached.push(...lease.rows.map(({ subscriptionId }) => subscriptionId));
-      await copied.ledger.commit({
-        broadcastId: lease.broadcastId,
-        fenceToken: lease.fenceToken,
-        leaseMs: 10_000,
-        rows: lease.rows.map((recipient) => ({ recipient, origin: fcm, attempts: 1, result: 'accepted' })),
-      });
-    }
+    await commitSlices(copied, undefined, accept);
+    for (let lease; (lease = await copied.leases.leaseRetries({ leaseMs: 10_000, limit: 100 }));)
+      await commitRows(copied, lease, lease.rows.map(accept));
     const over = await copied.broadcasts.find(broadcast.id);
     assert.deepEqual([over?.state, over?.counts.accepted, over?.counts.removed], ['done', 450, 50]);
     assert.deepEqual(
@@ -450,8 +423,7 @@ describe('a copy', () => {
     await assert.rejects(copy(url, newPath()), isLeased);
 
     const again = await openPostgresStore({ url });
-    const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: Date.now() + 3_000_000 };
-    await commitSlice(again, slice!, withResult(fcm, 'retry', { retry }), 0);
+    await commitSlice(again, slice!, withRetry(fcm, Date.now()), 0);
     const retries = await again.leases.leaseRetries({ leaseMs: 60_000, limit: 10 });
     assert.equal(retries?.rows.length, 5);
     await again.broadcasts.create(madeUpBroadcast(Date.now()));

@@ -2,10 +2,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { NewBroadcast } from '../../src/store/broadcasts.ts';
-import type { RowResult } from '../../src/store/ledger.ts';
 import type { SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { commitSlice, madeUpBroadcast, openForEachTest, withResult } from './store-under-test.ts';
+import {
+  commitNext,
+  commitRows,
+  commitSlices,
+  madeUpBroadcast,
+  openForEachTest,
+  openList,
+  withResult,
+  withRetry,
+} from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -33,13 +41,11 @@ describe(`cap per person: ${databaseName()}`, () => {
 
   /** Gives every row that may be sent the result, and what is capped that. @returns the counts that are not 0 */
   const settle = async (broadcastId: number, result: 'accepted' | 'rejected' = 'accepted') => {
-    for (let slice: SliceLease | undefined; (slice = await lease(broadcastId)) !== undefined;) {
-      const toResult = (recipient: RowResult['recipient']): RowResult =>
-        recipient.isCapped
-          ? { recipient, origin, attempts: 0, result: 'capped' }
-          : { recipient, origin, attempts: 1, result };
-      await commitSlice(store, slice, toResult, leaseMs);
-    }
+    await commitSlices(store, broadcastId, (recipient) =>
+      recipient.isCapped
+        ? { recipient, origin, attempts: 0, result: 'capped' }
+        : { recipient, origin, attempts: 1, result },
+    );
     const broadcast = await store.broadcasts.find(broadcastId);
     assert.equal(broadcast?.state, 'done');
     return Object.fromEntries(Object.entries(broadcast.counts).filter(([, count]) => count > 0));
@@ -93,8 +99,7 @@ describe(`cap per person: ${databaseName()}`, () => {
     const id = await start('1/hour', { sliceRows: 1 });
     for (const laterMs of [0, hourMs / 2]) {
       nowMs += laterMs;
-      const accept = withResult(origin, 'accepted');
-      await commitSlice(store, (await lease(id))!, accept, leaseMs);
+      await commitNext(store, withResult(origin, 'accepted'), id);
     }
     assert.equal((await store.broadcasts.find(id))?.counts.accepted, 2);
     nowMs += hourMs / 2;
@@ -141,17 +146,13 @@ describe(`cap per person: ${databaseName()}`, () => {
   test('is kept for a row that was tried again, from its acceptance on', async () => {
     await put(1, 'ada');
     const id = await start('1/hour', { expiresAtMs: nowMs + dayMs });
-    const slice = await lease(id);
-    assert.ok(slice);
-    const retry = { delayMs: 2 * hourMs, attempts: 1, deferrals: 0, expiresAtMs: nowMs + dayMs };
-    await commitSlice(store, slice, withResult(origin, 'retry', { retry }), leaseMs);
+    const retry = { delayMs: 2 * hourMs, expiresAtMs: nowMs + dayMs };
+    await commitNext(store, withRetry(origin, nowMs, retry), id);
     nowMs += 2 * hourMs;
     assert.deepEqual(await settle(await start('1/hour')), { capped: 1 });
     const due = await store.leases.leaseRetries({ leaseMs, limit: 10, broadcastId: id });
-    assert.ok(due?.rows[0]);
-    const { broadcastId, fenceToken, rows } = due;
-    const accepted = { recipient: rows[0]!, origin, attempts: 1, result: 'accepted' } as const;
-    await store.ledger.commit({ broadcastId, fenceToken, leaseMs, rows: [accepted] });
+    assert.equal(due?.rows.length, 1);
+    await commitRows(store, due, due.rows.map(withResult(origin, 'accepted')));
     nowMs += hourMs - 1;
     assert.deepEqual(await settle(await start('1/hour')), { capped: 1 });
   });
@@ -160,34 +161,26 @@ describe(`cap per person: ${databaseName()}`, () => {
     for (const index of [1, 2, 3, 4]) await put(index, 'ada');
     assert.deepEqual(await settle(await start('1/day')), { accepted: 4 });
     const id = await start('1/day');
-    const slice = await lease(id);
-    assert.ok(slice);
-    await commitSlice(store, slice, withResult(origin, 'capped', { attempts: 0 }), leaseMs);
+    await commitNext(store, withResult(origin, 'capped', { attempts: 0 }), id);
     assert.equal((await store.statistics.backlog()).pendingRows, 2);
     nowMs += hourMs;
-    const rest = await lease(id);
-    assert.ok(rest);
-    await commitSlice(store, rest, withResult(origin, 'expired', { attempts: 0 }), leaseMs);
+    await commitNext(store, withResult(origin, 'expired', { attempts: 0 }), id);
     assert.deepEqual(await settle(id), { expired: 2, capped: 2 });
   });
 
-  const openList = async () => {
-    const audienceId = await store.broadcasts.openAudience();
-    await store.broadcasts.addToAudience(audienceId, [1, 2, 3].map(madeUpSubscription));
-    return { audienceId };
-  };
+  const toList = async () => ({ audienceId: await openList(store, [1, 2, 3]) });
 
   test('finds persons in lists, and lets pass what is no stored subscription', async () => {
     await put(1, 'ada');
     await put(2, 'ada');
-    const first = await start('1/day', { ...(await openList()), sliceRows: 10 });
+    const first = await start('1/day', { ...(await toList()), sliceRows: 10 });
     const slice = await lease(first);
     assert.equal((await read(slice!)).length, 3);
     const passing = { accepted: 1, capped: 2 };
-    assert.deepEqual(await settle(await start('1/day', await openList())), passing, 'while one runs');
+    assert.deepEqual(await settle(await start('1/day', await toList())), passing, 'while one runs');
     await store.leases.release(slice!);
     assert.deepEqual(await settle(first), { accepted: 3 });
-    assert.deepEqual(await settle(await start('1/day', await openList())), passing);
+    assert.deepEqual(await settle(await start('1/day', await toList())), passing);
   });
 
   test('outlives its broadcasts, until retention takes it away or the person is removed', async () => {

@@ -8,9 +8,12 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   answerCommit,
-  commitSlice,
+  commitNext,
+  commitPage,
+  commitRows,
   madeUpBroadcast,
   openForEachTest,
+  openList,
   recordAnswer,
   removeSubscriptions,
   withResult,
@@ -85,13 +88,8 @@ describe(`held deletions: ${databaseName()}`, () => {
         };
       });
       const waiting = page.map(withResult(origin, 'detached', { attempts: 0, retry: detached }));
-      const lease = { broadcastId: created.id, fenceToken: slice.fenceToken, leaseMs };
-      await store.ledger.commit({
-        ...lease,
-        slice: { number: slice.slice, fromCursor, cursor },
-        rows: areDetached ? waiting : answered,
-      });
-      if (areDetached) await store.ledger.commit({ ...lease, rows: answered });
+      await commitPage(store, slice, areDetached ? waiting : answered, { fromCursor, cursor });
+      if (areDetached) await commitRows(store, slice, answered);
       fromCursor = cursor;
       await afterPage();
     }
@@ -216,21 +214,13 @@ describe(`held deletions: ${databaseName()}`, () => {
     );
     const commit = ({ slice, rows }: (typeof workers)[number], worker: number, round: number) => {
       const cursorAfter = (count: number) => rows[count - 1]?.position ?? slice.cursor;
-      return store.ledger.commit({
-        broadcastId: created.id,
-        fenceToken: slice.fenceToken,
-        leaseMs,
-        slice: {
-          number: slice.slice,
-          fromCursor: cursorAfter(100 * round),
-          cursor: round === 2 ? slice.throughPosition : cursorAfter(100 * round + 100),
-        },
-        rows: rows.slice(100 * round, 100 * round + 100).map((recipient, index): RowResult => {
-          const isGone = turn(worker, 100 * round + index);
-          const record = { atMs: nowMs + 100 * round + index, attempt: 1 };
-          return { recipient, origin, attempts: 1, result: isGone ? 'gone' : 'accepted', record };
-        }),
+      const results = rows.slice(100 * round, 100 * round + 100).map((recipient, index): RowResult => {
+        const isGone = turn(worker, 100 * round + index);
+        const record = { atMs: nowMs + 100 * round + index, attempt: 1 };
+        return { recipient, origin, attempts: 1, result: isGone ? 'gone' : 'accepted', record };
       });
+      const cursor = round === 2 ? slice.throughPosition : cursorAfter(100 * round + 100);
+      return commitPage(store, slice, results, { fromCursor: cursorAfter(100 * round), cursor });
     };
     const late = workers[7]!;
     await Promise.all(workers.slice(0, 7).map((each, worker) => commit(each, worker, 0)));
@@ -393,8 +383,7 @@ describe(`held deletions: ${databaseName()}`, () => {
       { ...madeUpSubscription(2), p256dh: new Uint8Array(65).fill(9) },
     ]);
     const { broadcast: toList } = await store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId }));
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: toList.id });
-    await commitSlice(store, slice!, withResult(origin, 'gone'), leaseMs);
+    await commitNext(store, withResult(origin, 'gone'), toList.id);
     const left = (await store.subscriptions.page({ afterId: 0, limit: 9 })).map(({ endpoint }) => endpoint);
     const kept = [1, 2, 3].map((index) => madeUpSubscription(index).endpoint);
     assert.deepEqual(left.toSorted(), kept.toSorted(), 'the same holds of a list');
@@ -463,11 +452,9 @@ describe(`held deletions: ${databaseName()}`, () => {
     assert.equal(await held(), 30);
     await answerOne(7, 'accepted');
     assert.equal(await held(), 29);
-    const audienceId = await store.broadcasts.openAudience();
-    await store.broadcasts.addToAudience(audienceId, [madeUpSubscription(8)]);
+    const audienceId = await openList(store, [8]);
     const { broadcast: toList } = await store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId }));
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: toList.id });
-    await commitSlice(store, slice!, withResult(origin, 'accepted'), leaseMs);
+    await commitNext(store, withResult(origin, 'accepted'), toList.id);
     assert.equal(await held(), 28, 'of a list');
     for (const index of range(9, 13)) await answerOne(index, 'accepted');
     await addSubscriptions(store, 1, 100);

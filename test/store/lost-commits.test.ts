@@ -3,9 +3,17 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Recipient } from '../../src/store/broadcasts.ts';
-import type { CommitAnswer, RowResult } from '../../src/store/ledger.ts';
-import type { Lease, RetryLease, SliceLease } from '../../src/store/leases.ts';
-import { addSubscriptions, madeUpBroadcast, withResult } from './store-under-test.ts';
+import type { PageOfSlice, RowResult } from '../../src/store/ledger.ts';
+import type { RetryLease, SliceLease } from '../../src/store/leases.ts';
+import {
+  addSubscriptions,
+  commitNext,
+  commitPage,
+  commitRows,
+  madeUpBroadcast,
+  withResult,
+  withRetry,
+} from './store-under-test.ts';
 import { openTestStore, type OpenedStore } from './test-database.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -54,24 +62,10 @@ describe('after the last commits were lost', () => {
     return retries;
   };
 
-  /** Commits a page of a slice, or rows without one. */
-  const commit = (
-    { broadcastId, fenceToken }: Lease,
-    rows: readonly RowResult[],
-    slice?: { number: number; fromCursor: number; cursor: number },
-  ): Promise<CommitAnswer> => opened.store.ledger.commit({ broadcastId, fenceToken, slice, rows, leaseMs });
-
   /** A broadcast each row of which is stored as a retry, which is due. @returns its id */
   const retryAll = async (): Promise<number> => {
     const id = await broadcastToAll();
-    const slice = await leaseSlice();
-    const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
-    const { slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
-    await commit(
-      slice,
-      rows.map((row) => retried(row, nowMs)),
-      { number, fromCursor, cursor },
-    );
+    await commitNext(opened.store, withRetry(origin, nowMs, { delayMs: 1000 }));
     nowMs += 1000;
     return id;
   };
@@ -87,12 +81,11 @@ describe('after the last commits were lost', () => {
       if (slice !== undefined) {
         const rows = await ledger.readRows(slice, slice.cursor, 1000);
         positions.push(...rows.map(({ position }) => position));
-        const { slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
-        await commit(slice, rows.map(accepted), { number, fromCursor, cursor });
+        await commitPage(opened.store, slice, rows.map(accepted));
       }
       if (retries !== undefined) {
         positions.push(...retries.rows.map(({ position }) => position));
-        await commit(retries, retries.rows.map(accepted));
+        await commitRows(opened.store, retries, retries.rows.map(accepted));
       }
       if (slice === undefined && retries === undefined) return positions;
     }
@@ -111,14 +104,14 @@ describe('after the last commits were lost', () => {
     const slice = await leaseSlice();
     const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
     const [first, second, third] = [rows.slice(0, 10), rows.slice(10, 20), rows.slice(20)];
-    const number = slice.slice;
-    await commit(slice, first.map(accepted), { number, fromCursor: slice.cursor, cursor: end(first) });
+    const commit = (page: readonly Recipient[], cursors: Partial<PageOfSlice>) =>
+      commitPage(opened.store, slice, page.map(accepted), cursors);
+    await commit(first, { cursor: end(first) });
     const restore = await remember();
-    await commit(slice, second.map(accepted), { number, fromCursor: end(first), cursor: end(second) });
+    await commit(second, { fromCursor: end(first), cursor: end(second) });
 
     await restore();
-    const page = { number, fromCursor: end(second), cursor: slice.throughPosition };
-    assert.equal((await commit(slice, third.map(accepted), page)).isLeaseLost, true);
+    assert.equal((await commit(third, { fromCursor: end(second) })).isLeaseLost, true);
     const delivered = [...first, ...third].map(({ position }) => position);
     await assertNobodySkipped(id, [...delivered, ...(await deliverRest())]);
   });
@@ -128,15 +121,11 @@ describe('after the last commits were lost', () => {
     const slice = await leaseSlice();
     const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
     const restore = await remember();
-    const { slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
-    await commit(
-      slice,
-      rows.map((row, index) => (index < 2 ? detached(row, nowMs) : accepted(row))),
-      { number, fromCursor, cursor },
-    );
+    const results = rows.map((row, index) => (index < 2 ? detached(row, nowMs) : accepted(row)));
+    await commitPage(opened.store, slice, results);
 
     await restore();
-    const answer = await commit(slice, rows.slice(0, 2).map(accepted));
+    const answer = await commitRows(opened.store, slice, rows.slice(0, 2).map(accepted));
     assert.equal(answer.isLeaseLost, false, 'the slice is still leased under the token');
     assert.equal((await opened.store.broadcasts.find(id))?.counts.accepted, 0);
     const delivered = rows.slice(0, 2).map(({ position }) => position);
@@ -149,7 +138,7 @@ describe('after the last commits were lost', () => {
     const retries = await leaseRetries();
 
     await restore();
-    assert.equal((await commit(retries, retries.rows.map(accepted))).isLeaseLost, true);
+    assert.equal((await commitRows(opened.store, retries, retries.rows.map(accepted))).isLeaseLost, true);
     assert.equal((await opened.store.broadcasts.find(id))?.counts.accepted, 0);
     await assertNobodySkipped(id, await deliverRest());
   });
@@ -160,7 +149,7 @@ describe('after the last commits were lost', () => {
     const taken = retries.rows.slice(0, 5).map(({ position }) => position);
     await opened.run(`update retries set token = 'another' where position in (${taken.join(', ')})`);
 
-    assert.equal((await commit(retries, retries.rows.map(accepted))).isLeaseLost, false);
+    assert.equal((await commitRows(opened.store, retries, retries.rows.map(accepted))).isLeaseLost, false);
     assert.equal((await opened.store.broadcasts.find(id))?.counts.accepted, audience - 5);
     assert.equal((await opened.store.broadcasts.find(id))?.origins[0]?.attempts, 2 * audience - 5);
     await assertNobodySkipped(id, [
@@ -173,14 +162,6 @@ describe('after the last commits were lost', () => {
 const end = (page: readonly Recipient[]): number => page.at(-1)!.position;
 
 const accepted = withResult(origin, 'accepted');
-
-const retried = (recipient: Recipient, nowMs: number): RowResult => ({
-  recipient,
-  origin,
-  attempts: 1,
-  result: 'retry',
-  retry: { delayMs: 1000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_000_000 },
-});
 
 const detached = (recipient: Recipient, nowMs: number): RowResult => ({
   recipient,

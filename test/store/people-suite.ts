@@ -17,8 +17,10 @@ import {
   openForEachTest,
   openForSuite,
   openIds,
+  openList,
   recordAnswer,
   withResult,
+  withRetry,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -51,11 +53,10 @@ describe(`people: ${databaseName()}`, () => {
 
   /** Gives every row of the broadcast that result. */
   const settle = (broadcastId: number, result: 'accepted' | 'gone' | 'retry') => {
-    const later = { delayMs: 60_000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_600_000 };
-    const retry = result === 'retry' ? later : undefined;
+    const toResult =
+      result === 'retry' ? withRetry(origin, nowMs, { delayMs: 60_000 }) : withResult(origin, result);
     const record = { atMs: nowMs, attempt: 1 };
-    const toResult = withResult(origin, result, { record, retry });
-    return commitSlices(store, broadcastId, toResult, 60_000);
+    return commitSlices(store, broadcastId, (recipient) => ({ ...toResult(recipient), record }));
   };
 
   describe('of a subscription', () => {
@@ -238,9 +239,7 @@ describe(`people: ${databaseName()}`, () => {
       const first = await put(1, ada);
       const second = await put(2, { user: 'ada' });
       const other = await put(3, { user: 'bob', tags: ['de'] });
-      const listId = await store.broadcasts.openAudience();
-      await store.broadcasts.addToAudience(listId, [madeUpSubscription(2), madeUpSubscription(3)]);
-      const { broadcast: toList } = await createBroadcast(listId);
+      const { broadcast: toList } = await createBroadcast(await openList(store, [2, 3]));
       const { broadcast: toIds } = await createBroadcast(await openIds(store, [first.id, other.id]));
       const { broadcast: toAll } = await createBroadcast(undefined);
       const toAda = await createMatching(
@@ -299,8 +298,7 @@ describe(`people: ${databaseName()}`, () => {
       await put(1, ada);
       await put(2, { user: 'bob' });
       const { broadcast } = await createBroadcast(undefined);
-      const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_600_000 };
-      await commitSlices(store, broadcast.id, withResult(origin, 'retry', { retry }));
+      await commitSlices(store, broadcast.id, withRetry(origin, nowMs));
       await createMatching(store, { user: 'ada' }, madeUpBroadcast(nowMs - 1000, { user: 'ada' }));
       await store.people.remove('ada');
       const lease = await store.leases.leaseRetries({ leaseMs: 1000, limit: 10 });

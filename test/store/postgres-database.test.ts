@@ -44,6 +44,7 @@ import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.
 import {
   addSubscriptions,
   answerCommit,
+  commitNext,
   commitSlice,
   commitSlices,
   madeUpBroadcast,
@@ -513,7 +514,7 @@ describe('a PostgreSQL store', () => {
       reached.push(recipient.subscriptionId);
       return accepted(recipient);
     };
-    await commitSlices(store, broadcastId, accept, leaseMs);
+    await commitSlices(store, broadcastId, accept);
     return reached;
   };
 
@@ -737,7 +738,7 @@ describe('a PostgreSQL store', () => {
       const slices = await Promise.all(
         [1, 2, 3, 4].map(() => store.leases.leaseSlice({ leaseMs, broadcastId: id })),
       );
-      await Promise.all(slices.map((slice) => commitSlice(store, slice!, accepted, leaseMs)));
+      await Promise.all(slices.map((slice) => commitSlice(store, slice!, accepted)));
       const broadcast = await store.broadcasts.find(id);
       assert.deepEqual([broadcast?.state, broadcast?.counts.accepted], ['done', 40]);
     }
@@ -954,8 +955,7 @@ describe('a PostgreSQL store', () => {
         await one.subscriptions.removeById(some[0]!);
         const reported = some.slice(1).map((subscriptionId) => ({ broadcastId, subscriptionId }));
         await one.receipts.add(reported.map((subject) => ({ ...subject, event: 'shown' })));
-        const slice = await one.leases.leaseSlice({ leaseMs });
-        await commitSlice(one, slice!, retried, leaseMs);
+        await commitNext(one, retried);
       }
       const { receipts, toRetry, counts: settled, origins } = await store.broadcasts.get(broadcastId);
       assert.equal(receipts?.[0]?.shown, 9);
@@ -980,7 +980,7 @@ describe('a PostgreSQL store', () => {
        from (values (0), ($1::bigint)) b (id), generate_series(0, 63) shard`,
       [broadcast.id],
     );
-    await commitSlice(store, slice, accepted, leaseMs);
+    await commitSlice(store, slice, accepted);
     const rows = await readRows(
       database.url,
       `select count(*)::int as rows, sum(attempts)::int as attempts from deskbell.outcome_intervals

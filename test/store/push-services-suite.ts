@@ -9,6 +9,8 @@ import type { RetryLease } from '../../src/store/leases.ts';
 import { vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
+  commitNext,
+  commitRows,
   commitSlice,
   madeUpBroadcast,
   openForSuite,
@@ -69,9 +71,7 @@ describe(`push services that refuse: ${databaseName()}`, () => {
     const { broadcast } = await store.broadcasts.create(
       madeUpBroadcast(nowMs, { sliceRows: 1000, ...changes }),
     );
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id });
-    assert.ok(slice);
-    await commitSlice(store, slice, heldBack(drawOrderOf), leaseMs);
+    await commitNext(store, heldBack(drawOrderOf), broadcast.id);
     return broadcast;
   };
   const leaseRetries = (broadcastId: number) =>
@@ -268,10 +268,8 @@ describe(`push services that refuse: ${databaseName()}`, () => {
   /** A broadcast to all, each row of which the push service refuses. */
   const refuseAll = async (answers: Partial<PushServiceAnswers>) => {
     const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 1000 }));
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id });
-    assert.ok(slice);
     await tell(answers);
-    await commitSlice(store, slice, (recipient) => refused(recipient), leaseMs);
+    await commitNext(store, (recipient) => refused(recipient), broadcast.id);
     return broadcast;
   };
   const refused = (recipient: Recipient, delayMs = 5000, refusals = 1): RowResult => ({
@@ -280,13 +278,12 @@ describe(`push services that refuse: ${databaseName()}`, () => {
     result: 'refused',
     retry: { delayMs, attempts: 0, deferrals: 0, refusals, expiresAtMs: nowMs + 100 * 3_600_000 },
   });
-  const commitAgain = ({ broadcastId, fenceToken, rows: taken }: RetryLease, refusals: number) =>
-    store.ledger.commit({
-      broadcastId,
-      fenceToken,
-      rows: taken.map((row) => refused(row, 5000, refusals)),
-      leaseMs,
-    });
+  const commitAgain = (lease: RetryLease, refusals: number) =>
+    commitRows(
+      store,
+      lease,
+      lease.rows.map((row) => refused(row, 5000, refusals)),
+    );
 
   test('a row that is refused is tried again, and rejected where others are accepted meanwhile', async () => {
     await tell({ accepted: 1 });
@@ -369,7 +366,7 @@ describe(`push services that refuse: ${databaseName()}`, () => {
         const result = refused(recipient);
         return { ...result, suspension: { drawOrder: 7, vapidPublicKey: key } };
       };
-      await commitSlice(store, slice!, ofKey, leaseMs);
+      await commitSlice(store, slice!, ofKey);
       nowMs += suspensionPolicy.patienceMs - suspensionPolicy.probePauseMs;
       assert.deepEqual(meaningsOf(await leaseRetries(broadcast.id)), ['1 suspend']);
       nowMs += suspensionPolicy.probePauseMs;

@@ -6,15 +6,18 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { readRows } from '../../tools/postgres-client.ts';
 import type { NewBroadcast } from '../../src/store/broadcasts.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
-import { madeUpSubscription } from './made-up-subscription.ts';
 import {
   addSubscriptions,
+  commitPage,
+  commitRows,
   commitSlice,
   commitSlices,
   createMatching,
   madeUpBroadcast,
   openIds,
+  openList,
   withResult,
+  withRetry,
 } from './store-under-test.ts';
 import { openTestStore, type OpenedStore } from './test-database.ts';
 
@@ -68,7 +71,7 @@ describe('rows whose subscription is removed', () => {
   };
 
   const settle = (broadcastId: number, toResult = accepted) =>
-    commitSlices(opened.store, broadcastId, toResult, leaseMs);
+    commitSlices(opened.store, broadcastId, toResult);
 
   /** Its counts that are not 0. */
   const countsOf = async (id: number) => {
@@ -91,17 +94,12 @@ describe('rows whose subscription is removed', () => {
       let slice = await lease(id);
       let [read] = await opened.store.ledger.readRows(slice, slice.cursor, 1);
       while (read === undefined) {
-        await commitSlice(opened.store, slice, accepted, leaseMs);
+        await commitSlice(opened.store, slice, accepted);
         slice = await lease(id);
         [read] = await opened.store.ledger.readRows(slice, slice.cursor, 1);
       }
-      await opened.store.ledger.commit({
-        ...slice,
-        // removed while its message was on its way
-        slice: { number: slice.slice, fromCursor: slice.cursor, cursor: read.position },
-        rows: [accepted(read)],
-        leaseMs,
-      });
+      // removed while its message was on its way
+      await commitPage(opened.store, slice, [accepted(read)], { cursor: read.position });
       await remove(read.position);
       await opened.store.leases.release({ ...slice, slice: slice.slice });
       await settle(id);
@@ -119,7 +117,7 @@ describe('rows whose subscription is removed', () => {
       const id = await create(changes);
       await remove(...ids);
       for (let slices = 0; slices < 3; slices += 1)
-        await commitSlice(opened.store, await lease(id), accepted, leaseMs);
+        await commitSlice(opened.store, await lease(id), accepted);
       const { removed, pending } = (await opened.store.broadcasts.get(id)).counts;
       assert.ok(removed > 0 && pending === audience - removed, `${removed} removed, ${pending} pending`);
       assert.equal((await opened.store.statistics.backlog()).pendingRows, pending);
@@ -156,7 +154,7 @@ describe('rows whose subscription is removed', () => {
     const id = await create();
     await remove((await allIds())[4]!);
     await opened.run('delete from removals');
-    const { newAlarms } = await commitSlice(opened.store, await lease(id), accepted, leaseMs);
+    const { newAlarms } = await commitSlice(opened.store, await lease(id), accepted);
     assert.deepEqual(
       newAlarms.map(({ origin: about, reason, rows }) => [about, reason, rows]),
       [['', 'counts-differ', 1]],
@@ -182,17 +180,13 @@ describe('rows whose subscription is removed', () => {
     await addSubscriptions(opened.store, 10);
     const ids = await allIds();
     const id = await create();
-    const expiresAtMs = nowMs + hourMs;
-    await settle(
-      id,
-      withResult(origin, 'retry', { retry: { delayMs: 10, attempts: 1, deferrals: 0, expiresAtMs } }),
-    );
+    await settle(id, withRetry(origin, nowMs, { delayMs: 10 }));
     await remove(...ids.slice(0, 3));
     nowMs += 10;
     const retries = await opened.store.leases.leaseRetries({ leaseMs, limit: 100, broadcastId: id });
     assert.equal(retries?.rows.length, 7);
     assert.equal((await opened.store.broadcasts.get(id)).counts.removed, 3);
-    await opened.store.ledger.commit({ ...retries, rows: retries.rows.map(accepted), leaseMs });
+    await commitRows(opened.store, retries, retries.rows.map(accepted));
     assert.deepEqual(await countsOf(id), { state: 'done', accepted: 7, removed: 3, alarms: [] });
   });
 
@@ -217,7 +211,7 @@ describe('rows whose subscription is removed', () => {
     const { id } = await createMatching(opened.store, { tags: { all: ['news'] } }, draft);
     const slice = await lease(id);
     await opened.store.people.remove('person7');
-    const answer = await commitSlice(opened.store, slice, accepted, leaseMs);
+    const answer = await commitSlice(opened.store, slice, accepted);
     assert.equal(answer.isLeaseLost, true, 'its members are others now');
     await settle(id);
     await opened.store.people.remove('person8');
@@ -231,8 +225,7 @@ describe('rows whose subscription is removed', () => {
     const slice = await lease(id);
     const rows = await opened.store.ledger.readRows(slice, slice.cursor, 10);
     const last = rows.at(-1)!;
-    const sent = { number: slice.slice, fromCursor: slice.cursor, cursor: last.position };
-    await opened.store.ledger.commit({ ...slice, slice: sent, rows: rows.map(accepted), leaseMs });
+    await commitPage(opened.store, slice, rows.map(accepted), { cursor: last.position });
     const { user } = (await opened.store.subscriptions.findById(last.subscriptionId!))!;
     await opened.store.people.remove(user!);
     await opened.store.leases.release({ ...slice, slice: slice.slice });
@@ -242,21 +235,12 @@ describe('rows whose subscription is removed', () => {
 
   test('are counted where a person is removed whose row waits, or who is in a list', async () => {
     await putPeople();
-    const createToList = async () => {
-      const audienceId = await opened.store.broadcasts.openAudience();
-      await opened.store.broadcasts.addToAudience(audienceId, [5, 6, 7].map(madeUpSubscription));
-      return create({ audienceId });
-    };
-    const expiresAtMs = nowMs + hourMs;
+    const createToList = async () => create({ audienceId: await openList(opened.store, [5, 6, 7]) });
     const waiting = await create({ sliceRows: 20 });
     const waitingInPartitions = await create({ sliceRows: 2 });
     const waitingList = await createToList();
-    for (const id of [waiting, waitingInPartitions, waitingList]) {
-      await settle(
-        id,
-        withResult(origin, 'retry', { retry: { delayMs: hourMs, attempts: 1, deferrals: 0, expiresAtMs } }),
-      );
-    }
+    for (const id of [waiting, waitingInPartitions, waitingList])
+      await settle(id, withRetry(origin, nowMs, { delayMs: hourMs }));
     const toList = await createToList();
     await opened.store.people.remove('person6');
     await settle(toList);

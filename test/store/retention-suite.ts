@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RetentionLimits } from '../../src/store/retention.ts';
-import type { SliceLease } from '../../src/store/leases.ts';
+import type { Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
 import { madeUpSubscription } from './made-up-subscription.ts';
 import {
   addSubscriptions,
-  commitSlice,
+  commitNext,
+  commitSlices,
   madeUpBroadcast,
   openForEachTest,
   recordAnswer,
@@ -33,15 +35,9 @@ describe(`retention: ${databaseName()}`, () => {
   };
 
   /** Each row gets an attempt. */
-  const settleSlice = async (slice: SliceLease): Promise<void> => {
-    const record = { atMs: nowMs, attempt: 1, status: 400 };
-    await commitSlice(store, slice, withResult(origin, 'rejected', { record }), 1000);
-  };
-  const finish = async (): Promise<void> => {
-    for (let slice: SliceLease | undefined; (slice = await store.leases.leaseSlice({ leaseMs: 1000 }));) {
-      await settleSlice(slice);
-    }
-  };
+  const rejected = (recipient: Recipient): RowResult =>
+    withResult(origin, 'rejected', { record: { atMs: nowMs, attempt: 1, status: 400 } })(recipient);
+  const finish = () => commitSlices(store, undefined, rejected);
 
   /** A broadcast that is done. */
   const deliver = async (changes: object = {}): Promise<number> => {
@@ -113,7 +109,7 @@ describe(`retention: ${databaseName()}`, () => {
   test('keeps a broadcast that is paused, with its attempts, long after its time is over', async () => {
     await addSubscriptions(store, 30);
     const { id } = (await store.broadcasts.create(madeUpBroadcast(nowMs))).broadcast;
-    await settleSlice((await store.leases.leaseSlice({ leaseMs: 1000 }))!);
+    await commitNext(store, rejected);
     await store.broadcasts.pause(id);
     nowMs += 900 * dayMs;
     assert.equal(await pruneAll(limitsBefore(nowMs)), 0);

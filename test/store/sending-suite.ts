@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import {
   addSubscriptions,
-  commitSlice,
+  commitNext,
   madeUpBroadcast,
   madeUpSchedule,
   openForEachTest,
   withResult,
+  withRetry,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 
@@ -31,15 +32,7 @@ describe(`a pause of sending: ${databaseName()}`, () => {
 
   test('has broadcasts of before wait, those with rows to try again and those of later too', async () => {
     const retried = await create();
-    const slice = await store.leases.leaseSlice({ leaseMs });
-    await commitSlice(
-      store,
-      slice!,
-      withResult(origin, 'retry', {
-        retry: { attempts: 1, deferrals: 0, expiresAtMs: nowMs + hourMs, delayMs: 1 },
-      }),
-      leaseMs,
-    );
+    await commitNext(store, withRetry(origin, nowMs, { delayMs: 1 }));
     const [later, cancelled] = [await create(nowMs + hourMs), await create()];
     await store.broadcasts.cancel(cancelled);
     const paused = await create();
@@ -77,8 +70,7 @@ describe(`a pause of sending: ${databaseName()}`, () => {
     const { id } = await store.schedules.add(madeUpSchedule({ nextAtMs: nowMs }));
     await store.webhooks.watch();
     await create();
-    const slice = await store.leases.leaseSlice({ leaseMs });
-    await commitSlice(store, slice!, withResult(origin, 'accepted'), leaseMs);
+    await commitNext(store, withResult(origin, 'accepted'));
     await store.sending.pause('asked');
     assert.equal(await store.schedules.takeDue(leaseMs), undefined);
     assert.deepEqual(await lease(), []);

@@ -16,6 +16,7 @@ import {
   openForEachTest,
   openIds,
   withResult,
+  withRetry,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 
@@ -381,14 +382,7 @@ describe(`split audiences: ${databaseName()}`, () => {
     const slice = slices.find(({ reader }) => reader?.language === 'de');
     assert.ok(slice);
     const reader = slice.reader;
-    await commitSlice(
-      store,
-      slice,
-      withResult(origin, 'retry', {
-        retry: { attempts: 1, deferrals: 0, delayMs: 0, expiresAtMs: nowMs + hourMs, reader },
-      }),
-      leaseMs,
-    );
+    await commitSlice(store, slice, withRetry(origin, nowMs, { reader }), leaseMs);
     const lease = await store.leases.leaseRetries({ leaseMs, limit: 100 });
     assert.equal(lease?.rows.length, slice.members?.ids.length);
     for (const row of lease!.rows) assert.deepEqual(row.reader, reader);

@@ -12,7 +12,7 @@ import {
   vapidPublicKey,
 } from './made-up-subscription.ts';
 import {
-  commitSlice,
+  commitNext,
   madeUpBroadcast,
   openForEachTest,
   recordAnswer,
@@ -21,7 +21,6 @@ import {
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
 
-const leaseMs = 10_000;
 const dayMs = 24 * 60 * 60 * 1000;
 const midnightMs = Date.UTC(2027, 0, 15);
 const fcm = 'fcm.googleapis.com';
@@ -39,12 +38,8 @@ describe(`statistics: ${databaseName()}`, () => {
       .broadcast;
 
   /** Commits the next row of the broadcast. */
-  const commitNext = async (broadcastId: number, changes: Partial<RowResult> = {}) => {
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
-    assert.ok(slice);
-    const origin = `https://${fcm}`;
-    await commitSlice(store, slice, withResult(origin, 'accepted', changes), leaseMs);
-  };
+  const commitOne = (broadcastId: number, changes: Partial<RowResult> = {}) =>
+    commitNext(store, withResult(`https://${fcm}`, 'accepted', changes), broadcastId);
 
   const none = {
     attempts: 0,
@@ -116,12 +111,12 @@ describe(`statistics: ${databaseName()}`, () => {
   test('outcomes are counted by push service and interval, all together and by broadcast', async () => {
     for (let index = 0; index < 4; index += 1) await put(index);
     const { id } = await createBroadcast();
-    await commitNext(id);
-    await commitNext(id, { origin: 'https://db5p.notify.windows.com', result: 'rejected' });
+    await commitOne(id);
+    await commitOne(id, { origin: 'https://db5p.notify.windows.com', result: 'rejected' });
     nowMs += 999;
-    await commitNext(id);
+    await commitOne(id);
     nowMs += 10_001;
-    await commitNext(id);
+    await commitOne(id);
 
     const windows = 'notify.windows.com';
     const accepted = { ...none, attempts: 1, accepted: 1 };
@@ -149,7 +144,7 @@ describe(`statistics: ${databaseName()}`, () => {
     const { id } = await createBroadcast();
     for (const elapsedMs of [119_000, 125_000, 2 * 60 * 60 * 1000]) {
       nowMs = midnightMs + elapsedMs;
-      await commitNext(id);
+      await commitOne(id);
     }
     const intervals = await store.statistics.outcomesOf(id);
     assert.deepEqual(
@@ -166,10 +161,10 @@ describe(`statistics: ${databaseName()}`, () => {
     for (let index = 0; index < 3; index += 1) await put(index);
     assert.deepEqual(await store.statistics.outcomeTotals(), []);
     const { id } = await createBroadcast();
-    await commitNext(id);
-    await commitNext(id, { origin: 'https://db5p.notify.windows.com', result: 'gone' });
+    await commitOne(id);
+    await commitOne(id, { origin: 'https://db5p.notify.windows.com', result: 'gone' });
     nowMs += 2 * outcomeWidths.coarse.keptMs;
-    await commitNext((await createBroadcast()).id);
+    await commitOne((await createBroadcast()).id);
     assert.equal((await store.statistics.outcomes({ width: 'coarse', sinceMs: 0 })).length, 1);
     assert.deepEqual(await store.statistics.outcomeTotals(), [
       { pushService: fcm, ...none, attempts: 2, accepted: 2 },
@@ -180,9 +175,9 @@ describe(`statistics: ${databaseName()}`, () => {
   test('alarms of a paused broadcast stay in the backlog, its rows do not', async () => {
     for (let index = 0; index < 3; index += 1) await put(index);
     const { id } = await createBroadcast();
-    await commitNext(id, { result: 'rejected', alarm: { reason: 'vapid-refused', detail: 'BadJwtToken' } });
+    await commitOne(id, { result: 'rejected', alarm: { reason: 'vapid-refused', detail: 'BadJwtToken' } });
     const retry = { delayMs: 1000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + dayMs };
-    await commitNext(id, { result: 'retry', retry });
+    await commitOne(id, { result: 'retry', retry });
     await store.broadcasts.pause(id);
     const { pendingRows, retryRows, alarms } = await store.statistics.backlog();
     assert.deepEqual([pendingRows, retryRows, alarms], [0, 0, [{ reason: 'vapid-refused', count: 1 }]]);

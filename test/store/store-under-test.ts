@@ -1,14 +1,21 @@
 // The store that a suite tests, and what suites do with it before they ask anything.
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach } from 'node:test';
 import type { Broadcast, LookedUpAudience, NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
-import type { AnswerCommit, CommitAnswer, RowResult } from '../../src/store/ledger.ts';
+import type {
+  AnswerCommit,
+  CommitAnswer,
+  PageOfSlice,
+  RowResult,
+  StoredRetry,
+} from '../../src/store/ledger.ts';
 import type { NewSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import { GatheredAnswers, type SingleAnswer } from '../../src/delivery/single/answer-log.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { NewSubscription, SubscriptionLimit } from '../../src/store/subscriptions.ts';
-import type { SliceLease } from '../../src/store/leases.ts';
+import type { Lease, SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { type OpenedStore, openTestStore } from './test-database.ts';
 
@@ -69,6 +76,13 @@ export const madeUpBroadcast = (startAtMs: number, changes: Partial<NewBroadcast
   ...changes,
 });
 
+/** A list of recipients, of the made-up subscriptions with these numbers. */
+export async function openList({ broadcasts }: Store, numbers: readonly number[]): Promise<number> {
+  const audienceId = await broadcasts.openAudience();
+  await broadcasts.addToAudience(audienceId, numbers.map(madeUpSubscription));
+  return audienceId;
+}
+
 /** A list of recipients with ids of stored subscriptions. */
 export async function openIds(
   { broadcasts }: Store,
@@ -108,38 +122,69 @@ export const withResult =
   (origin: string, result: RowResult['result'], changes: Partial<RowResult> = {}) =>
   (recipient: Recipient): RowResult => ({ recipient, origin, attempts: 1, result, ...changes });
 
+/** @returns the result of a row that is tried again, at once and for an hour unless the changes say otherwise */
+export const withRetry = (origin: string, nowMs: number, retry: Partial<StoredRetry> = {}) =>
+  withResult(origin, 'retry', {
+    retry: { attempts: 1, deferrals: 0, delayMs: 0, expiresAtMs: nowMs + 3_600_000, ...retry },
+  });
+
+const defaultLeaseMs = 10_000;
+
 /** Commits the whole rest of a leased slice in one page. */
 export async function commitSlice(
-  { ledger }: Store,
+  store: Store,
   slice: SliceLease,
   toResult: (recipient: Recipient) => RowResult,
-  leaseMs: number,
+  leaseMs = defaultLeaseMs,
 ): Promise<CommitAnswer> {
-  const rows = await ledger.readRows(slice, slice.cursor, 100_000);
-  const { broadcastId, fenceToken, slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
-  const members = slice.members?.ids.filter((id) => id > fromCursor);
-  return ledger.commit({
-    broadcastId,
-    fenceToken,
-    slice: { number, fromCursor, cursor, missing: members && members.length - rows.length },
-    rows: rows.map(toResult),
-    leaseMs,
-  });
+  const rows = await store.ledger.readRows(slice, slice.cursor, 100_000);
+  const members = slice.members?.ids.filter((id) => id > slice.cursor);
+  const missing = members && members.length - rows.length;
+  return commitPage(store, slice, rows.map(toResult), { missing }, leaseMs);
 }
 
-/** Leases all slices of a broadcast that are free, and commits each in one page. @returns the leases */
+/** Commits a page of a leased slice: the whole rest of it, unless the page says otherwise. */
+export function commitPage(
+  { ledger }: Store,
+  { broadcastId, fenceToken, slice: number, cursor: fromCursor, throughPosition: cursor }: SliceLease,
+  rows: readonly RowResult[],
+  page: Partial<PageOfSlice> = {},
+  leaseMs = defaultLeaseMs,
+): Promise<CommitAnswer> {
+  const slice = { number, fromCursor, cursor, ...page };
+  return ledger.commit({ broadcastId, fenceToken, slice, rows, leaseMs });
+}
+
+/** Commits rows that were leased as retries, or whose answers came after the page of their slice. */
+export const commitRows = (
+  { ledger }: Store,
+  { broadcastId, fenceToken }: Lease,
+  rows: readonly RowResult[],
+): Promise<CommitAnswer> => ledger.commit({ broadcastId, fenceToken, rows, leaseMs: defaultLeaseMs });
+
+/** Leases the next slice that is free, and commits it in one page. @param broadcastId of this broadcast only */
+export async function commitNext(
+  store: Store,
+  toResult: (recipient: Recipient) => RowResult,
+  broadcastId?: number,
+): Promise<CommitAnswer> {
+  const slice = await store.leases.leaseSlice({ leaseMs: defaultLeaseMs, broadcastId });
+  assert.ok(slice, 'a slice is free');
+  return commitSlice(store, slice, toResult);
+}
+
+/** Leases all slices that are free, and commits each in one page. @returns the leases */
 export async function commitSlices(
   store: Store,
-  broadcastId: number,
+  broadcastId: number | undefined,
   toResult: (recipient: Recipient) => RowResult,
-  leaseMs = 10_000,
 ): Promise<readonly SliceLease[]> {
   const leases: SliceLease[] = [];
   for (;;) {
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
+    const slice = await store.leases.leaseSlice({ leaseMs: defaultLeaseMs, broadcastId });
     if (slice === undefined) return leases;
     leases.push(slice);
-    await commitSlice(store, slice, toResult, leaseMs);
+    await commitSlice(store, slice, toResult);
   }
 }
 
@@ -147,14 +192,14 @@ export async function commitSlices(
 export async function acceptAllSlices(store: Store, origin: string): Promise<Map<number, unknown[]>> {
   const reached = new Map<number, unknown[]>();
   for (;;) {
-    const slice = await store.leases.leaseSlice({ leaseMs: 10_000 });
+    const slice = await store.leases.leaseSlice({ leaseMs: defaultLeaseMs });
     if (slice === undefined) return reached;
     const ids: unknown[] = [];
     const accept = (recipient: Recipient): RowResult => {
       ids.push(recipient.subscriptionId);
       return { recipient, origin, attempts: 1, result: 'accepted' };
     };
-    await commitSlice(store, slice, accept, 10_000);
+    await commitSlice(store, slice, accept);
     reached.set(slice.broadcastId, ids);
   }
 }

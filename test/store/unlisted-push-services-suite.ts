@@ -5,7 +5,13 @@ import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { dormantKnownForMs, wakeMessages, withUnlisted } from '../../src/store/unlisted-push-services.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { commitSlice, commitSlices, madeUpBroadcast, openForEachTest } from './store-under-test.ts';
+import {
+  commitRows,
+  commitSlice,
+  commitSlices,
+  madeUpBroadcast,
+  openForEachTest,
+} from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
 
@@ -199,11 +205,8 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
       [second, true],
       [third, true],
     ]);
-    const { broadcastId, fenceToken } = woken!;
     const [one, other] = woken!.rows.toSorted((a, b) => a.position - b.position);
-    const commit = (rows: readonly RowResult[]) =>
-      store.ledger.commit({ broadcastId, fenceToken, rows, leaseMs });
-    await commit([
+    await commitRows(store, woken!, [
       outside(one!, { wasOutside: true, attempts: 1 }),
       { ...accepted(other!), wasOutside: true },
     ]);
@@ -217,11 +220,7 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
     nowMs += 3_000_000;
     const last = await due();
     assert.deepEqual(pluck(last!.rows, 'position'), [second]);
-    await store.ledger.commit({
-      ...last!,
-      rows: [{ ...accepted(last!.rows[0]!), wasOutside: true }],
-      leaseMs,
-    });
+    await commitRows(store, last!, [{ ...accepted(last!.rows[0]!), wasOutside: true }]);
     assert.deepEqual(
       await countsOf(id),
       { ...done, counts: { accepted: 3, dormant: 1 } },
@@ -251,7 +250,7 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
       slices.push(slice);
     }
     await store.broadcasts.pause(id);
-    for (const slice of slices) await commitSlice(store, slice, outside, leaseMs);
+    for (const slice of slices) await commitSlice(store, slice, outside);
     assert.equal((await countsOf(id)).state, 'paused');
     await store.broadcasts.resume(id);
     assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10, broadcastId: id }), undefined);

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
-  commitSlice,
+  commitNext,
   createMatching,
   madeUpBroadcast,
   openForEachTest,
   recordAnswer,
   withResult,
+  withRetry,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -27,9 +28,8 @@ describe(`webhook outbox: ${databaseName()}`, () => {
       assign: { user: 'ada' },
     });
     const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs));
-    const slice = await store.leases.leaseSlice({ leaseMs });
     const alarm = { reason: 'vapid-refused', detail: 'BadJwtToken' };
-    await commitSlice(store, slice!, withResult(origin, 'gone', { alarm }), leaseMs);
+    await commitNext(store, withResult(origin, 'gone', { alarm }));
     return { subscriptionId: id, broadcastId: broadcast.id };
   };
   const lease = () => store.webhooks.lease({ limit: 20, leaseMs });
@@ -107,8 +107,7 @@ describe(`webhook outbox: ${databaseName()}`, () => {
       const draft = madeUpBroadcast(nowMs, { user: matching.user });
       const { id: broadcastId, state } = await createMatching(store, matching, draft);
       if (state === 'running') {
-        const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
-        await commitSlice(store, slice!, withResult(origin, result), leaseMs);
+        await commitNext(store, withResult(origin, result), broadcastId);
       }
       if (result !== 'doubtful' && (result !== 'accepted' || devices === 0))
         told.push({ ...matching, broadcastId });
@@ -136,16 +135,8 @@ describe(`webhook outbox: ${databaseName()}`, () => {
       [other, 'bad-request'],
       [origin, 'payload-too-large'],
     ] as const) {
-      const slice = await store.leases.leaseSlice({ leaseMs });
-      await commitSlice(
-        store,
-        slice!,
-        withResult(from, 'retry', {
-          alarm: { reason, detail: 'BadPath' },
-          retry: { attempts: 1, deferrals: 0, expiresAtMs: nowMs + leaseMs, delayMs: leaseMs },
-        }),
-        leaseMs,
-      );
+      const toRetry = withRetry(from, nowMs, { delayMs: leaseMs });
+      await commitNext(store, (row) => ({ ...toRetry(row), alarm: { reason, detail: 'BadPath' } }));
     }
     assert.equal((await store.broadcasts.get(broadcast.id)).alarms[0]?.rows, 2);
     await store.broadcasts.cancel(broadcast.id);

@@ -25,7 +25,14 @@ import { countNotices } from '../../tools/notice-counter.ts';
 import { message, quickRetries, vapid, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startPgBouncer } from './pgbouncer.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
-import { addSubscriptions, commitSlice, madeUpBroadcast, withResult } from './store-under-test.ts';
+import {
+  addSubscriptions,
+  commitSlice,
+  commitSlices,
+  madeUpBroadcast,
+  withResult,
+  withRetry,
+} from './store-under-test.ts';
 import { until } from '../../tools/until.ts';
 
 const getServer = useSharedServer();
@@ -196,9 +203,7 @@ describe('a worker that waits for work in PostgreSQL', () => {
   test('is told of retries that another one gives back when no slice is left', async () => {
     const notices = await countNotices(database.url);
     const id = await createBroadcast();
-    const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: Date.now() + 3_000_000 };
-    for (let slice; (slice = await other.leases.leaseSlice({ leaseMs: 60_000, broadcastId: id }));)
-      await commitSlice(other, slice, withResult(origin, 'retry', { retry }), 0);
+    await commitSlices(other, id, withRetry(origin, Date.now()));
     const leased = await other.leases.leaseRetries({ leaseMs: 60_000, limit: 100, broadcastId: id });
     assert.equal(leased?.rows.length, 10);
     const before = await notices.count(id);
