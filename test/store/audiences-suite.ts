@@ -3,9 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { beforeEach, describe, test } from 'node:test';
-import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { readRows } from '../../tools/postgres-client.ts';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
@@ -30,15 +28,6 @@ const leaseMs = 60_000;
 const accepted = withResult(origin, 'accepted');
 
 /** Runs a statement on the store's tables behind its back. */
-async function runBehind({ options }: StoreAddress, sql: string): Promise<void> {
-  const { path = '', url } = options as { readonly path?: string; readonly url?: string };
-  if (url === undefined) {
-    using database = new DatabaseSync(path);
-    return database.exec(sql);
-  }
-  await readRows(url, `set search_path to deskbell; ${sql}`);
-}
-
 /** Kills a process at a random moment soon after its first range. @returns false where it had ended by itself */
 async function prepareUntilKilled(address: StoreAddress, nowMs: number): Promise<boolean> {
   const file = fileURLToPath(new URL('preparing-child.ts', import.meta.url));
@@ -227,7 +216,7 @@ describe(`audiences: ${databaseName()}`, () => {
     const asked = draft({ audienceId, matching: expression, sliceRows: 1 });
     const { id } = (await store.broadcasts.create(asked)).broadcast;
     // as if there were many subscriptions
-    await runBehind(store.address, `update preparations set through_id = 32000 where broadcast_id = ${id}`);
+    await store.run(`update preparations set through_id = 32000 where broadcast_id = ${id}`);
     let ranges = 1;
     while (await store.broadcasts.prepare(id, 'one')) ranges += 1;
     // SQLite looks at 10 times 5 subscriptions with the tag at most, PostgreSQL at 1024 ids
@@ -242,7 +231,7 @@ describe(`audiences: ${databaseName()}`, () => {
     const audienceId = await store.broadcasts.openAudience();
     const asked = draft({ audienceId, matching: { user: 'ada' }, sliceRows: 1 });
     const { id } = (await store.broadcasts.create(asked)).broadcast;
-    await runBehind(store.address, `update preparations set through_id = 32000 where broadcast_id = ${id}`);
+    await store.run(`update preparations set through_id = 32000 where broadcast_id = ${id}`);
     assert.equal(await store.broadcasts.prepare(id, 'one'), false);
     assert.deepEqual(await settle(id), [ids[7]]);
   });

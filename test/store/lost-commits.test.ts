@@ -1,7 +1,7 @@
 // A database that has lost its last commits, as a standby that is promoted has, while the worker that made them goes on: no row
 // is skipped, whatever kind of commit was lost; rows may be sent again.
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { PageOfSlice, RowResult } from '../../src/store/ledger.ts';
 import type { RetryLease, SliceLease } from '../../src/store/leases.ts';
@@ -11,10 +11,10 @@ import {
   commitPage,
   commitRows,
   madeUpBroadcast,
+  openForEachTest,
   withResult,
   withRetry,
 } from './store-under-test.ts';
-import { openTestStore, type OpenedStore } from './test-database.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
@@ -27,20 +27,15 @@ const each = (statement: (name: string) => string): string => tables.map(stateme
 
 describe('after the last commits were lost', () => {
   let nowMs = 1_800_000_000_000;
-  let opened: OpenedStore;
-
-  beforeEach(async () => {
-    opened = await openTestStore(() => nowMs);
-    await addSubscriptions(opened.store, audience);
-  });
-  afterEach(() => opened.remove());
+  const store = openForEachTest(() => nowMs);
+  beforeEach(() => addSubscriptions(store, audience));
 
   /** Takes note of the progress as it is. @returns what puts the tables back to it */
   const remember = async (): Promise<() => Promise<void>> => {
-    const isSqlite = opened.store.address.database === 'sqlite';
-    await opened.run(each((name) => `create table before_${name} as select * from ${name}`));
+    const isSqlite = store.address.database === 'sqlite';
+    await store.run(each((name) => `create table before_${name} as select * from ${name}`));
     return () =>
-      opened.run(
+      store.run(
         isSqlite
           ? `pragma foreign_keys = off; ${each((name) => `delete from ${name}; insert into ${name} select * from before_${name}`)}`
           : `set session_replication_role = replica; ${each((name) => `delete from ${name}; insert into ${name} overriding system value select * from before_${name}`)}`,
@@ -48,16 +43,16 @@ describe('after the last commits were lost', () => {
   };
 
   const broadcastToAll = async (): Promise<number> =>
-    (await opened.store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: audience }))).broadcast.id;
+    (await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: audience }))).broadcast.id;
 
   const leaseSlice = async (): Promise<SliceLease> => {
-    const slice = await opened.store.leases.leaseSlice({ leaseMs });
+    const slice = await store.leases.leaseSlice({ leaseMs });
     assert.ok(slice);
     return slice;
   };
 
   const leaseRetries = async (): Promise<RetryLease> => {
-    const retries = await opened.store.leases.leaseRetries({ leaseMs, limit: 100 });
+    const retries = await store.leases.leaseRetries({ leaseMs, limit: 100 });
     assert.ok(retries);
     return retries;
   };
@@ -65,14 +60,14 @@ describe('after the last commits were lost', () => {
   /** A broadcast each row of which is stored as a retry, which is due. @returns its id */
   const retryAll = async (): Promise<number> => {
     const id = await broadcastToAll();
-    await commitNext(opened.store, withRetry(origin, nowMs, { delayMs: 1000 }));
+    await commitNext(store, withRetry(origin, nowMs, { delayMs: 1000 }));
     nowMs += 1000;
     return id;
   };
 
   /** Has every row accepted that the store gives to workers from now on. @returns their positions */
   const deliverRest = async (): Promise<number[]> => {
-    const { leases, ledger } = opened.store;
+    const { leases, ledger } = store;
     const positions: number[] = [];
     for (;;) {
       nowMs += leaseMs;
@@ -81,11 +76,11 @@ describe('after the last commits were lost', () => {
       if (slice !== undefined) {
         const rows = await ledger.readRows(slice, slice.cursor, 1000);
         positions.push(...rows.map(({ position }) => position));
-        await commitPage(opened.store, slice, rows.map(accepted));
+        await commitPage(store, slice, rows.map(accepted));
       }
       if (retries !== undefined) {
         positions.push(...retries.rows.map(({ position }) => position));
-        await commitRows(opened.store, retries, retries.rows.map(accepted));
+        await commitRows(store, retries, retries.rows.map(accepted));
       }
       if (slice === undefined && retries === undefined) return positions;
     }
@@ -93,7 +88,7 @@ describe('after the last commits were lost', () => {
 
   const assertNobodySkipped = async (id: number, delivered: readonly number[]): Promise<void> => {
     assert.equal(new Set(delivered).size, audience, 'each row was sent at least once');
-    const broadcast = await opened.store.broadcasts.find(id);
+    const broadcast = await store.broadcasts.find(id);
     assert.equal(broadcast?.state, 'done');
     assert.equal(broadcast.counts.accepted, audience, 'each row is counted once');
     assert.equal(broadcast.counts.removed, 0);
@@ -102,10 +97,10 @@ describe('after the last commits were lost', () => {
   test('a page is refused whose predecessor was lost', async () => {
     const id = await broadcastToAll();
     const slice = await leaseSlice();
-    const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
+    const rows = await store.ledger.readRows(slice, slice.cursor, audience);
     const [first, second, third] = [rows.slice(0, 10), rows.slice(10, 20), rows.slice(20)];
     const commit = (page: readonly Recipient[], cursors: Partial<PageOfSlice>) =>
-      commitPage(opened.store, slice, page.map(accepted), cursors);
+      commitPage(store, slice, page.map(accepted), cursors);
     await commit(first, { cursor: end(first) });
     const restore = await remember();
     await commit(second, { fromCursor: end(first), cursor: end(second) });
@@ -119,15 +114,15 @@ describe('after the last commits were lost', () => {
   test('a row counts for nobody whose detachment was lost, and is sent again', async () => {
     const id = await broadcastToAll();
     const slice = await leaseSlice();
-    const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
+    const rows = await store.ledger.readRows(slice, slice.cursor, audience);
     const restore = await remember();
     const results = rows.map((row, index) => (index < 2 ? detached(row, nowMs) : accepted(row)));
-    await commitPage(opened.store, slice, results);
+    await commitPage(store, slice, results);
 
     await restore();
-    const answer = await commitRows(opened.store, slice, rows.slice(0, 2).map(accepted));
+    const answer = await commitRows(store, slice, rows.slice(0, 2).map(accepted));
     assert.equal(answer.isLeaseLost, false, 'the slice is still leased under the token');
-    assert.equal((await opened.store.broadcasts.find(id))?.counts.accepted, 0);
+    assert.equal((await store.broadcasts.find(id))?.counts.accepted, 0);
     const delivered = rows.slice(0, 2).map(({ position }) => position);
     await assertNobodySkipped(id, [...delivered, ...(await deliverRest())]);
   });
@@ -138,8 +133,8 @@ describe('after the last commits were lost', () => {
     const retries = await leaseRetries();
 
     await restore();
-    assert.equal((await commitRows(opened.store, retries, retries.rows.map(accepted))).isLeaseLost, true);
-    assert.equal((await opened.store.broadcasts.find(id))?.counts.accepted, 0);
+    assert.equal((await commitRows(store, retries, retries.rows.map(accepted))).isLeaseLost, true);
+    assert.equal((await store.broadcasts.find(id))?.counts.accepted, 0);
     await assertNobodySkipped(id, await deliverRest());
   });
 
@@ -147,11 +142,11 @@ describe('after the last commits were lost', () => {
     const id = await retryAll();
     const retries = await leaseRetries();
     const taken = retries.rows.slice(0, 5).map(({ position }) => position);
-    await opened.run(`update retries set token = 'another' where position in (${taken.join(', ')})`);
+    await store.run(`update retries set token = 'another' where position in (${taken.join(', ')})`);
 
-    assert.equal((await commitRows(opened.store, retries, retries.rows.map(accepted))).isLeaseLost, false);
-    assert.equal((await opened.store.broadcasts.find(id))?.counts.accepted, audience - 5);
-    assert.equal((await opened.store.broadcasts.find(id))?.origins[0]?.attempts, 2 * audience - 5);
+    assert.equal((await commitRows(store, retries, retries.rows.map(accepted))).isLeaseLost, false);
+    assert.equal((await store.broadcasts.find(id))?.counts.accepted, audience - 5);
+    assert.equal((await store.broadcasts.find(id))?.origins[0]?.attempts, 2 * audience - 5);
     await assertNobodySkipped(id, [
       ...retries.rows.map(({ position }) => position),
       ...(await deliverRest()),

@@ -2,7 +2,7 @@
 // an audience is stored; what is still missing when a broadcast is done raises an alarm.
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { readRows } from '../../tools/postgres-client.ts';
 import type { NewBroadcast } from '../../src/store/broadcasts.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
@@ -14,12 +14,12 @@ import {
   commitSlices,
   createMatching,
   madeUpBroadcast,
+  openForEachTest,
   openIds,
   openList,
   withResult,
   withRetry,
 } from './store-under-test.ts';
-import { openTestStore, type OpenedStore } from './test-database.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
@@ -45,63 +45,59 @@ async function countRemovals({ options }: StoreAddress): Promise<number> {
 }
 
 describe('rows whose subscription is removed', () => {
-  let nowMs: number;
-  let opened: OpenedStore;
-
-  beforeEach(async () => {
+  let nowMs = Date.now();
+  const store = openForEachTest(() => nowMs);
+  beforeEach(() => {
     nowMs = Date.now();
-    opened = await openTestStore(() => nowMs);
   });
-  afterEach(() => opened.remove());
 
   const create = async (changes: Partial<NewBroadcast> = {}): Promise<number> =>
-    (await opened.store.broadcasts.create(madeUpBroadcast(nowMs, changes))).broadcast.id;
+    (await store.broadcasts.create(madeUpBroadcast(nowMs, changes))).broadcast.id;
 
   const remove = async (...ids: readonly number[]): Promise<void> => {
-    for (const id of ids) assert.ok(await opened.store.subscriptions.removeById(id));
+    for (const id of ids) assert.ok(await store.subscriptions.removeById(id));
   };
 
   const allIds = async (): Promise<readonly number[]> =>
-    (await opened.store.subscriptions.page({ afterId: 0, limit: 10_000 })).map(({ id }) => id);
+    (await store.subscriptions.page({ afterId: 0, limit: 10_000 })).map(({ id }) => id);
 
   const lease = async (broadcastId: number) => {
-    const slice = await opened.store.leases.leaseSlice({ leaseMs, broadcastId });
+    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
     assert.ok(slice, 'a slice is free');
     return slice;
   };
 
-  const settle = (broadcastId: number, toResult = accepted) =>
-    commitSlices(opened.store, broadcastId, toResult);
+  const settle = (broadcastId: number, toResult = accepted) => commitSlices(store, broadcastId, toResult);
 
   /** Its counts that are not 0. */
   const countsOf = async (id: number) => {
-    const { state, counts, alarms } = await opened.store.broadcasts.get(id);
+    const { state, counts, alarms } = await store.broadcasts.get(id);
     const sum = Object.values(counts).reduce((total, count) => total + count, 0);
-    assert.equal(sum, (await opened.store.broadcasts.get(id)).recipients);
+    assert.equal(sum, (await store.broadcasts.get(id)).recipients);
     const shown = Object.entries(counts).filter(([, count]) => count !== 0);
     return { state, ...Object.fromEntries(shown), alarms: alarms.map(({ reason, rows }) => [reason, rows]) };
   };
 
   for (const [shape, changes] of shapes) {
     test(`are counted once each, those before the broadcast are not: ${shape}`, async () => {
-      await addSubscriptions(opened.store, audience + 2);
+      await addSubscriptions(store, audience + 2);
       const [early, ...ids] = await allIds();
       await remove(early!, ids.pop()!);
       const id = await create(changes);
       const before = [ids[0]!, ids[1]!, ids[50]!, ids.at(-1)!];
       await remove(...before);
-      await addSubscriptions(opened.store, 10, 1000);
+      await addSubscriptions(store, 10, 1000);
       let slice = await lease(id);
-      let [read] = await opened.store.ledger.readRows(slice, slice.cursor, 1);
+      let [read] = await store.ledger.readRows(slice, slice.cursor, 1);
       while (read === undefined) {
-        await commitSlice(opened.store, slice, accepted);
+        await commitSlice(store, slice, accepted);
         slice = await lease(id);
-        [read] = await opened.store.ledger.readRows(slice, slice.cursor, 1);
+        [read] = await store.ledger.readRows(slice, slice.cursor, 1);
       }
       // removed while its message was on its way
-      await commitPage(opened.store, slice, [accepted(read)], { cursor: read.position });
+      await commitPage(store, slice, [accepted(read)], { cursor: read.position });
       await remove(read.position);
-      await opened.store.leases.release({ ...slice, slice: slice.slice });
+      await store.leases.release({ ...slice, slice: slice.slice });
       await settle(id);
       assert.deepEqual(await countsOf(id), {
         state: 'done',
@@ -112,21 +108,20 @@ describe('rows whose subscription is removed', () => {
     });
 
     test(`are counted as soon as the cursor has passed them: ${shape}`, async () => {
-      await addSubscriptions(opened.store, audience);
+      await addSubscriptions(store, audience);
       const ids = await allIds();
       const id = await create(changes);
       await remove(...ids);
-      for (let slices = 0; slices < 3; slices += 1)
-        await commitSlice(opened.store, await lease(id), accepted);
-      const { removed, pending } = (await opened.store.broadcasts.get(id)).counts;
+      for (let slices = 0; slices < 3; slices += 1) await commitSlice(store, await lease(id), accepted);
+      const { removed, pending } = (await store.broadcasts.get(id)).counts;
       assert.ok(removed > 0 && pending === audience - removed, `${removed} removed, ${pending} pending`);
-      assert.equal((await opened.store.statistics.backlog()).pendingRows, pending);
+      assert.equal((await store.statistics.backlog()).pendingRows, pending);
       await settle(id);
       assert.deepEqual(await countsOf(id), { state: 'done', removed: audience, alarms: [] });
     });
 
     test(`are counted while others are removed and broadcasts are made at the same time: ${shape}`, async () => {
-      await addSubscriptions(opened.store, 4 * audience);
+      await addSubscriptions(store, 4 * audience);
       const ids = await allIds();
       const made: number[] = [];
       const removing = Promise.all(
@@ -143,18 +138,18 @@ describe('rows whose subscription is removed', () => {
       })();
       await Promise.all([removing, sending]);
       for (const id of made) {
-        const { state, counts, alarms } = await opened.store.broadcasts.get(id);
+        const { state, counts, alarms } = await store.broadcasts.get(id);
         assert.deepEqual([state, counts.unaccounted, alarms], ['done', 0, []]);
       }
     });
   }
 
   test('are missed where nothing tells of them: the rest is shown, and an alarm is raised once', async () => {
-    await addSubscriptions(opened.store, 10);
+    await addSubscriptions(store, 10);
     const id = await create();
     await remove((await allIds())[4]!);
-    await opened.run('delete from removals');
-    const { newAlarms } = await commitSlice(opened.store, await lease(id), accepted);
+    await store.run('delete from removals');
+    const { newAlarms } = await commitSlice(store, await lease(id), accepted);
     assert.deepEqual(
       newAlarms.map(({ origin: about, reason, rows }) => [about, reason, rows]),
       [['', 'counts-differ', 1]],
@@ -166,7 +161,7 @@ describe('rows whose subscription is removed', () => {
       alarms: [['counts-differ', 1]],
     });
     const tooMany = await create();
-    await opened.run('update broadcasts set audience = audience - 1');
+    await store.run('update broadcasts set audience = audience - 1');
     await settle(tooMany);
     assert.deepEqual(await countsOf(tooMany), {
       state: 'done',
@@ -177,23 +172,23 @@ describe('rows whose subscription is removed', () => {
   });
 
   test('are counted where a retry has nobody to be sent to', async () => {
-    await addSubscriptions(opened.store, 10);
+    await addSubscriptions(store, 10);
     const ids = await allIds();
     const id = await create();
     await settle(id, withRetry(origin, nowMs, { delayMs: 10 }));
     await remove(...ids.slice(0, 3));
     nowMs += 10;
-    const retries = await opened.store.leases.leaseRetries({ leaseMs, limit: 100, broadcastId: id });
+    const retries = await store.leases.leaseRetries({ leaseMs, limit: 100, broadcastId: id });
     assert.equal(retries?.rows.length, 7);
-    assert.equal((await opened.store.broadcasts.get(id)).counts.removed, 3);
-    await commitRows(opened.store, retries, retries.rows.map(accepted));
+    assert.equal((await store.broadcasts.get(id)).counts.removed, 3);
+    await commitRows(store, retries, retries.rows.map(accepted));
     assert.deepEqual(await countsOf(id), { state: 'done', accepted: 7, removed: 3, alarms: [] });
   });
 
   test('are counted in audiences of some, and of ids that were never stored', async () => {
-    await addSubscriptions(opened.store, audience);
+    await addSubscriptions(store, audience);
     const ids = await allIds();
-    const audienceId = await openIds(opened.store, [...ids, ids.at(-1)! + 7]);
+    const audienceId = await openIds(store, [...ids, ids.at(-1)! + 7]);
     const id = await create({ audienceId });
     await remove(ids[0]!, ids[30]!);
     await settle(id);
@@ -201,81 +196,81 @@ describe('rows whose subscription is removed', () => {
   });
 
   const putPeople = () =>
-    addSubscriptions(opened.store, 20, 0, (index) => ({
+    addSubscriptions(store, 20, 0, (index) => ({
       assign: { user: `person${index}`, tags: ['news'] },
     }));
 
   test('are counted where a person is removed from an audience by tags, also while a worker has the slice', async () => {
     await putPeople();
     const draft = madeUpBroadcast(nowMs, { sliceRows: 20 });
-    const { id } = await createMatching(opened.store, { tags: { all: ['news'] } }, draft);
+    const { id } = await createMatching(store, { tags: { all: ['news'] } }, draft);
     const slice = await lease(id);
-    await opened.store.people.remove('person7');
-    const answer = await commitSlice(opened.store, slice, accepted);
+    await store.people.remove('person7');
+    const answer = await commitSlice(store, slice, accepted);
     assert.equal(answer.isLeaseLost, true, 'its members are others now');
     await settle(id);
-    await opened.store.people.remove('person8');
+    await store.people.remove('person8');
     assert.deepEqual(await countsOf(id), { state: 'done', accepted: 19, removed: 1, alarms: [] });
   });
 
   test('are not counted where a person is removed whose row was the last that was sent', async () => {
     await putPeople();
     const draft = madeUpBroadcast(nowMs, { sliceRows: 20 });
-    const { id } = await createMatching(opened.store, { tags: { all: ['news'] } }, draft);
+    const { id } = await createMatching(store, { tags: { all: ['news'] } }, draft);
     const slice = await lease(id);
-    const rows = await opened.store.ledger.readRows(slice, slice.cursor, 10);
+    const rows = await store.ledger.readRows(slice, slice.cursor, 10);
     const last = rows.at(-1)!;
-    await commitPage(opened.store, slice, rows.map(accepted), { cursor: last.position });
-    const { user } = (await opened.store.subscriptions.findById(last.subscriptionId!))!;
-    await opened.store.people.remove(user!);
-    await opened.store.leases.release({ ...slice, slice: slice.slice });
+    await commitPage(store, slice, rows.map(accepted), { cursor: last.position });
+    const { user } = (await store.subscriptions.findById(last.subscriptionId!))!;
+    await store.people.remove(user!);
+    await store.leases.release({ ...slice, slice: slice.slice });
     await settle(id);
     assert.deepEqual(await countsOf(id), { state: 'done', accepted: 20, alarms: [] });
   });
 
   test('are counted where a person is removed whose row waits, or who is in a list', async () => {
     await putPeople();
-    const createToList = async () => create({ audienceId: await openList(opened.store, [5, 6, 7]) });
+    const createToList = async () => create({ audienceId: await openList(store, [5, 6, 7]) });
     const waiting = await create({ sliceRows: 20 });
     const waitingInPartitions = await create({ sliceRows: 2 });
     const waitingList = await createToList();
     for (const id of [waiting, waitingInPartitions, waitingList])
       await settle(id, withRetry(origin, nowMs, { delayMs: hourMs }));
     const toList = await createToList();
-    await opened.store.people.remove('person6');
+    await store.people.remove('person6');
     await settle(toList);
     assert.deepEqual(await countsOf(toList), { state: 'done', accepted: 2, removed: 1, alarms: [] });
     for (const id of [waiting, waitingInPartitions])
       assert.deepEqual(await countsOf(id), { state: 'running', removed: 1, pending: 19, alarms: [] });
     assert.deepEqual(await countsOf(waitingList), { state: 'running', removed: 1, pending: 2, alarms: [] });
-    for (const id of [waiting, waitingList]) await opened.store.broadcasts.pause(id);
-    await opened.store.people.remove('person7');
+    for (const id of [waiting, waitingList]) await store.broadcasts.pause(id);
+    await store.people.remove('person7');
     assert.deepEqual(await countsOf(waiting), { state: 'paused', removed: 2, pending: 18, alarms: [] });
     assert.deepEqual(await countsOf(waitingList), { state: 'paused', removed: 2, pending: 1, alarms: [] });
   });
 
   test('are known until no open broadcast can come to them, and then forgotten', async () => {
-    await addSubscriptions(opened.store, 10);
+    await addSubscriptions(store, 10);
     const [one, two] = await allIds();
     await remove(one!);
     const id = await create();
     await remove(two!);
-    await opened.store.retention.prune({});
-    assert.equal(await countRemovals(opened.store.address), 2, 'a broadcast may be being made');
+    await store.retention.prune({});
+    assert.equal(await countRemovals(store.address), 2, 'a broadcast may be being made');
     // SQLite notes whole seconds
     nowMs += hourMs - 1000;
-    await opened.store.retention.prune({});
-    assert.equal(await countRemovals(opened.store.address), 2, 'for an hour at least');
+    await store.retention.prune({});
+    assert.equal(await countRemovals(store.address), 2, 'for an hour at least');
     nowMs += hourMs;
-    await opened.store.retention.prune({});
-    assert.equal(await countRemovals(opened.store.address), 1);
-    await opened.store.broadcasts.pause(id);
-    await opened.store.retention.prune({});
-    assert.equal(await countRemovals(opened.store.address), 1, 'one that is paused is open too');
-    await opened.store.broadcasts.resume(id);
+    await store.retention.prune({});
+    assert.equal(await countRemovals(store.address), 1);
+    await store.broadcasts.pause(id);
+    await store.retention.prune({});
+    assert.equal(await countRemovals(store.address), 1, 'one that is paused is open too');
+    await store.broadcasts.resume(id);
     await settle(id);
     assert.deepEqual(await countsOf(id), { state: 'done', accepted: 8, removed: 1, alarms: [] });
-    await opened.store.retention.prune({});
-    assert.equal(await countRemovals(opened.store.address), 0);
+    await store.retention.prune({});
+    assert.equal(await countRemovals(store.address), 0);
   });
 });

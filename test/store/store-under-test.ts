@@ -19,12 +19,15 @@ import type { Lease, SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { type OpenedStore, openTestStore } from './test-database.ts';
 
+/** A store, and what runs statements on its tables behind its back. */
+type StoreUnderTest = Store & Pick<OpenedStore, 'run'>;
+
 /** One store for all tests of the suite; its members are there when the first one runs. */
 export const openForSuite = (now: () => number, limit?: SubscriptionLimit): Store =>
   openBetween(before, after, now, limit);
 
 /** A store for each test of the suite. */
-export const openForEachTest = (now: () => number, limit?: SubscriptionLimit): Store =>
+export const openForEachTest = (now: () => number, limit?: SubscriptionLimit): StoreUnderTest =>
   openBetween(beforeEach, afterEach, now, limit);
 
 function openBetween(
@@ -32,12 +35,12 @@ function openBetween(
   last: typeof after,
   now: () => number,
   limit?: SubscriptionLimit,
-): Store {
-  const store = {} as Store;
+): StoreUnderTest {
+  const store = {} as StoreUnderTest;
   let opened: OpenedStore;
   first(async () => {
     opened = await openTestStore(now, limit);
-    Object.assign(store, opened.store);
+    Object.assign(store, opened.store, { run: opened.run });
   });
   last(() => opened.remove());
   return store;
