@@ -50,30 +50,21 @@ export interface StoredRow {
   readonly marked_at_ms: number | null;
 }
 
+type GatheredFacts = ReturnType<typeof noFacts>;
 type RowFacts = Readonly<GatheredFacts>;
 
-interface GatheredFacts {
+const noFacts = () => ({
   /** Newest first. */
-  attempts: AttemptRecord[];
-  retry: RetryRow | undefined;
+  attempts: [] as AttemptRecord[],
+  retry: undefined as RetryRow | undefined,
   /** True if the subscription's id is in the audience. */
-  isMember: boolean;
-  /** When the row's slice becomes free, if the slice waits for the local time of its readers. */
-  freeAtMs: number;
-  /** Why the row was left out of the audience. */
-  leftOut: LeftOut | undefined;
-  stored: StoredRow | undefined;
-  receipts: ReceiptEvent[];
-}
-
-const noFacts = (): GatheredFacts => ({
-  attempts: [],
-  retry: undefined,
   isMember: false,
+  /** When the row's slice becomes free, if the slice waits for the local time of its readers. */
   freeAtMs: 0,
-  leftOut: undefined,
-  stored: undefined,
-  receipts: [],
+  /** Why the row was left out of the audience. */
+  leftOut: undefined as LeftOut | undefined,
+  stored: undefined as StoredRow | undefined,
+  receipts: [] as ReceiptEvent[],
 });
 
 function createFactsReader(database: PortableDatabase, histories: AttemptReader['histories']) {
@@ -148,11 +139,8 @@ function createFactsReader(database: PortableDatabase, histories: AttemptReader[
       const facts = new Map(given.map(({ id }) => [id, new Map<number, GatheredFacts>()]));
       const of = (broadcastId: number, id: number): GatheredFacts => {
         const rows = facts.get(broadcastId)!;
-        let row = rows.get(id);
-        if (row === undefined) {
-          row = noFacts();
-          rows.set(id, row);
-        }
+        const row = rows.get(id) ?? noFacts();
+        rows.set(id, row);
         return row;
       };
       const open = given.filter(({ has_retries: hasRetries }) => hasRetries);

@@ -125,17 +125,7 @@ export function createSqliteLeases(
     return { ...lease, rows, areProbes: ifRefused !== undefined };
   };
 
-  const findDue = (
-    limit: number,
-    aheadMs: number,
-    only: number,
-  ):
-    | {
-        readonly broadcastId: number;
-        readonly dues: readonly DueRow[];
-        readonly ifRefused: IfRefused | undefined;
-      }
-    | undefined => {
+  const findDue = (limit: number, aheadMs: number, only: number) => {
     const nowMs = database.now();
     const probes = pushServices.drawProbes(only);
     if (probes !== undefined) {
