@@ -19,8 +19,7 @@ import { checkData } from '../../src/cli/doctor/checks.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
-import type { PageOfSlice, RowResult } from '../../src/store/ledger.ts';
-import type { Lease } from '../../src/store/leases.ts';
+import type { CommitAnswer, RowResult } from '../../src/store/ledger.ts';
 import { hashEndpoint } from '../../src/protocol/endpoint.ts';
 import { describeFunctions, functionsText } from '../../src/store/postgres/functions/all-functions.ts';
 import { keepFunctions } from '../../src/store/postgres/functions/use-functions.ts';
@@ -45,10 +44,13 @@ import {
   addSubscriptions,
   answerCommit,
   commitNext,
+  commitPage,
+  commitRows,
   commitSlice,
   commitSlices,
   madeUpBroadcast,
   withResult,
+  withRetry,
 } from './store-under-test.ts';
 import { listenOnNewPort } from '../../tools/listening.ts';
 
@@ -59,12 +61,7 @@ const getServer = useSharedServer();
 
 const accepted = withResult(origin, 'accepted');
 
-/** To be tried again at once. */
-const retried = (recipient: Recipient): RowResult => ({
-  ...accepted(recipient),
-  result: 'retry',
-  retry: { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_000_000 },
-});
+const retried = withRetry(origin, nowMs);
 
 /** Until a connection to the same database waits for a lock. @param client may be in a transaction */
 const untilOneWaits = (client: Client, what: string) =>
@@ -89,31 +86,11 @@ test('a pool whose connections all hang is tried again', async () => {
 const withCode = (code: string, message = 'x') => Object.assign(new Error(message), { code });
 
 test('what passes once a server is there again, or another one, is tried again, and nothing else', () => {
-  for (const code of [
-    'ECONNREFUSED',
-    'ECONNRESET',
-    'EPIPE',
-    'ETIMEDOUT',
-    'EAI_AGAIN',
-    'EHOSTUNREACH',
-    'ENETUNREACH',
-    'ENOENT',
-  ])
-    assert.equal(isPassing(withCode(code)), true, code);
-  for (const code of [
-    '25006',
-    '53300',
-    '57P01',
-    '57P02',
-    '57P03',
-    '08001',
-    '08006',
-    '40001',
-    '40P01',
-    '55P03',
-  ])
-    assert.equal(isPassing(withCode(code)), true, code);
-  for (const code of ['28P01', '3D000', '42501', '42P01', '53100', '57014', '23505', 'ENOTFOUND'])
+  const passing =
+    'ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EAI_AGAIN EHOSTUNREACH ENETUNREACH ENOENT ' +
+    '25006 53300 57P01 57P02 57P03 08001 08006 40001 40P01 55P03';
+  for (const code of passing.split(' ')) assert.equal(isPassing(withCode(code)), true, code);
+  for (const code of '28P01 3D000 42501 42P01 53100 57014 23505 ENOTFOUND'.split(' '))
     assert.equal(isPassing(withCode(code)), false, code);
   // of PgBouncer
   assert.equal(isPassing(withCode('08P01', 'server login has been failing, try again later')), true);
@@ -420,8 +397,7 @@ describe('a new PostgreSQL database', () => {
       await store.readers.setPerson('me', { data: { plan: 'gold' } });
       const draft = madeUpBroadcast(Date.now(), { perPerson: '1/day' });
       const { broadcast } = await store.broadcasts.create(draft);
-      const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: draft.expiresAtMs };
-      await commitSlices(store, broadcast.id, (row) => ({ ...accepted(row), result: 'retry', retry }));
+      await commitSlices(store, broadcast.id, retried);
       assert.equal((await store.leases.leaseRetries({ leaseMs, limit: 10 }))?.rows.length, 1);
       assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
       await store.sending.pause('asked');
@@ -873,10 +849,9 @@ describe('a PostgreSQL store', () => {
     await using proxy = await openProxy(database.url);
     await using behind = closing(await openPostgresStore({ url: proxy.url, maxConnections: 1 }));
     let lost = 0;
-    const commit = async (lease: Lease, rows: readonly RowResult[], slice?: PageOfSlice): Promise<void> => {
+    const losingAnswer = async (commit: () => Promise<CommitAnswer>): Promise<void> => {
       proxy.loseAnswerTo('commit_page');
-      const { broadcastId, fenceToken } = lease;
-      const answer = await behind.ledger.commit({ broadcastId, fenceToken, slice, rows, leaseMs });
+      const answer = await commit();
       assert.equal(proxy.lostAnswers(), (lost += 1));
       assert.equal(answer.isLeaseLost, false);
     };
@@ -884,18 +859,19 @@ describe('a PostgreSQL store', () => {
     const { id } = await createBroadcast(100);
     const slice = await behind.leases.leaseSlice({ leaseMs, broadcastId: id });
     assert.ok(slice);
-    const { slice: number, cursor: start, throughPosition: end } = slice;
-    const rows = await behind.ledger.readRows(slice, start, 100);
+    const rows = await behind.ledger.readRows(slice, slice.cursor, 100);
     const middle = rows[3]!.position;
-    await commit(slice, rows.slice(0, 4).map(accepted), { number, fromCursor: start, cursor: middle });
+    const page = rows.slice(0, 4).map(accepted);
+    await losingAnswer(() => commitPage(behind, slice, page, { cursor: middle }));
     assert.deepEqual(await counts(id), [4, 0, 4]);
     const last = rows.slice(4).map(retried);
-    await commit(slice, last, { number, fromCursor: middle, cursor: end });
+    await losingAnswer(() => commitPage(behind, slice, last, { fromCursor: middle }));
     assert.deepEqual(await counts(id), [4, 26, 30]);
     const retries = await behind.leases.leaseRetries({ leaseMs, broadcastId: id, limit: 100 });
     assert.ok(retries);
     const [first, ...others] = retries.rows;
-    await commit(retries, [retried(first!), ...others.map(accepted)]);
+    const results = [retried(first!), ...others.map(accepted)];
+    await losingAnswer(() => commitRows(behind, retries, results));
     assert.deepEqual(await counts(id), [29, 1, 56]);
   });
 
@@ -1006,16 +982,8 @@ describe('a PostgreSQL store', () => {
     await other.query('begin');
     await other.query('select from deskbell.deletion_guards where origin = $1 for update', [origin]);
     // of so few pages none is judged yet
-    await store.ledger.commit({
-      broadcastId: broadcast.id,
-      fenceToken: slice.fenceToken,
-      leaseMs,
-      slice: { number: slice.slice, fromCursor: slice.cursor, cursor: rows.at(-1)!.position },
-      rows: rows.map((recipient, index) => ({
-        ...accepted(recipient),
-        result: index % 5 === 0 ? 'gone' : 'accepted',
-      })),
-    });
+    const results = rows.map((row, index) => withResult(origin, index % 5 === 0 ? 'gone' : 'accepted')(row));
+    await commitPage(store, slice, results, { cursor: rows.at(-1)!.position });
     const gone = record(20, 'gone');
     await untilOneWaits(other, 'the push service to be judged');
     assert.deepEqual(
