@@ -13,6 +13,7 @@ import {
   commitRows,
   commitSlices,
   createMatching,
+  leaseNext,
   madeUpBroadcast,
   openForEachTest,
   openIds,
@@ -263,10 +264,10 @@ describe(`audiences: ${databaseName()}`, () => {
   test('members that have left the store are passed over, whole pages of them too', async () => {
     const { id } = await createMatching(store, matching, draft({ sliceRows: 1000 }));
     for (const removed of ids.slice(0, 30)) await store.subscriptions.removeById(removed);
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
-    const page = await store.ledger.readRows(slice!, slice!.cursor, 10);
+    const slice = await leaseNext(store, id);
+    const page = await store.ledger.readRows(slice, slice.cursor, 10);
     assert.deepEqual(pluck(page, 'position'), ids.slice(30, 40));
-    const next = await store.ledger.readRows(slice!, ids[39]!, 10);
+    const next = await store.ledger.readRows(slice, ids[39]!, 10);
     assert.deepEqual(pluck(next, 'position'), ids.slice(40, 50));
   });
 

@@ -13,6 +13,7 @@ import {
   commitRows,
   commitSlice,
   commitSlices,
+  leaseNext,
   madeUpBroadcast,
   openForSuite,
   openIds,
@@ -56,11 +57,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
     return [audience, createdBy];
   };
 
-  const lease = async (broadcastId?: number): Promise<SliceLease> => {
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
-    assert.ok(slice, 'a slice is free');
-    return slice;
-  };
+  const lease = (broadcastId?: number) => leaseNext(store, broadcastId);
 
   const settle = (slice: SliceLease, toResult: (recipient: Recipient) => RowResult = accepted) =>
     commitSlice(store, slice, toResult);

@@ -1,7 +1,14 @@
 // A broadcast that is cancelled leaves no slice and no retry behind: neither those that nobody had leased nor what a worker held.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addSubscriptions, commitSlices, madeUpBroadcast, withResult } from './store-under-test.ts';
+import {
+  addSubscriptions,
+  commitRows,
+  commitSlices,
+  leaseNext,
+  madeUpBroadcast,
+  withRetry,
+} from './store-under-test.ts';
 import { openTestStore } from './test-database.ts';
 
 const leaseMs = 10_000;
@@ -14,8 +21,7 @@ test('a broadcast that is cancelled leaves no slice behind', async (t) => {
   );
   await addSubscriptions(store, 50);
   const { broadcast } = await store.broadcasts.create(madeUpBroadcast(store.now()));
-  const slice = await store.leases.leaseSlice({ leaseMs });
-  assert.ok(slice);
+  const slice = await leaseNext(store);
   await store.broadcasts.cancel(broadcast.id);
   await run('insert into expected select count(*) from slices');
   await store.leases.release(slice);
@@ -29,20 +35,14 @@ test('a retry that a worker held when its broadcast was cancelled goes when it i
   await run('create table none (retries int check (retries = 0))');
   await addSubscriptions(store, 2);
   const { broadcast } = await store.broadcasts.create(madeUpBroadcast(store.now()));
-  const retry = { attempts: 1, deferrals: 0, delayMs: 0, expiresAtMs: store.now() + 3_600_000 };
-  const retried = withResult('https://push.example.net', 'retry', { retry });
+  const retried = withRetry('https://push.example.net', store.now());
   await commitSlices(store, broadcast.id, retried);
   const [settled, givenBack] = [
     await store.leases.leaseRetries({ leaseMs, limit: 1 }),
     await store.leases.leaseRetries({ leaseMs, limit: 1 }),
   ];
   await store.broadcasts.cancel(broadcast.id);
-  await store.ledger.commit({
-    broadcastId: broadcast.id,
-    fenceToken: settled!.fenceToken,
-    rows: settled!.rows.map(retried),
-    leaseMs,
-  });
-  await store.leases.release({ broadcastId: broadcast.id, fenceToken: givenBack!.fenceToken });
+  await commitRows(store, settled!, settled!.rows.map(retried));
+  await store.leases.release(givenBack!);
   await run('insert into none select count(*) from retries');
 });

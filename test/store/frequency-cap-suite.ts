@@ -8,6 +8,7 @@ import {
   commitNext,
   commitRows,
   commitSlices,
+  leaseNext,
   madeUpBroadcast,
   openForEachTest,
   openList,
@@ -34,8 +35,7 @@ describe(`cap per person: ${databaseName()}`, () => {
     (await store.broadcasts.create(madeUpBroadcast(nowMs, { perPerson, sliceRows: 2, ...changes }))).broadcast
       .id;
 
-  const lease = async (broadcastId: number): Promise<SliceLease | undefined> =>
-    store.leases.leaseSlice({ leaseMs, broadcastId });
+  const lease = (broadcastId: number) => leaseNext(store, broadcastId);
 
   const read = (slice: SliceLease) => store.ledger.readRows(slice, slice.cursor, 1000);
 
@@ -110,8 +110,8 @@ describe(`cap per person: ${databaseName()}`, () => {
     await put(1, 'ada');
     const id = await start('1/day');
     const slice = await lease(id);
-    await read(slice!);
-    await store.leases.release(slice!);
+    await read(slice);
+    await store.leases.release(slice);
     await store.broadcasts.pause(id);
     assert.deepEqual(await settle(await start('1/day')), { capped: 1 });
     await store.broadcasts.resume(id);
@@ -119,8 +119,8 @@ describe(`cap per person: ${databaseName()}`, () => {
     nowMs += dayMs;
     const cancelled = await start('1/day');
     const given = await lease(cancelled);
-    await read(given!);
-    await store.leases.release(given!);
+    await read(given);
+    await store.leases.release(given);
     await store.broadcasts.cancel(cancelled);
     assert.deepEqual(
       await settle(await start('1/day')),
@@ -134,7 +134,7 @@ describe(`cap per person: ${databaseName()}`, () => {
     const slices: SliceLease[] = [];
     for (let broadcast = 1; broadcast <= 8; broadcast += 1) {
       await start('2/day', { sliceRows: 1000 });
-      slices.push((await lease(broadcast))!);
+      slices.push(await lease(broadcast));
     }
     // connections are there, so that all of them read at once
     await Promise.all(slices.map(({ broadcastId }) => store.broadcasts.find(broadcastId)));
@@ -175,10 +175,10 @@ describe(`cap per person: ${databaseName()}`, () => {
     await put(2, 'ada');
     const first = await start('1/day', { ...(await toList()), sliceRows: 10 });
     const slice = await lease(first);
-    assert.equal((await read(slice!)).length, 3);
+    assert.equal((await read(slice)).length, 3);
     const passing = { accepted: 1, capped: 2 };
     assert.deepEqual(await settle(await start('1/day', await toList())), passing, 'while one runs');
-    await store.leases.release(slice!);
+    await store.leases.release(slice);
     assert.deepEqual(await settle(first), { accepted: 3 });
     assert.deepEqual(await settle(await start('1/day', await toList())), passing);
   });

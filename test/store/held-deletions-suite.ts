@@ -11,6 +11,7 @@ import {
   commitNext,
   commitPage,
   commitRows,
+  leaseNext,
   madeUpBroadcast,
   openForEachTest,
   openList,
@@ -68,8 +69,7 @@ describe(`held deletions: ${databaseName()}`, () => {
     const { broadcast: created } = await store.broadcasts.create(
       madeUpBroadcast(nowMs, { sliceRows: 100_000 }),
     );
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: created.id });
-    assert.ok(slice);
+    const slice = await leaseNext(store, created.id);
     const rows = await store.ledger.readRows(slice, slice.cursor, 100_000);
     let fromCursor = slice.cursor;
     for (let first = 0; first < rows.length; first += pageRows) {
@@ -207,8 +207,7 @@ describe(`held deletions: ${databaseName()}`, () => {
     const { broadcast: created } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 300 }));
     const workers = await Promise.all(
       range(0, 8).map(async () => {
-        const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: created.id });
-        assert.ok(slice);
+        const slice = await leaseNext(store, created.id);
         return { slice, rows: await store.ledger.readRows(slice, slice.cursor, 300) };
       }),
     );

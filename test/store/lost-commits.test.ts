@@ -4,12 +4,13 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { PageOfSlice, RowResult } from '../../src/store/ledger.ts';
-import type { RetryLease, SliceLease } from '../../src/store/leases.ts';
+import type { RetryLease } from '../../src/store/leases.ts';
 import {
   addSubscriptions,
   commitNext,
   commitPage,
   commitRows,
+  leaseNext,
   madeUpBroadcast,
   openForEachTest,
   withResult,
@@ -44,12 +45,6 @@ describe('after the last commits were lost', () => {
 
   const broadcastToAll = async (): Promise<number> =>
     (await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: audience }))).broadcast.id;
-
-  const leaseSlice = async (): Promise<SliceLease> => {
-    const slice = await store.leases.leaseSlice({ leaseMs });
-    assert.ok(slice);
-    return slice;
-  };
 
   const leaseRetries = async (): Promise<RetryLease> => {
     const retries = await store.leases.leaseRetries({ leaseMs, limit: 100 });
@@ -96,7 +91,7 @@ describe('after the last commits were lost', () => {
 
   test('a page is refused whose predecessor was lost', async () => {
     const id = await broadcastToAll();
-    const slice = await leaseSlice();
+    const slice = await leaseNext(store);
     const rows = await store.ledger.readRows(slice, slice.cursor, audience);
     const [first, second, third] = [rows.slice(0, 10), rows.slice(10, 20), rows.slice(20)];
     const commit = (page: readonly Recipient[], cursors: Partial<PageOfSlice>) =>
@@ -113,7 +108,7 @@ describe('after the last commits were lost', () => {
 
   test('a row counts for nobody whose detachment was lost, and is sent again', async () => {
     const id = await broadcastToAll();
-    const slice = await leaseSlice();
+    const slice = await leaseNext(store);
     const rows = await store.ledger.readRows(slice, slice.cursor, audience);
     const restore = await remember();
     const results = rows.map((row, index) => (index < 2 ? detached(row, nowMs) : accepted(row)));

@@ -12,6 +12,8 @@ import {
   addSubscriptions,
   commitSlices,
   createMatching,
+  leaseNext,
+  leaseSlices,
   madeUpBroadcast,
   madeUpSchedule,
   openForEachTest,
@@ -357,9 +359,7 @@ describe(`expressions of user and tags: ${databaseName()}`, () => {
   const audienceIds = async (expression: AudienceExpression): Promise<(number | undefined)[]> => {
     const broadcast = await createMatching(store, expression, madeUpBroadcast(nowMs));
     const ids: (number | undefined)[] = [];
-    for (;;) {
-      const lease = await store.leases.leaseSlice({ leaseMs: 60_000, broadcastId: broadcast.id });
-      if (lease === undefined) break;
+    for (const lease of await leaseSlices(store, broadcast.id)) {
       const recipients = await store.ledger.readRows(lease, lease.cursor, 10_000);
       ids.push(...recipients.map(({ subscriptionId }) => subscriptionId));
     }
@@ -445,8 +445,7 @@ describe(`expressions of user and tags: ${databaseName()}`, () => {
     const ids = expected({ tags: { all: ['rare'] } });
     await store.people.changeTags(ids[0]!, { remove: ['rare'] });
     await store.people.changeTags(ids[0]! + 1, { add: ['rare'] });
-    const lease = await store.leases.leaseSlice({ leaseMs: 1000, broadcastId: broadcast.id });
-    const recipients = await store.ledger.readRows(lease!, 0, 100);
+    const recipients = await store.ledger.readRows(await leaseNext(store, broadcast.id), 0, 100);
     assert.deepEqual(pluck(recipients, 'subscriptionId'), ids);
   });
 });

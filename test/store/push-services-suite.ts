@@ -12,6 +12,7 @@ import {
   commitNext,
   commitRows,
   commitSlice,
+  leaseNext,
   madeUpBroadcast,
   openForSuite,
   withResult,
@@ -360,13 +361,13 @@ describe(`push services that refuse: ${databaseName()}`, () => {
       const { broadcast } = await store.broadcasts.create(
         madeUpBroadcast(nowMs, { sliceRows: 1000, expiresAtMs: nowMs + 100 * 3_600_000 }),
       );
-      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id });
+      const slice = await leaseNext(store, broadcast.id);
       await tellAll([at(origin, { hasRefused: true, refusalsInRow: 20, refusedSubscriptionIds: [4, 5, 6] })]);
       const ofKey = (recipient: Recipient): RowResult => {
         const result = refused(recipient);
         return { ...result, suspension: { drawOrder: 7, vapidPublicKey: key } };
       };
-      await commitSlice(store, slice!, ofKey);
+      await commitSlice(store, slice, ofKey);
       nowMs += suspensionPolicy.patienceMs - suspensionPolicy.probePauseMs;
       assert.deepEqual(meaningsOf(await leaseRetries(broadcast.id)), ['1 suspend']);
       nowMs += suspensionPolicy.probePauseMs;

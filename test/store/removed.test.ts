@@ -8,11 +8,13 @@ import type { NewBroadcast } from '../../src/store/broadcasts.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
 import {
   addSubscriptions,
+  commitNext,
   commitPage,
   commitRows,
   commitSlice,
   commitSlices,
   createMatching,
+  leaseNext,
   madeUpBroadcast,
   openForEachTest,
   openIds,
@@ -61,12 +63,6 @@ describe('rows whose subscription is removed', () => {
   const allIds = async (): Promise<readonly number[]> =>
     (await store.subscriptions.page({ afterId: 0, limit: 10_000 })).map(({ id }) => id);
 
-  const lease = async (broadcastId: number) => {
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
-    assert.ok(slice, 'a slice is free');
-    return slice;
-  };
-
   const settle = (broadcastId: number, toResult = accepted) => commitSlices(store, broadcastId, toResult);
 
   /** Its counts that are not 0. */
@@ -87,11 +83,11 @@ describe('rows whose subscription is removed', () => {
       const before = [ids[0]!, ids[1]!, ids[50]!, ids.at(-1)!];
       await remove(...before);
       await addSubscriptions(store, 10, 1000);
-      let slice = await lease(id);
+      let slice = await leaseNext(store, id);
       let [read] = await store.ledger.readRows(slice, slice.cursor, 1);
       while (read === undefined) {
         await commitSlice(store, slice, accepted);
-        slice = await lease(id);
+        slice = await leaseNext(store, id);
         [read] = await store.ledger.readRows(slice, slice.cursor, 1);
       }
       // removed while its message was on its way
@@ -112,7 +108,7 @@ describe('rows whose subscription is removed', () => {
       const ids = await allIds();
       const id = await create(changes);
       await remove(...ids);
-      for (let slices = 0; slices < 3; slices += 1) await commitSlice(store, await lease(id), accepted);
+      for (let slices = 0; slices < 3; slices += 1) await commitNext(store, accepted, id);
       const { removed, pending } = (await store.broadcasts.get(id)).counts;
       assert.ok(removed > 0 && pending === audience - removed, `${removed} removed, ${pending} pending`);
       assert.equal((await store.statistics.backlog()).pendingRows, pending);
@@ -149,7 +145,7 @@ describe('rows whose subscription is removed', () => {
     const id = await create();
     await remove((await allIds())[4]!);
     await store.run('delete from removals');
-    const { newAlarms } = await commitSlice(store, await lease(id), accepted);
+    const { newAlarms } = await commitNext(store, accepted, id);
     assert.deepEqual(
       newAlarms.map(({ origin: about, reason, rows }) => [about, reason, rows]),
       [['', 'counts-differ', 1]],
@@ -204,7 +200,7 @@ describe('rows whose subscription is removed', () => {
     await putPeople();
     const draft = madeUpBroadcast(nowMs, { sliceRows: 20 });
     const { id } = await createMatching(store, { tags: { all: ['news'] } }, draft);
-    const slice = await lease(id);
+    const slice = await leaseNext(store, id);
     await store.people.remove('person7');
     const answer = await commitSlice(store, slice, accepted);
     assert.equal(answer.isLeaseLost, true, 'its members are others now');
@@ -217,7 +213,7 @@ describe('rows whose subscription is removed', () => {
     await putPeople();
     const draft = madeUpBroadcast(nowMs, { sliceRows: 20 });
     const { id } = await createMatching(store, { tags: { all: ['news'] } }, draft);
-    const slice = await lease(id);
+    const slice = await leaseNext(store, id);
     const rows = await store.ledger.readRows(slice, slice.cursor, 10);
     const last = rows.at(-1)!;
     await commitPage(store, slice, rows.map(accepted), { cursor: last.position });

@@ -12,6 +12,7 @@ import {
   acceptAllSlices,
   addSubscriptions,
   commitSlice,
+  leaseSlices,
   madeUpBroadcast,
   openForEachTest,
   openIds,
@@ -73,14 +74,7 @@ describe(`split audiences: ${databaseName()}`, () => {
   const make = async (split: AudienceSplit, draft: Partial<NewBroadcast> = {}): Promise<Broadcast> =>
     finishPreparing((await begin(split, draft)).id);
   /** What the slices that are free now say of their rows. */
-  const leaseAll = async (): Promise<SliceLease[]> => {
-    const leases: SliceLease[] = [];
-    for (;;) {
-      const lease = await store.leases.leaseSlice({ leaseMs });
-      if (lease === undefined) return leases;
-      leases.push(lease);
-    }
-  };
+  const leaseAll = () => leaseSlices(store, undefined, leaseMs);
   const times = (changes: Partial<NonNullable<AudienceSplit['times']>> = {}): AudienceSplit => ({
     languages: [],
     times: { timeZone: 'UTC', ifTimePassed: 'send', startAtMs: nowMs, ttlSeconds: 13 * 3600, ...changes },

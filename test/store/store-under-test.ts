@@ -165,15 +165,33 @@ export const commitRows = (
   rows: readonly RowResult[],
 ): Promise<CommitAnswer> => ledger.commit({ broadcastId, fenceToken, rows, leaseMs: defaultLeaseMs });
 
-/** Leases the next slice that is free, and commits it in one page. @param broadcastId of this broadcast only */
-export async function commitNext(
+/** Leases the next slice that is free. @param broadcastId of this broadcast only */
+export async function leaseNext(
+  { leases }: Pick<Store, 'leases'>,
+  broadcastId?: number,
+  leaseMs = defaultLeaseMs,
+): Promise<SliceLease> {
+  const slice = await leases.leaseSlice({ leaseMs, broadcastId });
+  assert.ok(slice, 'a slice is free');
+  return slice;
+}
+
+/** Leases the next slice that is free, and commits it in one page. */
+export const commitNext = async (
   store: Store,
   toResult: (recipient: Recipient) => RowResult,
   broadcastId?: number,
-): Promise<CommitAnswer> {
-  const slice = await store.leases.leaseSlice({ leaseMs: defaultLeaseMs, broadcastId });
-  assert.ok(slice, 'a slice is free');
-  return commitSlice(store, slice, toResult);
+): Promise<CommitAnswer> => commitSlice(store, await leaseNext(store, broadcastId), toResult);
+
+/** Leases all slices that are free. */
+export async function leaseSlices(
+  { leases }: Pick<Store, 'leases'>,
+  broadcastId?: number,
+  leaseMs = defaultLeaseMs,
+): Promise<readonly SliceLease[]> {
+  const slices: SliceLease[] = [];
+  for (let slice; (slice = await leases.leaseSlice({ leaseMs, broadcastId }));) slices.push(slice);
+  return slices;
 }
 
 /** Leases all slices that are free, and commits each in one page. @returns the leases */
@@ -182,21 +200,15 @@ export async function commitSlices(
   broadcastId: number | undefined,
   toResult: (recipient: Recipient) => RowResult,
 ): Promise<readonly SliceLease[]> {
-  const leases: SliceLease[] = [];
-  for (;;) {
-    const slice = await store.leases.leaseSlice({ leaseMs: defaultLeaseMs, broadcastId });
-    if (slice === undefined) return leases;
-    leases.push(slice);
-    await commitSlice(store, slice, toResult);
-  }
+  const slices = await leaseSlices(store, broadcastId);
+  for (const slice of slices) await commitSlice(store, slice, toResult);
+  return slices;
 }
 
 /** Leases slice after slice and has every row accepted. @returns the subscriptions, by broadcast */
 export async function acceptAllSlices(store: Store, origin: string): Promise<Map<number, unknown[]>> {
   const reached = new Map<number, unknown[]>();
-  for (;;) {
-    const slice = await store.leases.leaseSlice({ leaseMs: defaultLeaseMs });
-    if (slice === undefined) return reached;
+  for (const slice of await leaseSlices(store)) {
     const ids: unknown[] = [];
     const accept = (recipient: Recipient): RowResult => {
       ids.push(recipient.subscriptionId);
@@ -205,6 +217,7 @@ export async function acceptAllSlices(store: Store, origin: string): Promise<Map
     await commitSlice(store, slice, accept);
     reached.set(slice.broadcastId, ids);
   }
+  return reached;
 }
 
 /** Answers to single messages of one push service, as a sender commits them. */

@@ -9,6 +9,7 @@ import {
   commitRows,
   commitSlice,
   commitSlices,
+  leaseSlices,
   madeUpBroadcast,
   openForEachTest,
 } from './store-under-test.ts';
@@ -243,12 +244,7 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
   test('keep a paused broadcast where all that is left waits outside, until it is resumed', async () => {
     for (const number of [1, 2]) await register(number);
     const { id } = (await store.broadcasts.create(madeUpBroadcast(nowMs))).broadcast;
-    const slices = [];
-    for (;;) {
-      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
-      if (slice === undefined) break;
-      slices.push(slice);
-    }
+    const slices = await leaseSlices(store, id);
     await store.broadcasts.pause(id);
     for (const slice of slices) await commitSlice(store, slice, outside);
     assert.equal((await countsOf(id)).state, 'paused');

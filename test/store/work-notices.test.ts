@@ -29,6 +29,7 @@ import {
   addSubscriptions,
   commitSlice,
   commitSlices,
+  leaseSlices,
   madeUpBroadcast,
   withResult,
   withRetry,
@@ -184,18 +185,14 @@ describe('a worker that waits for work in PostgreSQL', () => {
     const notices = await countNotices(database.url);
     const { broadcast } = await other.broadcasts.create(madeUpBroadcast(Date.now(), { sliceRows: 1 }));
     const { id } = broadcast;
-    const leases = [];
-    for (let lease; (lease = await other.leases.leaseSlice({ leaseMs: 60_000, broadcastId: id }));)
-      leases.push(lease);
+    const leases = await leaseSlices(other, id, 60_000);
     assert.ok(leases.length >= 10);
     const before = await notices.count(id);
     for (const lease of leases) await other.leases.release(lease);
     assert.equal((await notices.count(id)) - before, 1);
     // somebody looks, and takes all of it
-    leases.length = 0;
-    for (let lease; (lease = await other.leases.leaseSlice({ leaseMs: 60_000, broadcastId: id }));)
-      leases.push(lease);
-    await other.leases.release(leases[0]!);
+    const [lease] = await leaseSlices(other, id, 60_000);
+    await other.leases.release(lease!);
     assert.equal((await notices.count(id)) - before, 2, 'and is told again');
     await notices.close();
   });
