@@ -1,5 +1,6 @@
 // Which alarms stand over a store, and for how long: what `readAlarms` says is as long as its condition is.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, test } from 'node:test';
 import { acknowledgeAlarm, readAlarms } from '../../src/delivery/alarms/read-alarms.ts';
 import type { StandingAlarm } from '../../src/delivery/alarms/standing-alarm.ts';
@@ -272,21 +273,9 @@ describe(`alarms: ${databaseName()}`, () => {
     assert.equal(await ofTokens(), 1, 'as the broadcast says');
     assert.equal((await standing())[0]!.link, '/console/push-services');
     const tell = (accepted: number, refusalsInRow: number, more: object = {}) => {
-      const answers = {
-        origin: fcm,
-        vapidPublicKey,
-        accepted,
-        hasRefused: refusalsInRow > 0,
-        refusalsInRow,
-        ...more,
-      };
-      return store.ledger.commit({
-        broadcastId: id,
-        fenceToken: '',
-        rows: [],
-        answers: [answers],
-        leaseMs,
-      });
+      const told = { accepted, hasRefused: refusalsInRow > 0, refusalsInRow };
+      const answers = [{ origin: fcm, vapidPublicKey, ...told, ...more }];
+      return store.ledger.recordAnswers({ id: randomUUID(), origins: [], answers });
     };
     nowMs += minuteMs;
     const mozilla = 'https://updates.push.services.mozilla.com';
@@ -306,19 +295,10 @@ describe(`alarms: ${databaseName()}`, () => {
     await tell(0, 20, { vapidPublicKey: `${vapidPublicKey}-next` });
     await putWorker();
     const tokens = (await standing()).filter(({ kind }) => kind === 'vapid-refused');
-    assert.deepEqual(
-      tokens.map(({ pushService, count, detail, sinceMs, broadcastIds }) => [
-        pushService,
-        count,
-        detail,
-        sinceMs,
-        broadcastIds,
-      ]),
-      [
-        ['fcm.googleapis.com', 10, 'BadJwtToken', heldSinceMs, [id]],
-        ['push.services.mozilla.com', 3, 'bad claims', nowMs, [second]],
-      ],
-    );
+    assert.deepEqual(pluck(tokens, 'pushService', 'count', 'detail', 'sinceMs', 'broadcastIds'), [
+      ['fcm.googleapis.com', 10, 'BadJwtToken', heldSinceMs, [id]],
+      ['push.services.mozilla.com', 3, 'bad claims', nowMs, [second]],
+    ]);
     await tell(1, 0, { vapidPublicKey: `${vapidPublicKey}-next` });
     nowMs += minuteMs;
     await putWorker();

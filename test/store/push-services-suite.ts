@@ -51,6 +51,15 @@ describe(`push services that refuse: ${databaseName()}`, () => {
     return tellAll([{ origin, vapidPublicKey, accepted, hasRefused, refusalsInRow, ...more }]);
   };
   const stateNow = async () => (await store.ledger.pushServices()).find((state) => state.origin === origin);
+  /** The state of a push service that has accepted messages, and is open. */
+  const openState = () => ({
+    origin,
+    vapidPublicKey,
+    isSuspended: false,
+    refusalsToSuspend: 20,
+    hasAccepted: true,
+    waitMs: 0,
+  });
 
   /** @param drawOrderOf the row's place among those to be drawn */
   const heldBack =
@@ -110,22 +119,8 @@ describe(`push services that refuse: ${databaseName()}`, () => {
     await tell({ refusalsInRow: 10 });
     assert.equal(await stateNow(), undefined);
     await tell({ refusalsInRow: 1 });
-    assert.deepEqual(await stateNow(), {
-      origin,
-      vapidPublicKey,
-      isSuspended: true,
-      refusalsToSuspend: 20,
-      hasAccepted: true,
-      waitMs: 0,
-    });
-    const other = {
-      origin,
-      vapidPublicKey: 'another key',
-      accepted: 0,
-      hasRefused: true,
-      refusalsInRow: 19,
-    };
-    await tellAll([other]);
+    assert.deepEqual(await stateNow(), { ...openState(), isSuspended: true });
+    await tell({ vapidPublicKey: 'another key', refusalsInRow: 19 });
     assert.equal((await store.ledger.pushServices()).filter((state) => state.origin === origin).length, 1);
   });
 
@@ -134,14 +129,7 @@ describe(`push services that refuse: ${databaseName()}`, () => {
       await tell({ refusalsInRow: 640 });
       assert.equal((await stateNow())?.isSuspended, true);
       await tell({ accepted: 1 });
-      assert.deepEqual(await stateNow(), {
-        origin,
-        vapidPublicKey,
-        isSuspended: false,
-        refusalsToSuspend,
-        hasAccepted: true,
-        waitMs: 0,
-      });
+      assert.deepEqual(await stateNow(), { ...openState(), refusalsToSuspend });
     }
   });
 
@@ -150,14 +138,7 @@ describe(`push services that refuse: ${databaseName()}`, () => {
     await tell({ accepted: 1, waitMs: 60_000 });
     await tell({ waitMs: 30_000 });
     nowMs += 20_000;
-    const waiting = {
-      origin,
-      vapidPublicKey,
-      isSuspended: false,
-      refusalsToSuspend: 20,
-      hasAccepted: true,
-      waitMs: 40_000,
-    };
+    const waiting = { ...openState(), waitMs: 40_000 };
     assert.deepEqual(await stateNow(), waiting);
     await tell({ accepted: 1 });
     assert.deepEqual(await stateNow(), waiting, 'an answer to what was sent before changes nothing');
@@ -250,11 +231,9 @@ describe(`push services that refuse: ${databaseName()}`, () => {
       nowMs += 1_800_000;
       if (ending === 'cancelled') await store.broadcasts.cancel(broadcast.id);
       else {
-        for (; lease !== undefined; lease = await leaseRetries(broadcast.id)) {
-          const { broadcastId, fenceToken, rows: taken } = lease;
-          const results = taken.map(withResult(origin, ending, { attempts: 0 }));
-          await store.ledger.commit({ broadcastId, fenceToken, rows: results, leaseMs });
-        }
+        const toResult = withResult(origin, ending, { attempts: 0 });
+        for (; lease !== undefined; lease = await leaseRetries(broadcast.id))
+          await commitRows(store, lease, lease.rows.map(toResult));
         assert.equal((await find(broadcast)).state, 'done');
       }
       assert.equal(await leaseRetries(broadcast.id), undefined);
@@ -302,9 +281,8 @@ describe(`push services that refuse: ${databaseName()}`, () => {
       assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [false, [meaning]]);
     }
     // another answer between two refusals, such as a 503, changes nothing of this
-    const { broadcastId, fenceToken, rows: taken } = lease!;
-    const retried = taken.map((row): RowResult => ({ ...refused(row, 5000, 4), result: 'retry' }));
-    await store.ledger.commit({ broadcastId, fenceToken, rows: retried, leaseMs });
+    const retried = lease!.rows.map((row): RowResult => ({ ...refused(row, 5000, 4), result: 'retry' }));
+    await commitRows(store, lease!, retried);
     nowMs += 5000;
     assert.deepEqual(meaningsOf(await leaseRetries(id)), ['4 reject']);
   });
@@ -375,8 +353,7 @@ describe(`push services that refuse: ${databaseName()}`, () => {
       assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [true, [`1 ${meaning}`]]);
       const all = rows - suspensionPolicy.probeRows;
       assert.equal(lease?.rows.length, meaning === 'reject' ? all : suspensionPolicy.probeRows);
-      const { broadcastId, fenceToken, rows: taken } = lease!;
-      await store.ledger.commit({ broadcastId, fenceToken, rows: taken.map(ofKey), leaseMs });
+      await commitRows(store, lease!, lease!.rows.map(ofKey));
       nowMs += suspensionPolicy.probePauseMs;
       assert.equal((await leaseRetries(broadcast.id))?.areProbes, true, 'the next ones come soon');
     });

@@ -17,6 +17,7 @@ import {
   openForEachTest,
   recordAnswer,
   withResult,
+  withRetry,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -41,10 +42,7 @@ describe(`statistics: ${databaseName()}`, () => {
   const commitOne = (broadcastId: number, changes: Partial<RowResult> = {}) =>
     commitNext(store, withResult(`https://${fcm}`, 'accepted', changes), broadcastId);
 
-  const none = {
-    attempts: 0,
-    ...noOutcomes,
-  };
+  const none = { attempts: 0, ...noOutcomes };
 
   test('subscriptions are counted on the day they came; a renewal is no new one', async () => {
     await put(1);
@@ -176,8 +174,7 @@ describe(`statistics: ${databaseName()}`, () => {
     for (let index = 0; index < 3; index += 1) await put(index);
     const { id } = await createBroadcast();
     await commitOne(id, { result: 'rejected', alarm: { reason: 'vapid-refused', detail: 'BadJwtToken' } });
-    const retry = { delayMs: 1000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + dayMs };
-    await commitOne(id, { result: 'retry', retry });
+    await commitNext(store, withRetry(`https://${fcm}`, nowMs, { delayMs: 1000 }), id);
     await store.broadcasts.pause(id);
     const { pendingRows, retryRows, alarms } = await store.statistics.backlog();
     assert.deepEqual([pendingRows, retryRows, alarms], [0, 0, [{ reason: 'vapid-refused', count: 1 }]]);
