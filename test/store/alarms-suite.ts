@@ -231,7 +231,7 @@ describe(`alarms: ${databaseName()}`, () => {
     await putWorker();
     const held = await standing();
     assert.deepEqual(
-      held.map((one) => [one.id, one.count, one.unit, one.sinceMs, one.link]),
+      pluck(held, 'id', 'count', 'unit', 'sinceMs', 'link'),
       [['deletions-held:fcm.googleapis.com', 40, 'subscription', sinceMs, '/console/push-services']],
       'what waits for a decision is not said twice',
     );

@@ -208,13 +208,10 @@ describe(`attempts: ${databaseName()}`, () => {
     const second = await createBroadcast();
     await settleAll(second, (row) => result(row, 'rejected', { status: 400, reason: 'bad-ttl' }));
     const both = await store.attempts.countAnswers([broadcastId, second]);
-    assert.deepEqual(
-      both.map(({ broadcastId: id, detail, rows, lastAtMs }) => [id, detail, rows, lastAtMs]),
-      [
-        [second, undefined, 100, nowMs],
-        [broadcastId, 'TTL', 76, nowMs - 1000],
-      ],
-    );
+    assert.deepEqual(pluck(both, 'broadcastId', 'detail', 'rows', 'lastAtMs'), [
+      [second, undefined, 100, nowMs],
+      [broadcastId, 'TTL', 76, nowMs - 1000],
+    ]);
   });
 
   test('so many different words of push services are stored for a broadcast, and no more', async () => {
@@ -447,10 +444,10 @@ describe(`attempts: ${databaseName()}`, () => {
       return all;
     };
     // ids may be far apart: what is between them is passed over
-    assert.deepEqual(
-      (await read(toApart)).map((row) => [row.subscriptionId, row.state]),
-      [[apart[0], 'pending'], ...apart.slice(1).map((id) => [id, 'removed'])],
-    );
+    assert.deepEqual(pluck(await read(toApart), 'subscriptionId', 'state'), [
+      [apart[0], 'pending'],
+      ...apart.slice(1).map((id) => [id, 'removed']),
+    ]);
     for (const { broadcastId, members } of audiences) {
       const expected = new Map<number, RowState>();
       const outcomes = ['accepted', 'rejected', 'retry'] as const;
@@ -460,10 +457,7 @@ describe(`attempts: ${databaseName()}`, () => {
         return outcome === 'retry' ? retried(row) : result(row, outcome);
       });
       const before = await read(broadcastId);
-      assert.deepEqual(
-        before.map((row) => row.subscriptionId),
-        members,
-      );
+      assert.deepEqual(pluck(before, 'subscriptionId'), members);
       assert.deepEqual(new Map(before.map((row) => [row.subscriptionId, row.state])), expected);
       const sampled = await store.attempts.outcomesOf(broadcastId, members.filter(isSampled));
       assert.deepEqual(before.filter(isSampled), sampled);

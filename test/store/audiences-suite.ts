@@ -86,10 +86,7 @@ describe(`audiences: ${databaseName()}`, () => {
       ranges += 1;
       assert.equal(await store.leases.leaseSlice({ leaseMs, broadcastId: id }), undefined);
       assert.equal((await store.broadcasts.get(id)).state, 'preparing');
-      assert.deepEqual(
-        (await store.broadcasts.listOpen(10)).map((open) => open.state),
-        ['preparing'],
-      );
+      assert.deepEqual(pluck(await store.broadcasts.listOpen(10), 'state'), ['preparing']);
     }
     assert.ok(ranges > 1, 'in several ranges');
     const complete = await store.broadcasts.get(id);

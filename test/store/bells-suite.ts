@@ -150,10 +150,7 @@ describe(`bells: ${databaseName()}`, () => {
     await add({ name: 'bob', audience: { user: 'bob' }, secretHash: hashBellSecret('bob') });
     await store.bells.note(id, { tool: 'Text', outcome: 'rung' });
     assert.equal((await store.people.remove('ada')).bells, 1);
-    assert.deepEqual(
-      (await store.bells.list()).map((bell) => bell.name),
-      ['all', 'bob'],
-    );
+    assert.deepEqual(pluck(await store.bells.list(), 'name'), ['all', 'bob']);
     assert.deepEqual(await store.bells.requests(id), []);
   });
 });

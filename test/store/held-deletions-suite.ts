@@ -111,10 +111,7 @@ describe(`held deletions: ${databaseName()}`, () => {
       assert.equal(counts.gone, 2000, 'marked rows count as gone');
       assert.equal(await store.subscriptions.count(), 2000);
       assert.deepEqual(await store.heldDeletions.list(), [{ origin, subscriptions: 2000, sinceMs: nowMs }]);
-      assert.deepEqual(
-        alarms.map((alarm) => [alarm.origin, alarm.reason, alarm.rows]),
-        [[origin, 'deletions-held', 2000]],
-      );
+      assert.deepEqual(pluck(alarms, 'origin', 'reason', 'rows'), [[origin, 'deletions-held', 2000]]);
     });
   }
 

@@ -8,6 +8,7 @@ import { reportLifetimeMs } from '../../src/store/sending.ts';
 import { idlePushService, workerReport } from './made-up-subscription.ts';
 import { openForEachTest } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 /** 32 bytes. */
 const nameOf = (number: number) => new Uint8Array(new Uint32Array(8).fill(number).buffer);
@@ -72,10 +73,7 @@ describe(`operators: ${databaseName()}`, () => {
     const second = await store.operators.add({ name: 'shop', role: 'full', ...generateOperatorToken() });
     assert.notEqual(second.id, first.id);
     await store.operators.add({ name: 'archive', role: 'metrics', ...generateOperatorToken() });
-    assert.deepEqual(
-      (await store.operators.list()).map((operator) => operator.name),
-      ['archive', 'shop'],
-    );
+    assert.deepEqual(pluck(await store.operators.list(), 'name'), ['archive', 'shop']);
   });
 
   test('a session is its operator’s until it ends, its time is over, or the operator is removed', async () => {

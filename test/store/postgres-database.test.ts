@@ -53,6 +53,7 @@ import {
   withRetry,
 } from './store-under-test.ts';
 import { listenOnNewPort } from '../../tools/listening.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
@@ -894,7 +895,7 @@ describe('a PostgreSQL store', () => {
     await Promise.all(all);
     const totals = await store.statistics.outcomeTotals();
     assert.deepEqual(
-      totals.map(({ attempts, gone }) => [attempts, gone]),
+      pluck(totals, 'attempts', 'gone'),
       origins.map(() => [800, 100]),
     );
     const [row] = await readRows<{ readonly deadlocks: string }>(
@@ -986,10 +987,7 @@ describe('a PostgreSQL store', () => {
     await commitPage(store, slice, results, { cursor: rows.at(-1)!.position });
     const gone = record(20, 'gone');
     await untilOneWaits(other, 'the push service to be judged');
-    assert.deepEqual(
-      (await store.statistics.outcomeTotals()).map(({ accepted: taken, gone: ended }) => [taken, ended]),
-      [[8, 4]],
-    );
+    assert.deepEqual(pluck(await store.statistics.outcomeTotals(), 'accepted', 'gone'), [[8, 4]]);
     assert.equal(await store.subscriptions.count(), 29);
     await other.query('commit');
     await gone;

@@ -22,6 +22,7 @@ import {
   withResult,
   withRetry,
 } from './store-under-test.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
@@ -146,10 +147,7 @@ describe('rows whose subscription is removed', () => {
     await remove((await allIds())[4]!);
     await store.run('delete from removals');
     const { newAlarms } = await commitNext(store, accepted, id);
-    assert.deepEqual(
-      newAlarms.map(({ origin: about, reason, rows }) => [about, reason, rows]),
-      [['', 'counts-differ', 1]],
-    );
+    assert.deepEqual(pluck(newAlarms, 'origin', 'reason', 'rows'), [['', 'counts-differ', 1]]);
     assert.deepEqual(await countsOf(id), {
       state: 'done',
       accepted: 9,
