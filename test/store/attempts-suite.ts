@@ -1,5 +1,6 @@
 // What every store must answer about what came of each row of a broadcast.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { AttemptRecord, RowOutcome, RowOutcomes, RowState } from '../../src/store/attempts.ts';
 import { maxWordsPerBroadcast } from '../../src/store/attempt-sets.ts';
@@ -17,12 +18,15 @@ import {
   addSubscriptions,
   answerCommit,
   commitRows,
+  commitSlice,
   commitSlices,
   createMatching,
+  leaseNext,
   madeUpBroadcast,
   openForEachTest,
   openIds,
   openList,
+  withResult,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -48,13 +52,8 @@ describe(`attempts: ${databaseName()}`, () => {
   const stateOf = async (broadcastId: number, id: number) =>
     (await store.attempts.outcomesOf(broadcastId, [id]))[0]!;
 
-  const result = (recipient: Recipient, outcome: Settlement, record: Partial<RowRecord> = {}): RowResult => ({
-    recipient,
-    origin,
-    attempts: 1,
-    result: outcome,
-    record: { atMs: nowMs - 20, attempt: 1, ...record },
-  });
+  const result = (recipient: Recipient, outcome: Settlement, record: Partial<RowRecord> = {}): RowResult =>
+    withResult(origin, outcome, { record: { atMs: nowMs - 20, attempt: 1, ...record } })(recipient);
   const accepted = (recipient: Recipient): RowResult => result(recipient, 'accepted', { status: 201 });
   const retried = (recipient: Recipient, changes: Partial<RowRecord> = {}): RowResult => ({
     ...result(recipient, 'accepted', { status: 503, reason: 'server-error', ...changes }),
@@ -296,32 +295,16 @@ describe(`attempts: ${databaseName()}`, () => {
     const id = await createBroadcast();
     const refusals = { origin, vapidPublicKey, accepted: 0, hasRefused: true, refusalsInRow: 100 };
     const retry = { delayMs: 500, attempts: 0, deferrals: 1, expiresAtMs: nowMs + 60_000 };
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
-    assert.ok(slice);
-    const { fenceToken, slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
-    const [deferred, suspended] = await store.ledger.readRows(slice, fromCursor, 10);
-    await store.ledger.commit({
-      broadcastId: id,
-      fenceToken,
-      slice: { number, fromCursor, cursor },
-      rows: [
-        { recipient: deferred!, origin, attempts: 0, result: 'retry', retry },
-        {
-          recipient: suspended!,
-          origin,
-          attempts: 0,
-          result: 'heldBack',
-          retry: { ...retry, delayMs: 0 },
-          suspension: { vapidPublicKey, drawOrder: 1 },
-        },
-      ],
-      answers: [refusals],
-      leaseMs,
+    const slice = await leaseNext(store, id);
+    await store.ledger.recordAnswers({ id: randomUUID(), origins: [], answers: [refusals] });
+    const ids: number[] = [];
+    const suspension = { vapidPublicKey, drawOrder: 1 };
+    await commitSlice(store, slice, (recipient) => {
+      const isFirst = ids.push(recipient.subscriptionId!) === 1;
+      if (isFirst) return { recipient, origin, attempts: 0, result: 'retry', retry };
+      return { recipient, origin, attempts: 0, result: 'heldBack', retry, suspension };
     });
-    const states = await store.attempts.outcomesOf(id, [
-      deferred!.subscriptionId!,
-      suspended!.subscriptionId!,
-    ]);
+    const states = await store.attempts.outcomesOf(id, ids);
     const { expiresAtMs } = retry;
     assert.deepEqual(pluck(states, 'state', 'wait'), [
       ['waiting', { for: 'turn', untilMs: nowMs + 500, expiresAtMs, attempts: 0 }],
