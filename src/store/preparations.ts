@@ -111,12 +111,7 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
     if (expression === null) return findListed(broadcastId, afterId, lastId);
     if ('broadcast' in expression) return findOfBroadcast(expression, row);
     const sliceRows = isSplit ? slice_rows * finder.slicesToSplit : slice_rows;
-    return finder.findMatching(expression, {
-      afterId,
-      throughId: lastId,
-      width,
-      sliceRows,
-    });
+    return finder.findMatching(expression, { afterId, throughId: lastId, width, sliceRows });
   };
 
   const readersOf = async (

@@ -94,14 +94,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
     assert.equal(broadcast.state, 'done');
     assert.equal(broadcast.counts.accepted, 95);
     assert.equal(broadcast.finishedAtMs, nowMs);
-    assert.deepEqual(broadcast.origins, [
-      {
-        origin,
-        ...noOutcomes,
-        attempts: 95,
-        accepted: 95,
-      },
-    ]);
+    assert.deepEqual(broadcast.origins, [{ origin, ...noOutcomes, attempts: 95, accepted: 95 }]);
   });
 
   test('a broadcast says whom it was asked to be sent to, and who made it, where that was recorded', async () => {
