@@ -32,9 +32,15 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** @returns the wall time in the zone */
-export const toWallTime = (atMs: number, timeZone: string): number =>
-  Date.parse(`${formatOf(timeZone).format(atMs).replace(' ', 'T')}Z`);
+/** Only between these two instants do formatted years have four digits in all time zones. */
+const firstMs = Date.UTC(1000, 0, 2);
+const lastMs = Date.UTC(9999, 11, 30);
+
+/** @returns the wall time in the zone. Before 1000-01-02 and after 9999-12-29, all zones count as UTC */
+export function toWallTime(atMs: number, timeZone: string): number {
+  if (atMs < firstMs || atMs >= lastMs) return atMs;
+  return Date.parse(`${formatOf(timeZone).format(atMs).replace(' ', 'T')}Z`);
+}
 
 /** The instants at which clocks show a time, earliest first: none if clocks skip the time, two if it occurs twice. */
 export function instantsOf(wallMs: number, timeZone: string): readonly number[] {

@@ -66,8 +66,12 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
     const zone = zoneOf(options, timeZone);
     const localMs = wallMs === undefined ? startAtMs : toInstant(wallMs, zone);
     const isPassed = localMs < startMinuteMs;
+    // quiet hours and changes of clocks delay less than two days
+    const passedDays = Math.max(Math.floor((startMinuteMs - localMs) / dayMs) - 2, 0);
     const dueMs =
-      isPassed && ifTimePassed === 'nextDay' ? nextDue(wallMs!, zone) : Math.max(localMs, startAtMs);
+      isPassed && ifTimePassed === 'nextDay'
+        ? nextDue(wallMs! + passedDays * dayMs, zone)
+        : Math.max(localMs, startAtMs);
     const { fromMs, isQuiet } = afterQuietHours(dueMs, zone);
     const isNextDay = isPassed && dueMs > Math.max(localMs, startAtMs);
     return { fromMs, expiresAtMs: fromMs + lifetimeMs, isPassed, isNextDay, isQuiet };

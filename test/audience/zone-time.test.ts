@@ -10,6 +10,7 @@ import {
   parseTimeOfDay,
   parseWallTime,
   toInstant,
+  toWallTime,
 } from '../../src/audience/zone-time.ts';
 import { createQuietTimes, createReaderTimes, type TimeOptions } from '../../src/store/reader-times.ts';
 import { createGroups } from '../../src/store/split-audience.ts';
@@ -28,6 +29,13 @@ test('a wall-clock time is the instant at which clocks of its zone show it', () 
   assert.equal(instant('2026-12-01T09:00', 'Pacific/Kiritimati'), '2026-11-30T19:00');
   assert.equal(instant('2026-12-01T09:00', 'Etc/GMT+12'), '2026-12-01T21:00');
   assert.equal(instant('2026-12-01T09:00', 'Asia/Kathmandu'), '2026-12-01T03:15');
+});
+
+test('in years of less than four digits, and on the last day that has four, all zones are UTC', () => {
+  for (const text of ['0002-01-01T09:00', '0020-01-01T09:00', '0999-12-31T09:00', '9999-12-31T23:59']) {
+    assert.equal(instant(text, berlin), text);
+    assert.equal(formatWallTime(toWallTime(Date.parse(`${text}Z`), berlin)), text);
+  }
 });
 
 test('a time in the gap of summer time is the next minute that there is', () => {
@@ -126,6 +134,7 @@ test('a local time that is over means the next day, unless it is to be sent at o
   assert.equal(fromOf({}, 'America/New_York'), '2026-12-01T14:00:00.000Z');
   assert.equal(fromOf({ ifTimePassed: 'send' }), '2026-12-01T11:00:20.000Z');
   assert.equal(fromOf({ startAtMs: Date.parse('2026-12-24T11:00:00Z') }), '2026-12-25T08:00:00.000Z');
+  assert.equal(fromOf({ startAtMs: Date.parse('2126-12-24T11:00:00Z') }), '2126-12-25T08:00:00.000Z');
   // what quiet hours hold is not over before they are, whether it is asked at the start or when the first reader gets it
   const held = { localTime: '2026-12-01T23:00', quietHours: '22:00-07:00', ttlSeconds: 43_200 };
   for (const start of ['2026-12-01T12:00:00Z', '2026-12-01T22:30:00Z', '2026-12-02T06:00:00Z'])

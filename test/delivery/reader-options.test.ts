@@ -51,6 +51,8 @@ describe('a broadcast that differs by reader', () => {
       [{ ifTimePassed: 'skip' }, /"ifTimePassed" goes with localTime/],
       [{ localTime: '9 o’clock' }, /"localTime" must be a local time such as 09:00/],
       [{ localTime: '2026-11-30T09:00' }, /"localTime" is over in all time zones/],
+      [{ localTime: '9999-12-31T12:00' }, /"localTime" is too late; give a time before the year 9999/],
+      [{ startAt: new Date('9999-12-31') }, /The start .* is too late; give a time before the year 9999/],
       [{ quietHours: '22:00' }, /such as 22:00-07:00/],
       [{ skipInactive: 0 }, /"skipInactive" must be a whole number from 1 to 100, not 0/],
       [{ skipInactive: 101 }, /"skipInactive" must be a whole number from 1 to 100, not 101/],

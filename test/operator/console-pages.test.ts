@@ -633,6 +633,24 @@ test('a start is a time in the zone of the form, and what is past is refused', a
   assert.match(past.html, /data-fault="startAt">The start, /);
 });
 
+test('a year that is typed halfway is a time long past, and lists may end with the year 9999', async (t) => {
+  const { visitor } = await openConsole(t);
+  const zone = 'Europe/Berlin';
+  for (const year of ['0002', '0020', '0202']) {
+    const { faults } = await visitor.draft({ title: 'Hello', startAt: `${year}-01-01T09:00`, zone });
+    assert.match(
+      faults['startAt']!,
+      new RegExp(`^The start, ${year}-01-01 09:00 .* is more than a minute ago`),
+    );
+  }
+  const late = await visitor.compose({ title: 'Hello', startAt: '9999-12-31T09:00', zone });
+  assert.match(faultsOf(late)['startAt']!, /is too late; give a time before the year 9999/);
+  for (const list of ['audit', 'broadcasts']) {
+    const { status } = await visitor.open(`/console/${list}?since=0026-01-01&until=9999-12-31&zone=${zone}`);
+    assert.equal(status, 200, list);
+  }
+});
+
 test('while a message is typed, the server says its size, its recipients, its start, and what does not fit', async (t) => {
   const { operator, visitor } = await openConsole(t);
   await addPeople(operator.store, 5);

@@ -34,6 +34,7 @@ import { checkCreator, thisApplication } from './format-broadcast.ts';
 import {
   checkPlaceholders,
   checkReaderOptions,
+  startsBeforeMs,
   findChannel,
   resolveTimes,
   startOfList,
@@ -92,7 +93,14 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
   checkOptions(options, broadcastChecks, { code: 'ERR_MESSAGE_INVALID' });
   checkReaderOptions(options, nowMs);
   const { startAt } = options;
-  if (startAt === undefined || startAt.getTime() >= nowMs - maxLateMs) return;
+  if (startAt === undefined) return;
+  if (startAt.getTime() >= startsBeforeMs)
+    throw fieldError(
+      'ERR_MESSAGE_INVALID',
+      '/startAt',
+      'The start (startAt) is too late; give a time before the year 9999.',
+    );
+  if (startAt.getTime() >= nowMs - maxLateMs) return;
   const detail = `The start (startAt) is ${startAt.toISOString()}, more than a minute ago; give a time to come, or none to send now.`;
   throw fieldError('ERR_MESSAGE_INVALID', '/startAt', detail);
 }

@@ -15,6 +15,8 @@ import type { Store } from '../../store/store.ts';
 const code = 'ERR_MESSAGE_INVALID';
 /** The last time zone reaches a given local time this long after UTC. */
 const lastZoneMs = 12 * 60 * 60 * 1000;
+/** A message sent later could expire in a year of five digits, which ISO 8601 does not have. */
+export const startsBeforeMs = Date.UTC(9999, 0);
 
 /**
  * Checks options that depend on each other.
@@ -42,6 +44,8 @@ export function checkReaderOptions(
     );
   if (wallMs + lastZoneMs < nowMs)
     throw fieldError(code, '/localTime', '"localTime" is over in all time zones; give a time to come.');
+  if (wallMs >= startsBeforeMs)
+    throw fieldError(code, '/localTime', '"localTime" is too late; give a time before the year 9999.');
 }
 
 /** @returns the options, with date and time zone added if an option depends on the reader's local time */

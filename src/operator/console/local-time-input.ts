@@ -55,8 +55,6 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
       name,
       `"${cut(text, shownCharacters)}" is not a time; give one such as 2027-01-01T09:00.`,
     );
-  // an incomplete year has only one or two digits, and time zones have no data for such years
-  if (wallMs < 0) return wallMs;
   const [first] = instantsOf(wallMs, zone);
   if (first !== undefined) return first;
   throw fieldFault(
