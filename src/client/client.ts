@@ -224,7 +224,7 @@ class DeskbellClient extends EventTarget {
     return this.#change(async () => {
       assertSupport();
       await withLock(async () => {
-        const { registration, subscription, body } = await this.#current();
+        const { registration, subscription, bodies } = await this.#current();
         if (registration) {
           await updateState(registration.scope, { storedBody: undefined, formerBody: undefined });
           await clearHistory(registration.scope);
@@ -232,7 +232,7 @@ class DeskbellClient extends EventTarget {
         try {
           if (subscription) await atPushService(subscription.unsubscribe(), this.#service.timeoutMs);
         } finally {
-          if (body) await this.#service.remove(body);
+          await Promise.all(bodies.map((body) => this.#service.remove(body)));
         }
       });
     });
@@ -241,12 +241,12 @@ class DeskbellClient extends EventTarget {
   async signOut(): Promise<void> {
     if (lacksSupport()) return;
     await withLock(async () => {
-      const { registration, body } = await this.#current();
+      const { registration, bodies } = await this.#current();
       if (registration) {
         await updateState(registration.scope, { formerBody: undefined });
         await clearHistory(registration.scope);
       }
-      if (body) await this.#service.signOut(body);
+      await Promise.all(bodies.map((body) => this.#service.signOut(body)));
     });
   }
 
@@ -284,7 +284,8 @@ class DeskbellClient extends EventTarget {
   async setChannels(choices: Choices): Promise<readonly Channel[]> {
     assertSupport();
     return withLock(async () => {
-      const { registration, body } = await this.#current();
+      const { registration, bodies } = await this.#current();
+      const body = bodies.find((each) => each === this.#service.storedBody) ?? bodies[0];
       // Earlier choices that could not be sent go first, so that they never override the new choices.
       if (registration && body) await sendChoices(registration.scope, body, this.#service);
       const channels = body ? await this.#service.choose(body, choices) : undefined;
@@ -333,13 +334,17 @@ class DeskbellClient extends EventTarget {
     return subscription !== undefined && subscriptionBody(subscription) === this.#service.storedBody;
   }
 
-  /** Returns the browser's subscription, and the request body that last stored this subscription or an earlier one. */
+  /**
+   * Returns the browser's subscription, and the request bodies of the subscriptions that the service may have. There
+   * are two if the service replaced the first one and its answer was lost, or the first one could not be removed.
+   */
   async #current() {
     const registration = await this.#worker.find();
     const subscription = (await registration?.pushManager.getSubscription()) ?? undefined;
     const { storedBody } = registration ? await readState(registration.scope) : {};
-    const body = storedBody ?? (subscription && subscriptionBody(subscription));
-    return { registration, subscription, storedBody, body };
+    const both = new Set([storedBody, subscription && subscriptionBody(subscription)]);
+    const bodies = [...both].filter((body) => body !== undefined);
+    return { registration, subscription, storedBody, bodies };
   }
 
   #reconcile(isAsked: boolean, isNew = true): Promise<PushSubscription> {

@@ -335,6 +335,40 @@ test('a subscription names the last one that was stored, while the service is aw
   assert.deepEqual(sent(), [fourth, undefined], 'a former user must not come back');
 });
 
+test('who leaves while a former subscription could not be removed leaves both; channels are those of the new one', async () => {
+  for (const [failing, chosen] of [
+    ['webPush/unsubscribe', 2],
+    // the service may have stored it, and only its answer was lost
+    ['webPush', 1],
+  ] as const) {
+    const endpoints = [1, 2].map((number) => `https://push.example/${number}`);
+    for (const [leave, request] of [
+      ['signOut', 'DELETE webPush/user'],
+      ['unsubscribe', 'DELETE webPush'],
+    ] as const) {
+      let isAway = false;
+      const service: Browser['service'] = (asked, body) =>
+        isAway && [`POST ${failing}`, 'DELETE webPush'].includes(asked)
+          ? [0, '']
+          : withoutChannels!(asked, body);
+      const { client, asked } = openPage({}, { service });
+      const { unsubscribe } = (await client.subscribe()) as unknown as PushSubscriptionOfPage;
+      isAway = true;
+      await unsubscribe();
+      assert.equal(await reasonOf(client.resync()), 'server-unreachable');
+      isAway = false;
+      await client.channels();
+      assert.equal(asked.at(-1)!.body['endpoint'], endpoints[chosen - 1]);
+      await client[leave]();
+      const left = asked.slice(-2).map((each) => [each.request, each.body['endpoint']]);
+      assert.deepEqual(
+        left,
+        endpoints.map((endpoint) => [request, endpoint]),
+      );
+    }
+  }
+});
+
 test('a subscription with a former key of the service is ended, and another one is made', async () => {
   let key = vapidKey;
   const { client, ended } = openPage({}, { service: () => [200, key] });
