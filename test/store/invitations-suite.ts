@@ -27,7 +27,14 @@ describe(`invitations: ${databaseName()}`, () => {
     assert.equal(await store.invitations.add({ tokenHash, user: 'me' }), nowMs + invitationLifetimeMs);
   });
 
-  const { endpoint } = madeUpSubscription(1);
+  const { endpoint, auth } = madeUpSubscription(1);
+  /** What the browser of the first subscription sends with a new one. */
+  const renewal = {
+    invitation: undefined,
+    assign: undefined,
+    former: { endpoint, auth },
+    replacesFormer: true,
+  };
   const register = (index: number, changes: Partial<Registration> = {}, at = store) =>
     at.subscriptions.register({
       subscription: madeUpSubscription(index),
@@ -90,13 +97,7 @@ describe(`invitations: ${databaseName()}`, () => {
   test('a former subscription lets one other in, which takes its place; the same one again is the same call', async () => {
     // by a process without a limit; the other one has reached its own
     await register(1, {}, other);
-    const { auth } = madeUpSubscription(1);
-    const renew = (index: number, at = store) =>
-      register(
-        index,
-        { invitation: undefined, assign: undefined, former: { endpoint, auth }, replacesFormer: true },
-        at,
-      );
+    const renew = (index: number, at = store) => register(index, renewal, at);
     const results = await Promise.allSettled([renew(2), renew(3, other), renew(4), renew(5, other)]);
     const stored = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     assert.deepEqual(
@@ -111,18 +112,13 @@ describe(`invitations: ${databaseName()}`, () => {
     await assert.rejects(renew(index === 2 ? 3 : 2), notInvited);
     // a proof that is not its own deletes nothing
     const wrong = { endpoint: endpointOf(index), auth };
-    await assert.rejects(
-      register(1, { invitation: undefined, assign: undefined, former: wrong, replacesFormer: true }),
-      notInvited,
-    );
+    await assert.rejects(register(1, { ...renewal, former: wrong }), notInvited);
     assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
   });
 
   test('a renewal takes the invitation with it: the former one is let in no more', async () => {
     await register(1, {}, other);
-    const { auth } = madeUpSubscription(1);
-    const renewal = { invitation: undefined, assign: undefined, replacesFormer: true };
-    await register(2, { ...renewal, former: { endpoint, auth } }, other);
+    await register(2, renewal, other);
     await assert.rejects(register(1, {}, other), notInvited);
     assert.equal((await register(2, {}, other)).user, 'me', 'the answer may have been lost');
     assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
@@ -130,8 +126,7 @@ describe(`invitations: ${databaseName()}`, () => {
 
   test('so does one where everybody is let in: the former one is nobody’s, and stays so', async () => {
     await register(1, {}, other);
-    const former = { endpoint, auth: madeUpSubscription(1).auth };
-    const moved = await register(2, { invitation: undefined, assign: undefined, former }, other);
+    const moved = await register(2, { ...renewal, replacesFormer: false }, other);
     assert.equal(moved.user, 'me');
     await assert.rejects(register(1, {}, other), notInvited);
     assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.user, undefined);
@@ -139,13 +134,6 @@ describe(`invitations: ${databaseName()}`, () => {
 
   test('after a backup was restored, renewal and invitation are taken again, for the same browser only', async () => {
     await register(1, {}, other);
-    const { auth } = madeUpSubscription(1);
-    const renewal = {
-      invitation: undefined,
-      assign: undefined,
-      former: { endpoint, auth },
-      replacesFormer: true,
-    };
     const restore = async () => {
       await removeSubscriptions(store);
       await other.subscriptions.put(madeUpSubscription(1), vapidPublicKey, { assign: { user: 'me' } });

@@ -12,6 +12,9 @@ import {
   leaseSlices,
   madeUpBroadcast,
   openForEachTest,
+  recordAnswer,
+  withResult,
+  withRetry,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -42,18 +45,8 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
       nowMs += 1000;
     }
   };
-  let commits = 0;
-  const accept = async (number: number, accepted = 1): Promise<void> => {
-    commits += 1;
-    const refused = 1 - accepted;
-    const none = { gone: 0, other: 0, goneSubscriptions: [], acceptedEndpoints: [] };
-    const answer = { vapidPublicKey, accepted, hasRefused: refused > 0, refusalsInRow: refused };
-    await store.ledger.recordAnswers({
-      id: `00000000-0000-4000-8000-${String(commits).padStart(12, '0')}`,
-      origins: [{ origin: originOf(number), accepted, refused, ...none }],
-      answers: [{ origin: originOf(number), ...answer }],
-    });
-  };
+  const answer = (number: number, what: 'accepted' | 'refused') =>
+    recordAnswer(store, madeUpSubscription(number), what, originOf(number));
   const states = async (...numbers: readonly number[]) => {
     const origins = numbers.map(originOf);
     return { places: await store.unlisted.list(), dormant: await store.unlisted.dormantAmong(origins) };
@@ -89,8 +82,8 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
 
   test('lose their places to others, the longest known first, unless they have accepted a message', async () => {
     await registerAll(1, 2, 3);
-    await accept(1);
-    await accept(2, 0);
+    await answer(1, 'accepted');
+    await answer(2, 'refused');
     assert.equal(await store.unlisted.countProven(), 1, 'one that refused a message has accepted none');
     await registerAll(9);
     assert.deepEqual(await states(1, 2, 3, 9), { places: [1, 3, 9].map(originOf), dormant: [originOf(2)] });
@@ -100,7 +93,7 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
       places: [1, 7, 8].map(originOf),
       dormant: [2, 3, 9].map(originOf),
     });
-    for (const number of [7, 8]) await accept(number);
+    for (const number of [7, 8]) await answer(number, 'accepted');
     nowMs += 61_000;
     await assert.rejects(register(9, true), full);
   });
@@ -112,12 +105,12 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
 
   test('are dormant where nothing reached them, until one of their subscriptions registers or they accept a message', async () => {
     await registerAll(1, 2, 3);
-    await accept(1);
+    await answer(1, 'accepted');
     await store.unlisted.setDormant([1, 2, 3].map(originOf));
     assert.deepEqual(await states(1, 2, 3, 4), { places: [originOf(1)], dormant: [2, 3].map(originOf) });
     assert.deepEqual(await store.unlisted.among([1, 2, 4].map(originOf)), [1, 2].map(originOf));
     await registerAll(2);
-    await accept(3);
+    await answer(3, 'accepted');
     assert.deepEqual(await states(2, 3), { places: [1, 2, 3].map(originOf), dormant: [] });
   });
 
@@ -132,27 +125,15 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
   });
 
   const leaseMs = 10_000;
-  const outside = (recipient: Recipient, changes: Partial<RowResult> = {}): RowResult => ({
-    recipient,
-    origin: originOfRow(recipient),
-    attempts: 0,
-    result: 'retry',
-    retry: {
-      delayMs: 3_000_000,
-      attempts: 0,
-      deferrals: 5,
-      expiresAtMs: nowMs + 3_600_000,
-      isOutside: true,
-    },
-    ...changes,
-  });
-  const accepted = (recipient: Recipient): RowResult => ({
-    recipient,
-    origin: originOfRow(recipient),
-    attempts: 1,
-    result: 'accepted',
-    record: { attempt: 1, atMs: nowMs, status: 201 },
-  });
+  const outside = (recipient: Recipient, changes: Partial<RowResult> = {}): RowResult => {
+    const retry = { delayMs: 3_000_000, attempts: 0, deferrals: 5, isOutside: true };
+    const later = withRetry(originOfRow(recipient), nowMs, retry);
+    return { ...later(recipient), attempts: 0, ...changes };
+  };
+  const accepted = (recipient: Recipient): RowResult =>
+    withResult(originOfRow(recipient), 'accepted', { record: { attempt: 1, atMs: nowMs, status: 201 } })(
+      recipient,
+    );
   /** Of host 1 it is accepted, of the others it waits outside. */
   const broadcast = async (): Promise<number> => {
     const { id } = (await store.broadcasts.create(madeUpBroadcast(nowMs))).broadcast;
