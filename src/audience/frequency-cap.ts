@@ -8,11 +8,6 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { lookUp } from '../errors/check-options.ts';
 
-export interface FrequencyCap {
-  readonly maxContacts: number;
-  readonly windowMs: number;
-}
-
 const hourMs = 60 * 60 * 1000;
 const unitMs: Readonly<Record<string, number>> = { hour: hourMs, day: 24 * hourMs, week: 7 * 24 * hourMs };
 
@@ -23,7 +18,7 @@ export const maxCapWindowMs = 7 * 24 * hourMs;
  * @param text such as `3/day`; the period is the last hour, day or week
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
-export function parsePerPerson(text: string): FrequencyCap {
+export function parsePerPerson(text: string) {
   const [, count, unit = ''] = /^([1-9]\d{0,3})\/(hour|day|week)$/.exec(text) ?? [];
   const windowMs = lookUp(unitMs, unit);
   if (windowMs !== undefined) return { maxContacts: Number(count), windowMs };

@@ -105,16 +105,13 @@ export function nextTimeOfDay(timeOfDayMs: number, timeZone: string, fromMs: num
 /** Midnight at the start of the day, as a wall time. */
 const startOfDay = (wallMs: number): number => Math.floor(wallMs / dayMs) * dayMs;
 
-/** Quiet hours as senders write them, such as `22:00-07:00`, in the reader's time zone. Stored with the broadcast. */
-export interface QuietHours {
-  /** Milliseconds since midnight. */
-  readonly fromMs: number;
-  /** If this is not later than `fromMs`, the quiet hours include midnight. */
-  readonly toMs: number;
-}
-
-/** @throws {DeskbellError} ERR_MESSAGE_INVALID */
-export function parseQuietHours(text: string): QuietHours {
+/**
+ * Reads quiet hours as senders write them, such as `22:00-07:00`, in the reader's time zone.
+ *
+ * @returns milliseconds since midnight. If `toMs` is not later than `fromMs`, the quiet hours include midnight
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID
+ */
+export function parseQuietHours(text: string) {
   const [fromMs, toMs, ...others] = text.split('-').map(parseTimeOfDay);
   if (fromMs !== undefined && toMs !== undefined && fromMs !== toMs && others.length === 0)
     return { fromMs, toMs };
@@ -126,7 +123,7 @@ export function parseQuietHours(text: string): QuietHours {
 
 /** @returns the end of the quiet hours that include this time in this zone; undefined if none do */
 export function endOfQuietHours(
-  { fromMs, toMs }: QuietHours,
+  { fromMs, toMs }: ReturnType<typeof parseQuietHours>,
   timeZone: string,
   atMs: number,
 ): number | undefined {

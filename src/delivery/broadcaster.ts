@@ -56,7 +56,7 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
       const prepared =
         broadcast.state === 'preparing' ? await prepareBroadcast(broadcasts, id, signal) : broadcast;
       if (prepared.state !== 'running') return;
-      await runWorkers({ broadcastId: id, rows: prepared.counts.pending }, signal);
+      await runWorkers(signal, id, prepared.counts.pending);
     });
     const finished = ended.then(() => broadcasts.get(id));
     // callers may ignore `finished`: after an error, `progress` ends early, and the store records the error
@@ -113,7 +113,7 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
         const stopped = AbortSignal.any([signal, stopSignal]);
         const restart = { stopped, onFault };
         await Promise.all([
-          restartAfterFaults(() => runWorkers({}, stopped), restart),
+          restartAfterFaults(() => runWorkers(stopped), restart),
           restartAfterFaults(() => runSchedules({ store, policy, onWarning, onFault }, stopped), restart),
           restartAfterFaults(() => runPreparations(store, stopped, onFault), restart),
         ]);

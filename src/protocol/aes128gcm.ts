@@ -30,14 +30,6 @@ export interface RecordParameters {
   readonly paddingBytes: number;
 }
 
-/** The parsed header of a body. Records begin after `headerBytes`. */
-export interface Aes128gcmHeader {
-  readonly salt: Uint8Array;
-  readonly recordSizeBytes: number;
-  readonly keyId: Uint8Array;
-  readonly headerBytes: number;
-}
-
 /**
  * Encodes a body of one record, as RFC 8291 §4 requires for a push message.
  *
@@ -70,7 +62,7 @@ export function encodeAes128gcm(plaintext: Uint8Array, parameters: RecordParamet
  *
  * @throws {DeskbellError} ERR_DECRYPTION_FAILED
  */
-export function readAes128gcmHeader(content: Uint8Array): Aes128gcmHeader {
+export function readAes128gcmHeader(content: Uint8Array) {
   const view = new DataView(content.buffer, content.byteOffset, content.byteLength);
   const idLength = content[fixedHeaderBytes - 1];
   if (idLength === undefined || content.length < fixedHeaderBytes + idLength) {

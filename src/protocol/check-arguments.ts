@@ -3,15 +3,12 @@ import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { typeOf } from '../errors/check-options.ts';
 
-/** The bounds of an integer, and its name in error messages. */
-export interface IntegerBounds {
-  readonly name: string;
-  readonly min: number;
-  readonly max: number;
-}
-
 /** @throws {DeskbellError} `code` if the value is not an integer within the bounds. The message names them. */
-export function assertInteger(code: ErrorCode, value: unknown, { name, min, max }: IntegerBounds): void {
+export function assertInteger(
+  code: ErrorCode,
+  value: unknown,
+  { name, min, max }: { readonly name: string; readonly min: number; readonly max: number },
+): void {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return;
   const what = typeof value === 'number' ? String(value) : `of type ${typeOf(value)}`;
   throw new DeskbellError(code, `${name} is ${what}; give a whole number from ${min} to ${max}.`);

@@ -40,15 +40,8 @@ export function generateP256Pair(): { readonly publicKey: Uint8Array; readonly p
   return { publicKey, privateKey };
 }
 
-/** A public key as a JSON Web Key (RFC 7518 §6.2.1), which Node can import. */
-export interface PointJwk {
-  readonly kty: 'EC';
-  readonly crv: 'P-256';
-  readonly x: string;
-  readonly y: string;
-}
-
-export function pointToJwk(point: Uint8Array): PointJwk {
+/** Returns a public key as a JSON Web Key (RFC 7518 §6.2.1), which Node can import. */
+export function pointToJwk(point: Uint8Array) {
   return {
     kty: 'EC',
     crv: 'P-256',

@@ -74,21 +74,15 @@ export function importSigningKey({ publicKey, privateKey }: VapidKeys): KeyObjec
   return createPrivateKey({ format: 'jwk', key: jwk });
 }
 
-/** The claims of a token (RFC 8292 §2): push service's origin, expiry in seconds since 1970, and subject. */
-export interface TokenClaims {
-  readonly aud: string;
-  readonly exp: number;
-  readonly sub: string;
-}
-
 const tokenHeader = encodeJson({ typ: 'JWT', alg: 'ES256' });
 
 /**
  * Signs a token with ES256.
  *
- * @see RFC 7515 §3.1; RFC 7518 §3.4
+ * @param claims the push service's origin, the expiry in seconds since 1970, and the subject
+ * @see RFC 8292 §2; RFC 7515 §3.1; RFC 7518 §3.4
  */
-export function signToken(claims: TokenClaims, key: KeyObject): string {
+export function signToken(claims: { aud: string; exp: number; sub: string }, key: KeyObject): string {
   const signed = `${tokenHeader}.${encodeJson(claims)}`;
   const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' });
   return `${signed}.${encodeBase64url(signature)}`;

@@ -177,12 +177,6 @@ export function measureReach(
   });
 }
 
-/** Messages settled per second, and in how many broadcasts this was measured. */
-interface UsualRate {
-  readonly perSecond: number;
-  readonly broadcasts: number;
-}
-
 const newestBroadcasts = 20;
 const measuredBroadcasts = 3;
 /** The rate of a smaller broadcast does not predict the rate of a larger broadcast. */
@@ -210,7 +204,7 @@ function untilFirstGap(intervals: readonly OutcomeInterval[]): readonly OutcomeI
 async function readUsualRate(
   { broadcasts, statistics }: Pick<Store, 'broadcasts' | 'statistics'>,
   recipients: number,
-): Promise<UsualRate | undefined> {
+) {
   const telling = (await broadcasts.list({ limit: newestBroadcasts })).filter(
     (broadcast) =>
       broadcast.state === 'done' &&
@@ -232,7 +226,11 @@ async function readUsualRate(
   return sum.broadcasts === 0 ? undefined : { perSecond: sum.rows / sum.seconds, broadcasts: sum.broadcasts };
 }
 
-export interface Forecast extends UsualRate {
+export interface Forecast {
+  /** Messages settled per second. */
+  readonly perSecond: number;
+  /** In how many broadcasts this was measured. */
+  readonly broadcasts: number;
   readonly seconds: number;
   /** When sending will be complete at the usual rate. If times differ by reader, most messages may be sent earlier. */
   readonly doneAtMs: number;

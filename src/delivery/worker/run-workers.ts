@@ -13,20 +13,10 @@ import type { WorkerOptions } from './create-worker.ts';
 import { resolveThreadCount, threadsFor } from './thread-count.ts';
 import type { ThreadReport, WorkerThreadData } from './worker-thread.ts';
 
-export interface RunWorkersOptions extends GroupedOptions {
-  readonly store: Store;
-}
-
-export interface WorkRange {
-  /** The only broadcast to deliver. Default: every broadcast. */
-  readonly broadcastId?: number | undefined;
-  /** Number of rows to send, if known. */
-  readonly rows?: number | undefined;
-}
-
-export type RunWorkers = (range: WorkRange, signal: AbortSignal) => Promise<void>;
-
-/** @throws {DeskbellError} ERR_CONFIGURATION if threads are requested and an option is a function */
+/**
+ * @returns a function that delivers every broadcast, or only `broadcastId`. `rows` is the number of rows to send
+ * @throws {DeskbellError} ERR_CONFIGURATION if threads are requested and an option is a function
+ */
 export function createRunWorkers({
   store,
   threads,
@@ -35,7 +25,7 @@ export function createRunWorkers({
   onFigures,
   messageLog,
   settings,
-}: RunWorkersOptions): RunWorkers {
+}: GroupedOptions & { readonly store: Store }) {
   const maxThreads = resolveThreadCount(threads, { ...settings.transport, encrypt });
   const warnOnce = onceEach(onWarning);
 
@@ -45,7 +35,11 @@ export function createRunWorkers({
     await work(settings, store, options, signal);
   };
 
-  return async ({ broadcastId, rows = Number.POSITIVE_INFINITY }, signal) => {
+  return async (
+    signal: AbortSignal,
+    broadcastId?: number,
+    rows = Number.POSITIVE_INFINITY,
+  ): Promise<void> => {
     const count = threadsFor(rows, maxThreads);
     if (count === 0) return runHere(broadcastId, signal);
     if (!hasThreadFile()) {
