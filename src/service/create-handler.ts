@@ -119,7 +119,23 @@ export function createHandler<HostRequest = Request>(
       payload?.destroy();
     }
   }
-  return Object.assign(answer, { close: () => app.close() });
+
+  // injected requests have no connection, so the application does not know that they are in progress
+  const open = new Set<Promise<Response>>();
+  const handle = async (hostRequest: HostRequest): Promise<Response> => {
+    const answering = answer(hostRequest);
+    open.add(answering);
+    try {
+      return await answering;
+    } finally {
+      open.delete(answering);
+    }
+  };
+  const close = async (): Promise<void> => {
+    await Promise.allSettled(open);
+    await app.close();
+  };
+  return Object.assign(handle, { close });
 }
 
 const unknownAddress =

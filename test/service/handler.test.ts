@@ -1,6 +1,7 @@
 // The service as a function from `Request` to `Response`.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Problem } from '../../src/http/problem.ts';
 import { createHandler } from '../../src/service/create-handler.ts';
 import type { HandlerOptions } from '../../src/service/options.ts';
@@ -161,6 +162,27 @@ describe('createHandler', () => {
     assert.equal((await store.subscriptions.findByEndpoint(subscription.endpoint))?.user, 'ada');
     await send('DELETE', subscription, '192.0.2.3');
     assert.deepEqual(pluck(left, 'ip'), ['192.0.2.3']);
+  });
+
+  test('closes once what is in progress is answered', async (t) => {
+    const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const steps: string[] = [];
+    const { handler, post } = start(t, {
+      onSubscribe() {
+        asked.resolve();
+        return held.promise;
+      },
+    });
+    const registering = post(newSubscription());
+    await asked.promise;
+    const closing = handler.close().then(() => steps.push('closed'));
+    // a service that waits for nothing has closed by the next turns
+    await sleep(20);
+    steps.push('released');
+    held.resolve();
+    assert.equal((await registering).status, 200);
+    await closing;
+    assert.deepEqual(steps, ['released', 'closed']);
   });
 
   test('says once that it does not know the address of clients, who then share one limit', async (t) => {
