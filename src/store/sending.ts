@@ -33,18 +33,23 @@ export function createSending(database: PortableDatabase) {
       return row && toSendingPause(row);
     },
 
-    /** Pauses sending, and every broadcast that is not over. If called again, adds broadcasts started since then. */
+    /**
+     * Pauses sending, and every broadcast that is not over. If called again, adds broadcasts started since then. The
+     * messages that wait outside a broadcast (`dormant`) wait until sending is resumed.
+     */
     pause: (reason: PauseReason) =>
       change(function* () {
         const [known] = yield* run<SendingPauseRow>(selectPause);
-        const paused = yield* run<{ readonly id: number }>(
-          "update deskbell.broadcasts set state = 'paused' where state = 'running' returning id",
+        const paused = yield* run<{ readonly id: number; readonly finishedAtMs: number | null }>(
+          `update deskbell.broadcasts set state = 'paused' where state = 'running'
+           returning id, finished_at_ms as "finishedAtMs"`,
         );
+        const open = paused.filter(({ finishedAtMs }) => finishedAtMs === null);
         const preparing = yield* run<{ readonly id: number }>(
           'update deskbell.preparations set is_paused = 1 where is_paused = 0 returning broadcast_id as id',
         );
         const former = known === undefined ? [] : toSendingPause(known).broadcastIds;
-        const ids = [...new Set([...former, ...[...paused, ...preparing].map(({ id }) => id)])].sort(
+        const ids = [...new Set([...former, ...[...open, ...preparing].map(({ id }) => id)])].sort(
           (one, other) => one - other,
         );
         const [row] = yield* run<SendingPauseRow>(
@@ -58,7 +63,7 @@ export function createSending(database: PortableDatabase) {
       }),
 
     /**
-     * Resumes schedules and webhook events.
+     * Resumes schedules, webhook events, and the messages that wait outside broadcasts.
      *
      * @param options.withBroadcasts also resume the broadcasts that were paused with the store, unless they are over
      * @returns the resumed broadcasts
@@ -67,6 +72,10 @@ export function createSending(database: PortableDatabase) {
       change(function* (): Work<readonly number[]> {
         const [known] = yield* run<SendingPauseRow>(selectPause);
         yield* run('delete from deskbell.sending_pause');
+        // these have ended, so nobody can resume or cancel them; only their dormant messages are left
+        yield* run(
+          "update deskbell.broadcasts set state = 'running' where state = 'paused' and finished_at_ms is not null",
+        );
         if (known === undefined || !withBroadcasts) return [];
         const resumed: number[] = [];
         for (const id of toSendingPause(known).broadcastIds) {

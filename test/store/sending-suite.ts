@@ -4,6 +4,7 @@ import { beforeEach, describe, test } from 'node:test';
 import {
   addSubscriptions,
   commitNext,
+  commitRows,
   madeUpBroadcast,
   madeUpSchedule,
   openForEachTest,
@@ -64,6 +65,27 @@ describe(`a pause of sending: ${databaseName()}`, () => {
     assert.equal(await stateOf(id), 'paused');
     assert.deepEqual(await store.sending.resume({ withBroadcasts: true }), []);
     assert.equal(await stateOf(id), 'paused');
+  });
+
+  test('has messages outside broadcasts that are over wait, until sending is resumed in any way', async () => {
+    const id = await create();
+    await commitNext(store, withRetry(origin, nowMs, { delayMs: hourMs, isOutside: true }));
+    assert.equal(await stateOf(id), 'done');
+    const { broadcastIds } = await store.sending.pause('restored');
+    assert.deepEqual(broadcastIds, [], 'it is over');
+    nowMs += hourMs;
+    assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
+    assert.deepEqual(await store.sending.resume({ withBroadcasts: false }), []);
+    const retries = await store.leases.leaseRetries({ leaseMs, limit: 10 });
+    assert.equal(retries?.rows.length, 3);
+    await commitRows(
+      store,
+      retries!,
+      retries!.rows.map((row) => ({ ...withResult(origin, 'accepted')(row), wasOutside: true })),
+    );
+    nowMs += 1000;
+    while (await store.retention.prune({ broadcastsBeforeMs: nowMs }));
+    assert.equal(await stateOf(id), undefined, 'retention may delete it');
   });
 
   test('has schedules and webhook events wait', async () => {
