@@ -4,9 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import type { PushService, PushSubscriptionJson, SinkTally } from '../../src/push-service/index.ts';
 import {
-  aes128gcmBody,
   createVapidSender,
-  encrypted,
   hello,
   type Received,
   type Send,
@@ -14,6 +12,7 @@ import {
   start,
   startSubscribed,
   versions,
+  push,
 } from './harness.ts';
 
 const ask = (
@@ -27,8 +26,6 @@ const ask = (
     method,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-
-const push = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 
 for (const [version, send] of versions) {
   test(`faults are added, listed, cancelled and cleared over ${version}`, async (t) => {

@@ -101,16 +101,16 @@ export function refusalOf({ status, body }: Received): {
   return { status, code, errno };
 }
 
-export interface VapidSender {
-  /** 87 characters of base64url. */
-  readonly publicKey: string;
-  /** Value of the Authorization header; `claims` and `header` replace members of a good token. */
-  authorize(options?: { claims?: Record<string, unknown>; header?: Record<string, unknown> }): string;
-  token(options?: { claims?: Record<string, unknown>; header?: Record<string, unknown> }): string;
+/** These replace members of a good token. */
+interface TokenChanges {
+  readonly claims?: Record<string, unknown>;
+  readonly header?: Record<string, unknown>;
 }
 
+export type VapidSender = ReturnType<typeof createVapidSender>;
+
 /** An application server that signs for push resources of `audience`. */
-export function createVapidSender(audience: string, now: () => number = Date.now): VapidSender {
+export function createVapidSender(audience: string, now: () => number = Date.now) {
   const { publicKey: key, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { x, y } = key.export({ format: 'jwk' });
   const point = Buffer.concat([
@@ -119,7 +119,7 @@ export function createVapidSender(audience: string, now: () => number = Date.now
     Buffer.from(String(y), 'base64url'),
   ]);
   const publicKey = point.toString('base64url');
-  const token: VapidSender['token'] = ({ claims = {}, header = {} } = {}) => {
+  const token = ({ claims = {}, header = {} }: TokenChanges = {}): string => {
     const exp = Math.floor(now() / 1000) + 12 * 60 * 60;
     const signed = [
       { typ: 'JWT', alg: 'ES256', ...header },
@@ -130,7 +130,9 @@ export function createVapidSender(audience: string, now: () => number = Date.now
     const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
     return `${signed}.${signature.toString('base64url')}`;
   };
-  return { publicKey, token, authorize: (options) => `vapid t=${token(options)}, k=${publicKey}` };
+  /** Value of the Authorization header. */
+  const authorize = (changes?: TokenChanges): string => `vapid t=${token(changes)}, k=${publicKey}`;
+  return { publicKey, token, authorize };
 }
 
 /** A body that has the shape of aes128gcm: salt, rs, idlen, keyid, then `recordBytes` of anything. */
@@ -143,25 +145,18 @@ export function aes128gcmBody(recordBytes = 40): Buffer {
 }
 
 export const encrypted = { 'content-encoding': 'aes128gcm' };
+/** A push request that is accepted. */
+export const push = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 
 export type Frame = Record<string, unknown>;
 
-/** A user agent frame by frame, for what a well-behaved one would never send. */
-export interface RawAgent {
-  readonly socket: WebSocket;
-  send(frame: unknown): void;
-  /** The next frame, in the order of arrival. */
-  receive(): Promise<Frame>;
-  /** Sends a frame and waits for the next one. */
-  ask(frame: unknown): Promise<Frame>;
-  /** Frames that have arrived and have not been taken. */
-  readonly pending: readonly Frame[];
-  closed(): Promise<{ code: number; reason: string }>;
-}
+export type RawAgent = Awaited<ReturnType<typeof connectRaw>>;
 
-export async function connectRaw(t: TestContext, service: PushService): Promise<RawAgent> {
+/** A user agent frame by frame, for what a well-behaved one would never send. */
+export async function connectRaw(t: TestContext, service: PushService) {
   const socket = new WebSocket(service.webSocketUrl, 'push-notification');
   t.after(() => socket.terminate());
+  /** Frames that have arrived and have not been taken. */
   const pending: Frame[] = [];
   socket.on('message', (data) => {
     pending.push(JSON.parse(String(data)) as Frame);
@@ -170,6 +165,7 @@ export async function connectRaw(t: TestContext, service: PushService): Promise<
     socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }));
   });
   await once(socket, 'open');
+  /** The next frame, in the order of arrival. */
   const receive = async (): Promise<Frame> => {
     await until(() => pending.length, 'a frame from the push service');
     return pending.shift() as Frame;
@@ -181,7 +177,8 @@ export async function connectRaw(t: TestContext, service: PushService): Promise<
     pending,
     send,
     receive,
-    ask: (frame) => {
+    /** Sends a frame and waits for the next one. */
+    ask: (frame: unknown): Promise<Frame> => {
       send(frame);
       return receive();
     },
@@ -200,11 +197,7 @@ export async function startSubscribed(t: TestContext, options?: PushServiceOptio
 }
 
 /** A raw user agent that has said hello and has one subscription. */
-export async function subscribeRaw(
-  t: TestContext,
-  service: PushService,
-  key?: string,
-): Promise<{ agent: RawAgent; uaid: string; endpoint: string }> {
+export async function subscribeRaw(t: TestContext, service: PushService, key?: string) {
   const agent = await connectRaw(t, service);
   const { uaid } = await agent.ask(hello);
   const { pushEndpoint } = await agent.ask({

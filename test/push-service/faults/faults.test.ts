@@ -5,8 +5,6 @@ import { connect as connectTcp } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import type { Fault, PushService, PushServiceOptions } from '../../../src/push-service/index.ts';
 import {
-  aes128gcmBody,
-  encrypted,
   type Received,
   type Send,
   sendByHttp1,
@@ -14,10 +12,9 @@ import {
   sendOn,
   start,
   versions,
+  push,
 } from '../harness.ts';
 import { until } from '../../../tools/until.ts';
-
-const sending = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 
 /** A push service with `count` sinks; `endpoint` is that of the first. */
 async function startWithSinks(t: TestContext, count = 1, options?: PushServiceOptions) {
@@ -38,7 +35,7 @@ async function outcomes(send: Send, endpoint: string, count: number): Promise<(n
   const seen: (number | 'broken')[] = [];
   for (let i = 0; i < count; i += 1) {
     seen.push(
-      await send(endpoint, sending).then(
+      await send(endpoint, push).then(
         ({ status }) => status,
         () => 'broken' as const,
       ),
@@ -62,7 +59,7 @@ for (const [version, send] of versions) {
         headers: { 'x-reason': 'injected' },
         body: 'slow down',
       });
-      const answer = await send(endpoint, sending);
+      const answer = await send(endpoint, push);
       assert.equal(answer.status, 429);
       assert.equal(answer.headers['retry-after'], '7');
       assert.equal(answer.headers['x-reason'], 'injected');
@@ -75,7 +72,7 @@ for (const [version, send] of versions) {
       async () => {
         const retryAfter = new Date(Date.now() + 60_000).toUTCString();
         service.faults.inject({ kind: 'status', status: 503, retryAfter });
-        const answer = await send(endpoint, sending);
+        const answer = await send(endpoint, push);
         assert.equal(answer.headers['retry-after'], retryAfter);
         assert.deepEqual(JSON.parse(answer.body), {
           code: 503,
@@ -89,14 +86,14 @@ for (const [version, send] of versions) {
     await t.test('every status from 200 to 599 can be injected', async () => {
       for (const status of [200, 202, 204, 301, 304, 307, 400, 401, 404, 406, 410, 413, 500, 502, 504, 599]) {
         service.faults.inject({ kind: 'status', status, times: 1 });
-        assert.equal((await send(endpoint, sending)).status, status);
+        assert.equal((await send(endpoint, push)).status, status);
       }
     });
 
     await t.test('a delay gives the right answer late', async () => {
       service.faults.inject({ kind: 'delay', ms: 150 });
       const startedMs = performance.now();
-      assert.equal((await send(endpoint, sending)).status, 201);
+      assert.equal((await send(endpoint, push)).status, 201);
       assert.ok(performance.now() - startedMs >= 145);
     });
 
@@ -116,16 +113,16 @@ for (const [version, send] of versions) {
       await until(() => faults() > hits, 'the delay to begin');
       socket.resetAndDestroy();
       await until(() => messages() === before + 2, 'both messages');
-      assert.equal((await send(endpoint, sending)).status, 201);
+      assert.equal((await send(endpoint, push)).status, 201);
     });
 
     await t.test('a hang gives no answer for as long as one waits', async () => {
       service.faults.inject({ kind: 'hang', times: 1 });
-      const hanging = send(endpoint, sending).then(
+      const hanging = send(endpoint, push).then(
         () => 'answered',
         () => 'broken',
       );
-      const other = await send(endpoint, sending);
+      const other = await send(endpoint, push);
       assert.equal(other.status, 201, 'the next request is served');
       const patience = new Promise((resolve) => setTimeout(resolve, 200, 'silence'));
       assert.equal(await Promise.race([hanging, patience]), 'silence');
@@ -155,7 +152,7 @@ for (const [version, send] of versions) {
 test('half an answer begins with the status and headers of the right one', async (t) => {
   const { service, endpoint } = await startWithSinks(t);
   service.faults.inject({ kind: 'half' });
-  const response = await fetch(endpoint, { method: 'POST', ...sending });
+  const response = await fetch(endpoint, { method: 'POST', ...push });
   assert.equal(response.status, 201);
   await assert.rejects(response.text());
 
@@ -163,10 +160,10 @@ test('half an answer begins with the status and headers of the right one', async
   const stream = session.request({
     ':method': 'POST',
     ':path': new URL(endpoint).pathname,
-    ...sending.headers,
+    ...push.headers,
   });
   stream.on('error', () => undefined);
-  stream.end(sending.body);
+  stream.end(push.body);
   const [status, received, code] = await new Promise<[unknown, number, number | undefined]>((resolve) => {
     let statusSeen: unknown;
     let bytes = 0;
@@ -184,16 +181,16 @@ test('over HTTP/2 a reset takes the whole connection, a stream reset only its st
   const session = connectTo(t, service);
 
   service.faults.inject({ kind: 'reset-stream', endpoint, times: 1 });
-  await assert.rejects(sendOn(session, endpoint, sending), /closed with 7|REFUSED_STREAM/);
-  assert.equal((await sendOn(session, other, sending)).status, 201);
+  await assert.rejects(sendOn(session, endpoint, push), /closed with 7|REFUSED_STREAM/);
+  assert.equal((await sendOn(session, other, push)).status, 201);
 
   service.faults.inject({ kind: 'reset-stream', code: 11, endpoint, times: 1 });
-  await assert.rejects(sendOn(session, endpoint, sending), /closed with 11|ENHANCE_YOUR_CALM/);
+  await assert.rejects(sendOn(session, endpoint, push), /closed with 11|ENHANCE_YOUR_CALM/);
 
   service.faults.inject({ kind: 'delay', ms: 5000, endpoint: other });
-  const waiting = sendOn(session, other, sending);
+  const waiting = sendOn(session, other, push);
   service.faults.inject({ kind: 'reset', endpoint });
-  await Promise.all([assert.rejects(waiting), assert.rejects(sendOn(session, endpoint, sending))]);
+  await Promise.all([assert.rejects(waiting), assert.rejects(sendOn(session, endpoint, push))]);
   assert.equal(session.destroyed, true);
 });
 
@@ -204,7 +201,7 @@ test('GOAWAY names the last stream that is processed; every later one stays unpr
   const goAways: [number, number][] = [];
   session.on('goaway', (code, lastStreamId) => goAways.push([code, lastStreamId]));
   const isClosed = new Promise((resolve) => session.once('close', resolve));
-  const results = await Promise.allSettled(endpoints.map((endpoint) => sendOn(session, endpoint, sending)));
+  const results = await Promise.allSettled(endpoints.map((endpoint) => sendOn(session, endpoint, push)));
   await isClosed;
   // streams of a client have odd numbers
   assert.deepEqual(goAways[0], [0, 39]);
@@ -237,12 +234,12 @@ test('a sender that sends again what came after the last stream has each message
       const stream = on.request({
         ':method': 'POST',
         ':path': new URL(endpoint).pathname,
-        ...sending.headers,
+        ...push.headers,
       });
       stream.on('error', () => undefined);
       let status: unknown;
       stream.on('response', (headers) => (status = headers[':status'])).resume();
-      stream.end(sending.body);
+      stream.end(push.body);
       await new Promise((resolve) => stream.once('close', resolve));
       if (status === 201) return;
       assert.ok(
@@ -262,8 +259,8 @@ test('GOAWAY meets each new connection again, with the error code it was told', 
   for (let i = 0; i < 2; i += 1) {
     const session = connectTo(t, service);
     const goAway = new Promise((resolve) => session.once('goaway', (code) => resolve(code)));
-    assert.equal((await sendOn(session, endpoint, sending)).status, 201);
-    void sendOn(session, endpoint, sending).catch(() => undefined);
+    assert.equal((await sendOn(session, endpoint, push)).status, 201);
+    void sendOn(session, endpoint, push).catch(() => undefined);
     assert.equal(await goAway, 11);
   }
 });
@@ -271,7 +268,7 @@ test('GOAWAY meets each new connection again, with the error code it was told', 
 test('over HTTP/1.1 the n-th answer of a connection says that it is the last', async (t) => {
   const { service, endpoint } = await startWithSinks(t);
   service.faults.inject({ kind: 'goaway', afterStreams: 1 });
-  const { status, headers } = await sendByHttp1(endpoint, sending);
+  const { status, headers } = await sendByHttp1(endpoint, push);
   assert.deepEqual([status, headers['connection']], [201, 'close']);
 });
 
@@ -300,7 +297,7 @@ test('faults meet the next n, a share, one endpoint, or a while', async (t) => {
     service.faults.clear();
     service.faults.inject({ kind: 'status', status: 500, share: 0.1 });
     const session = connectTo(t, service);
-    const all = Array.from({ length: 1000 }, () => sendOn(session, endpoint, sending));
+    const all = Array.from({ length: 1000 }, () => sendOn(session, endpoint, push));
     const failed = (await Promise.all(all)).filter(({ status }: Received) => status === 500);
     assert.equal(failed.length, 100);
   });

@@ -9,21 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { createUserAgent, startPushService, type PushService } from '../../../src/push-service/index.ts';
-import {
-  aes128gcmBody,
-  connectRaw,
-  encrypted,
-  hello,
-  sendByHttp1,
-  sendByHttp2,
-  sendOn,
-  start,
-} from '../harness.ts';
+import { connectRaw, hello, sendByHttp1, sendByHttp2, sendOn, start, push } from '../harness.ts';
 import { until } from '../../../tools/until.ts';
 import { listenOnNewPort } from '../../../tools/listening.ts';
 import { pluck } from '../../../tools/pluck.ts';
-
-const push = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 
 async function readAll(socket: Socket): Promise<string> {
   let text = '';
