@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import type { MatchingAudience } from '../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../delivery/broadcast/create-broadcast.ts';
 import type { Sender } from '../delivery/sender.ts';
-import { DeskbellError } from '../errors/deskbell-error.ts';
+import { DeskbellError, splitPointer } from '../errors/deskbell-error.ts';
 import { countOf } from '../errors/format-count.ts';
 import { lookUp } from '../errors/check-options.ts';
 import { maxPlaintextBytes } from '../protocol/message-encryption.ts';
@@ -60,12 +60,8 @@ const tagOf = ({ id }: Bell, key: string): string =>
 
 /** Returns an absolute http(s) URL in ASCII. */
 function linkOf(given: unknown): string | undefined {
-  const { protocol, hostname, href } = URL.parse(textOf(given) ?? '') ?? {
-    protocol: '',
-    hostname: '',
-    href: '',
-  };
-  return /^https?:$/.test(protocol) && hostname !== '' && href.length <= maxUrlBytes ? href : undefined;
+  const url = URL.parse(textOf(given) ?? '');
+  return url && /^https?:$/.test(url.protocol) && url.href.length <= maxUrlBytes ? url.href : undefined;
 }
 
 const characters = new Intl.Segmenter();
@@ -107,11 +103,9 @@ async function recognise(bell: Bell, posted: Posted, nowMs: number) {
 function textAt(whole: object | undefined, pointer: string | undefined): string | undefined {
   if (pointer === undefined) return undefined;
   let value: unknown = whole;
-  for (const part of pointer.split('/').slice(1)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+  for (const name of splitPointer(pointer))
     value =
       typeof value === 'object' && value && Object.hasOwn(value, name) ? value[name as never] : undefined;
-  }
   return typeof value === 'object' && value ? toJson(value) : textOf(value);
 }
 

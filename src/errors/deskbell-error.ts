@@ -40,3 +40,13 @@ export class DeskbellError extends Error {
 /** @param pointer to the field, a JSON Pointer (RFC 6901) @param detail what is wrong with it, in a sentence */
 export const fieldError = (code: ErrorCode, pointer: string, detail: string): DeskbellError =>
   new DeskbellError(code, detail, { fields: [{ pointer, code, detail }] });
+
+/** Escapes a member's name for a JSON Pointer (RFC 6901 §3). */
+export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** The names in a JSON Pointer. */
+export const splitPointer = (pointer: string): readonly string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));

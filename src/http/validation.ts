@@ -11,7 +11,7 @@ import {
   type Formats,
   listWords,
 } from '../errors/describe-schema.ts';
-import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+import { DeskbellError, escapePointer, type FieldError, splitPointer } from '../errors/deskbell-error.ts';
 import { countOf } from '../errors/format-count.ts';
 import { cut, maxFields } from './problem.ts';
 import type { Schema } from './schema.ts';
@@ -245,11 +245,6 @@ const describeLength = (count: number, unit: string): string =>
 
 /** `/message/actions/0/url` → `message.actions[0].url` */
 export const toName = (pointer: string): string =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  splitPointer(pointer)
     .map((part, index) => (/^\d+$/.test(part) ? `[${part}]` : index === 0 ? part : `.${part}`))
     .join('');
-
-const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -1,5 +1,5 @@
 // Finds the members of a subscription in the data of other programs: under any name, in any form, anywhere in a row.
-import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
+import { DeskbellError, escapePointer, type FieldError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../protocol/bytes.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';
 import type { NewSubscription } from '../../store/subscriptions.ts';
@@ -279,8 +279,6 @@ function readLevel(object: Row, pointer: string, memberOf: MemberOf): Level {
   }
   return { object, pointer, members };
 }
-
-const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 function readObject({ value, pointer }: GivenMember): Row | undefined {
   const inner = open(value);
