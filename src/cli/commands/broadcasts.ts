@@ -206,17 +206,13 @@ function resumeCommand(context: Context): Command {
       const configuration = await readConfiguration({ flags, environment: context.environment });
       await withExistingData(configuration, async (data) => {
         compileForDelivery();
-        const sender = await openSender(configuration, data, context, { json: flags.json });
-        try {
-          const change = { operator: processUser(), action: 'broadcast.resume', target: `broadcast ${id}` };
-          const run = await audited(data.store, change, () => sender.resume(id));
-          await runBroadcast(run, data.store, context, {
-            json: flags.json ?? false,
-            hint: createCommandHint(context, flags),
-          });
-        } finally {
-          await sender.close();
-        }
+        await using sender = await openSender(configuration, data, context, { json: flags.json });
+        const change = { operator: processUser(), action: 'broadcast.resume', target: `broadcast ${id}` };
+        const run = await audited(data.store, change, () => sender.resume(id));
+        await runBroadcast(run, data.store, context, {
+          json: flags.json ?? false,
+          hint: createCommandHint(context, flags),
+        });
       });
     });
 }

@@ -180,16 +180,12 @@ async function sendToOne(
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
-  const sender = await openSender(configuration, data, context, { json: flags.json });
-  try {
-    const row = await findSubscription(data.store.subscriptions, flags);
-    const result = await sender.send(row, message, readDeliveryFlags(flags));
-    await printSendResult(context.output, row, result, flags);
-    if (result.outcome.kind !== 'accepted') {
-      throw new DeskbellError('ERR_NOT_ACCEPTED', 'The push service did not accept the message');
-    }
-  } finally {
-    await sender.close();
+  await using sender = await openSender(configuration, data, context, { json: flags.json });
+  const row = await findSubscription(data.store.subscriptions, flags);
+  const result = await sender.send(row, message, readDeliveryFlags(flags));
+  await printSendResult(context.output, row, result, flags);
+  if (result.outcome.kind !== 'accepted') {
+    throw new DeskbellError('ERR_NOT_ACCEPTED', 'The push service did not accept the message');
   }
 }
 

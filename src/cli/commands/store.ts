@@ -66,18 +66,11 @@ async function copy(
 ): Promise<Progress> {
   const { openCopySource, openCopyTarget } = await import('../data/copy-locations.ts');
   const { copyStore } = await import('../../store/copy/copy-store.ts');
-  const from = await openCopySource(locations.from);
-  try {
-    const to = await openCopyTarget(locations.to);
-    try {
-      return await copyStore({ from, to, onProgress: createReport(output), signal: stop });
-    } finally {
-      output.live('');
-      await to.close();
-    }
-  } finally {
-    await from.close();
-  }
+  await using opened = new AsyncDisposableStack();
+  const from = opened.adopt(await openCopySource(locations.from), (source) => source.close());
+  const to = opened.adopt(await openCopyTarget(locations.to), (target) => target.close());
+  opened.defer(() => output.live(''));
+  return await copyStore({ from, to, onProgress: createReport(output), signal: stop });
 }
 
 const redrawEveryMs = 100;

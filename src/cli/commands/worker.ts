@@ -17,12 +17,7 @@ import {
 } from '../configuration/configuration.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { withExistingData } from '../data/open-data.ts';
-import {
-  machineFiguresReader,
-  openMetricsListener,
-  type OpenOperator,
-  readListenerAccess,
-} from '../serve/open-operator.ts';
+import { machineFiguresReader, openMetricsListener, readListenerAccess } from '../serve/open-operator.ts';
 import { compileForDelivery, openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
@@ -58,40 +53,32 @@ export function workerCommand(context: Context): Command {
         access &&
         createMetrics(data.store, { pushServices: configuration.pushServices, readWarnings, readMachine });
       compileForDelivery();
-      const sender = await openSender(configuration, data, context, {
+      await using sender = await openSender(configuration, data, context, {
         onWarning,
         onFigures: metrics?.recordFigures,
         json: flags.json,
       });
-      let listener: OpenOperator | undefined;
-      try {
-        if (metrics && access) {
-          const log = { info: () => {}, error: (record: object) => output.diagnostic(inspect(record)) };
-          const parts = { store: data.store, metrics, log };
-          listener = await openMetricsListener(access, parts);
-        }
-        const { threads } = configuration;
-        await output.result(
-          flags,
-          { event: 'ready', threads, metrics: listener?.address },
-          `Deskbell delivers broadcasts with ${countOf(threads, 'thread')}.${
-            listener === undefined ? '' : ` Metrics are at ${listener.address}/metrics.`
-          }`,
-        );
-        const report = createReport(output, flags);
-        await underSystemd(context, onWarning, () =>
-          withRetention(data.store, configuration, { onError: report.error }, () =>
-            withReport(data.store, report, {
-              delivers: true,
-              work: (onFault) => sender.work(stop, onFault),
-            }),
-          ),
-        );
-        await output.result(flags, { event: 'stopped' }, 'Deskbell has stopped.');
-      } finally {
-        await listener?.close();
-        await sender.close();
-      }
+      const log = { info: () => {}, error: (record: object) => output.diagnostic(inspect(record)) };
+      await using listener =
+        metrics && access && (await openMetricsListener(access, { store: data.store, metrics, log }));
+      const { threads } = configuration;
+      await output.result(
+        flags,
+        { event: 'ready', threads, metrics: listener?.address },
+        `Deskbell delivers broadcasts with ${countOf(threads, 'thread')}.${
+          listener === undefined ? '' : ` Metrics are at ${listener.address}/metrics.`
+        }`,
+      );
+      const report = createReport(output, flags);
+      await underSystemd(context, onWarning, () =>
+        withRetention(data.store, configuration, { onError: report.error }, () =>
+          withReport(data.store, report, {
+            delivers: true,
+            work: (onFault) => sender.work(stop, onFault),
+          }),
+        ),
+      );
+      await output.result(flags, { event: 'stopped' }, 'Deskbell has stopped.');
     };
     await withExistingData(configuration, run, { onWarning });
   });

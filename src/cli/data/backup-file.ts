@@ -17,7 +17,8 @@ import {
   takeBackupFiles,
 } from '../../store/sqlite/backup.ts';
 import { storedSettingsPath } from '../configuration/read-configuration.ts';
-import { databasePathOf, exampleUsersPathOf, makeDirectory, openDataDirectory } from './data-directory.ts';
+import { databasePathOf, exampleUsersPathOf, makeDirectory } from './data-directory.ts';
+import { withData } from './open-data.ts';
 
 /**
  * Writes a backup that only its owner can read.
@@ -139,16 +140,13 @@ async function fillDraft(file: string, draft: string, directory: string): Promis
 /** Opens the unfinished directory as a data directory. */
 async function useDraft(draft: string, directory: string): Promise<Restored> {
   try {
-    const { store, close } = await openDataDirectory(draft);
-    try {
+    return await withData({ data: draft, database: undefined }, {}, async ({ store }) => {
       await store.sending.pause('restored');
       return {
         subscriptions: await store.subscriptions.count(),
         resumption: await describeResumption(store),
       };
-    } finally {
-      await close();
-    }
+    });
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
     throw new DeskbellError(error.code, error.message.replaceAll(draft, directory), { cause: error.cause });

@@ -108,47 +108,41 @@ async function runIn(
       `${output.style('dim', `${elapsedMs} ms`)}  ${output.style('cyan', party.padEnd(12))}  ${what}`,
     );
   };
-  const open: { close(): Promise<unknown> }[] = [];
-  try {
-    const pushService = await startPushService();
-    open.push(pushService);
-    await tell('push service', `listens on ${pushService.origin}`);
+  await using open = new AsyncDisposableStack();
+  const pushService = open.use(await startPushService());
+  await tell('push service', `listens on ${pushService.origin}`);
 
-    // The demo's page shows a command that uses this file, so the file must exist first.
-    const config = join(folder, 'deskbell.json');
-    await writeFile(config, JSON.stringify({ data: '.', subject, pushServices: [pushService.origin] }));
-    const sendCommand = `${context.invocation} send --config ${quote(config)}`;
-    const { address, server } = await serve(data, pushService.origin, options, sendCommand, tell, output);
-    open.push(server);
-    await tell(
-      'service',
-      `listens on ${output.style('bold', address)}, with a new key pair and an empty database`,
-    );
+  // The demo's page shows a command that uses this file, so the file must exist first.
+  const config = join(folder, 'deskbell.json');
+  await writeFile(config, JSON.stringify({ data: '.', subject, pushServices: [pushService.origin] }));
+  const sendCommand = `${context.invocation} send --config ${quote(config)}`;
+  const { address, server } = await serve(data, pushService.origin, options, sendCommand, tell, output);
+  open.defer(() => server.close());
+  await tell(
+    'service',
+    `listens on ${output.style('bold', address)}, with a new key pair and an empty database`,
+  );
 
-    const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
-    open.push(userAgent);
-    const endpoint = await subscribe(userAgent, address, tell);
+  const userAgent = open.use(await createUserAgent({ webSocketUrl: pushService.webSocketUrl }));
+  const endpoint = await subscribe(userAgent, address, tell);
 
-    const sender = createSender({
-      vapid: { ...data.vapidKeys, subject },
-      pushServices: [pushService.origin],
-      store: data.store,
-      threads: 0,
-    });
-    open.push(sender);
-    await send(sender, data, endpoint, tell);
-    await show(await userAgent.nextMessage(), context, tell);
-    if (options.isOnce) return;
+  const sender = createSender({
+    vapid: { ...data.vapidKeys, subject },
+    pushServices: [pushService.origin],
+    store: data.store,
+    threads: 0,
+  });
+  open.defer(() => sender.close());
+  await send(sender, data, endpoint, tell);
+  await show(await userAgent.nextMessage(), context, tell);
+  if (options.isOnce) return;
 
-    const operator = await openDemoOperator(data, sender, logTo(output), host, (event) =>
-      tell('sender', formatEvent(event)),
-    );
-    open.push(operator);
-    await output.line(describeNext(address, sendCommand, operator));
-    await Promise.race([untilStopped(stopPrinting), showAll(userAgent, context, tell)]);
-  } finally {
-    for (const part of open.reverse()) await part.close();
-  }
+  const operator = await openDemoOperator(data, sender, logTo(output), host, (event) =>
+    tell('sender', formatEvent(event)),
+  );
+  open.defer(() => operator.close());
+  await output.line(describeNext(address, sendCommand, operator));
+  await Promise.race([untilStopped(stopPrinting), showAll(userAgent, context, tell)]);
 }
 
 async function serve(

@@ -39,7 +39,7 @@ export async function openSender(
     /** Writes the lines of `logMessages`. */
     readonly writeMessages?: MessageLog['write'];
   } = {},
-): Promise<Sender> {
+): Promise<Sender & AsyncDisposable> {
   const { subject: _subject, ca, logMessages, ...options } = pick(configuration, senderSettings);
   const subject = contactOf(configuration);
   if (subject === undefined) {
@@ -51,7 +51,7 @@ export async function openSender(
   }
   const { createSender } = await import('../../delivery/sender.ts');
   const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
-  return createSender({
+  const sender = createSender({
     ...options,
     vapid: { ...vapidKeys, subject },
     ca: await readCertificates(ca),
@@ -62,6 +62,7 @@ export async function openSender(
     messageLog: logMessages === 'off' ? undefined : { of: logMessages, write: writeMessages },
     ...proxyFromEnvironment(environment),
   });
+  return Object.assign(sender, { [Symbol.asyncDispose]: () => sender.close() });
 }
 
 /** @throws {DeskbellError} ERR_FILE, ERR_CONFIGURATION for a file without a certificate */

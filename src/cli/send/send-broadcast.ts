@@ -85,51 +85,47 @@ export async function sendBroadcast(
   const hint = createCommandHint(context, flags);
   const options = { ...withOwnZone(readDeliveryFlags(flags)), receipts: configuration.receipts };
   compileForDelivery();
-  const sender = await openSender(configuration, data, context, { json: flags.json });
-  try {
-    if (flags.cron !== undefined) {
-      const { cron, timezone } = flags;
-      const times = { ...options, timeZone: undefined, cron, timezone, createdBy: thisCommandLine() };
-      const schedule = await sender.createSchedule(expressionOf(flags) ?? 'all', message, times);
-      await context.output.result(
-        flags,
-        { event: 'schedule', ...scheduleView.toJson(schedule) },
-        `Schedule ${schedule.id} sends first at ${isoTime(schedule.nextAtMs)}.`,
-      );
-      await hintAtWorkers(data.store, flags, context.output, 'It needs one of these to be running', [
-        hint('worker'),
-        hint('serve --deliver'),
-      ]);
-      if ((await data.store.sending.findPause()) === undefined) return;
-      return context.output.diagnostic(
-        `Sending is paused, so that nothing is sent by schedules until this command:\n  ${hint('sending resume')}`,
-      );
-    }
-    const audience = audienceOf(flags, configuration, context);
-    await assertHasDevice(flags, data.store);
-    const broadcastOptions = {
-      ...options,
-      idempotencyKey: flags.idempotencyKey,
-      startAt: flags.at,
-      createdBy: thisCommandLine(),
-    };
-    const isForLater = flags.at !== undefined && flags.at.getTime() > data.store.now();
-    if (flags.detach || isForLater) {
-      const { isNew, ...stored } = await sender.createBroadcast(audience, message, broadcastOptions);
-      const broadcast = await waitUntilPrepared(stored.broadcast, data.store.broadcasts, context);
-      await context.output.result(
-        flags,
-        { event: 'broadcast', isNew, ...broadcastToJson(broadcast) },
-        formatStored(broadcast, isNew),
-      );
-      const commands = ['worker', 'serve --deliver', `broadcasts resume ${broadcast.id}`].map(hint);
-      await hintAtWorkers(data.store, flags, context.output, 'To deliver it, run one of these', commands);
-    } else {
-      const run = await sender.broadcast(audience, message, broadcastOptions);
-      await runBroadcast(run, data.store, context, { json: flags.json ?? false, hint });
-    }
-  } finally {
-    await sender.close();
+  await using sender = await openSender(configuration, data, context, { json: flags.json });
+  if (flags.cron !== undefined) {
+    const { cron, timezone } = flags;
+    const times = { ...options, timeZone: undefined, cron, timezone, createdBy: thisCommandLine() };
+    const schedule = await sender.createSchedule(expressionOf(flags) ?? 'all', message, times);
+    await context.output.result(
+      flags,
+      { event: 'schedule', ...scheduleView.toJson(schedule) },
+      `Schedule ${schedule.id} sends first at ${isoTime(schedule.nextAtMs)}.`,
+    );
+    await hintAtWorkers(data.store, flags, context.output, 'It needs one of these to be running', [
+      hint('worker'),
+      hint('serve --deliver'),
+    ]);
+    if ((await data.store.sending.findPause()) === undefined) return;
+    return context.output.diagnostic(
+      `Sending is paused, so that nothing is sent by schedules until this command:\n  ${hint('sending resume')}`,
+    );
+  }
+  const audience = audienceOf(flags, configuration, context);
+  await assertHasDevice(flags, data.store);
+  const broadcastOptions = {
+    ...options,
+    idempotencyKey: flags.idempotencyKey,
+    startAt: flags.at,
+    createdBy: thisCommandLine(),
+  };
+  const isForLater = flags.at !== undefined && flags.at.getTime() > data.store.now();
+  if (flags.detach || isForLater) {
+    const { isNew, ...stored } = await sender.createBroadcast(audience, message, broadcastOptions);
+    const broadcast = await waitUntilPrepared(stored.broadcast, data.store.broadcasts, context);
+    await context.output.result(
+      flags,
+      { event: 'broadcast', isNew, ...broadcastToJson(broadcast) },
+      formatStored(broadcast, isNew),
+    );
+    const commands = ['worker', 'serve --deliver', `broadcasts resume ${broadcast.id}`].map(hint);
+    await hintAtWorkers(data.store, flags, context.output, 'To deliver it, run one of these', commands);
+  } else {
+    const run = await sender.broadcast(audience, message, broadcastOptions);
+    await runBroadcast(run, data.store, context, { json: flags.json ?? false, hint });
   }
 }
 

@@ -51,7 +51,7 @@ interface Closable {
   close(): Promise<void>;
 }
 
-export interface OpenOperator extends Closable {
+export interface OpenOperator extends Closable, AsyncDisposable {
   /** The URL, with scheme and port. */
   readonly address: string;
 }
@@ -133,9 +133,11 @@ async function listen(
   flag: '--operator' | '--metrics' | '--bells',
 ): Promise<OpenOperator> {
   const address = await listenAt(app, access, flag);
+  const close = (): Promise<void> => app.close();
   return {
     address: access.tls === undefined ? address : address.replace(/^http/, 'https'),
-    close: () => app.close(),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
