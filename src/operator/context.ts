@@ -4,13 +4,12 @@ import type { Sender } from '../delivery/sender.ts';
 import type { Log } from '../http/log.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { OperationContext } from '../operations/operation.ts';
-import type { SharedFeeds } from './broadcast-events.ts';
 
 export interface OperatorContext extends OperationContext {
   readonly sender: Sender;
   readonly log: Log;
-  /** Progress of broadcasts, read once for all followers. */
-  readonly progress: SharedFeeds<number, Progress>;
+  /** Reads the progress of a broadcast once for all followers. Undefined once the listener begins to close. */
+  readProgress(id: number): Promise<Progress | undefined>;
   /** Browsers use https, so cookies are `Secure`. */
   readonly isSecure: boolean;
   readonly metrics: Metrics;

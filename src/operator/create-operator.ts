@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createWarningReader, type ReadWarnings } from '../delivery/alarms/installation-warnings.ts';
+import { createProgressReader } from '../delivery/broadcast/progress.ts';
 import { operatorErrors } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isLoopback, readForwarded } from '../http/client-address.ts';
@@ -17,7 +18,6 @@ import { defaultBellsPerMinute } from '../store/bells.ts';
 import { addApi } from './api/add-api.ts';
 import { auditChanges } from './audit-changes.ts';
 import { requireToken } from './authorize.ts';
-import { createSharedFeeds } from './broadcast-events.ts';
 import { addConsole } from './console/add-console.ts';
 import type { OperatorContext } from './context.ts';
 import { addMetricsRoute } from './metrics/metrics.ts';
@@ -149,14 +149,17 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
   const { readWarnings = createWarningReader(store), bellsPerMinute = defaultBellsPerMinute } = options;
   const { app, isSecure } = createListener(options);
   const onFault = (error: unknown): void => log.error({ event: 'fault', error });
-  const progress: OperatorContext['progress'] = createSharedFeeds(onFault);
+  const readProgress = createProgressReader(store.broadcasts, onFault);
   // Without this, the server would close only when the broadcasts of all event streams are done.
-  app.addHook('preClose', async () => progress.close());
+  let isClosing = false;
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
   const context: OperatorContext = {
     store,
     sender,
     log,
-    progress,
+    readProgress: async (id) => (isClosing ? undefined : readProgress(id)),
     metrics,
     isSecure,
     hashPerson,

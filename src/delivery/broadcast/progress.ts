@@ -106,7 +106,7 @@ export async function* watchProgress(
   finished: Promise<unknown>,
   everyMs = 500,
 ): AsyncGenerator<Progress> {
-  const history: { readonly atMs: number; readonly settled: number }[] = [];
+  const history: History = [];
   const ended = new AbortController();
   const end = () => ended.abort();
   finished.then(end, end);
@@ -119,10 +119,44 @@ export async function* watchProgress(
   }
 }
 
-function measure(
-  broadcast: Broadcast,
-  history: { readonly atMs: number; readonly settled: number }[],
-): Progress {
+/** How many rows were settled at earlier times. */
+type History = { readonly atMs: number; readonly settled: number }[];
+
+/** For so long, others get a reading too. */
+const sharedMs = 400;
+
+/**
+ * Returns a function that reads the progress of a broadcast once for all who ask for it.
+ *
+ * @param onFault called once for a reading that fails; all who have asked for it get undefined
+ */
+export function createProgressReader(
+  store: Pick<BroadcastStore, 'find'>,
+  onFault: (error: unknown) => void,
+): (id: number) => Promise<Progress | undefined> {
+  const readings = new Map<
+    number,
+    { readonly history: History; readonly progress: Promise<Progress | undefined>; untilMs: number }
+  >();
+  const read = (id: number, history: History): Promise<Progress | undefined> => {
+    const progress = store
+      .find(id)
+      .then((broadcast) => broadcast && measure(broadcast, history))
+      .catch((error: unknown) => void onFault(error))
+      .finally(() => (reading.untilMs = performance.now() + sharedMs));
+    const reading = { history, progress, untilMs: Infinity };
+    readings.set(id, reading);
+    return progress;
+  };
+  return (id) => {
+    const nowMs = performance.now();
+    for (const [each, { untilMs }] of readings) if (untilMs < nowMs - averageOverMs) readings.delete(each);
+    const known = readings.get(id);
+    return known && nowMs < known.untilMs ? known.progress : read(id, known?.history ?? []);
+  };
+}
+
+function measure(broadcast: Broadcast, history: History): Progress {
   const settled = settledRows(broadcast);
   const atMs = performance.now();
   history.push({ atMs, settled });

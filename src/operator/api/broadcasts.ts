@@ -18,7 +18,6 @@ import {
 import { idParams, senders, watchers } from '../../operations/operation.ts';
 import { attemptView } from '../../operations/outcomes.ts';
 import { isOfBroadcast } from '../../delivery/broadcast/audience.ts';
-import { watchProgress } from '../../delivery/broadcast/progress.ts';
 import { assertNotBlank } from '../../protocol/message/check-message.ts';
 import { type AttemptOutcome, attemptOutcomes } from '../../store/attempts.ts';
 import {
@@ -34,8 +33,6 @@ import { readPage, searchBroadcasts } from '../searches.ts';
 import { exampleOf } from './examples.ts';
 import { addList, addOperations, addRoute, idempotencyKeyOf } from './operations.ts';
 
-const time = (description: string) => Optional.Time(description);
-
 /** In bytes; large enough for a list of recipients. */
 const bodyLimit = 128 * 1024;
 
@@ -44,7 +41,7 @@ const createBody = Type.Named(
   {
     audience: audienceSchema,
     message: messageSchema,
-    startAt: time('Nothing is sent before this time. It may be at most a minute ago. Default: now.'),
+    startAt: Optional.Time('Nothing is sent before this time. It may be at most a minute ago. Default: now.'),
     ...deliveryOptionSchemas,
   },
   {
@@ -62,8 +59,8 @@ const listQuery = {
   }),
   state: Optional.Unsafe<(typeof broadcastStates)[number]>({ type: 'string', enum: broadcastStates }),
   bell: Optional.String({ description: 'Only broadcasts of this bell.' }),
-  since: time('Only broadcasts that start at this time or later.'),
-  until: time('Only broadcasts that start before this time.'),
+  since: Optional.Time('Only broadcasts that start at this time or later.'),
+  until: Optional.Time('Only broadcasts that start before this time.'),
 };
 
 const attemptsQuery = {
@@ -104,7 +101,7 @@ const eventsOperation: Operation = {
 };
 
 export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): void {
-  const { progress, sender, store } = parts;
+  const { readProgress, sender, store } = parts;
   const { attempts, broadcasts, operators, statistics } = store;
 
   addRoute(app, 'Sending', 'POST /v1/broadcasts', {
@@ -218,14 +215,10 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       const seen = readLastEventId(headers['last-event-id']);
       // a 204 tells the browser not to reconnect
       if (seen.isDone) return reply.code(204).send();
+      const isPermitted = async () => (await operators.findById(operator?.id ?? 0)) !== undefined;
       return sendEvents(
         reply,
-        (gone) =>
-          broadcastEvents(
-            progress.follow(id, gone, (stopped) => watchProgress(broadcasts, id, stopped)),
-            seen,
-          ),
-        async () => (await operators.findById(operator?.id ?? 0)) !== undefined,
+        broadcastEvents(() => readProgress(id), seen, isPermitted),
       );
     },
   );

@@ -7,8 +7,6 @@ import type { OperatorContext } from '../context.ts';
 import { readPage } from '../searches.ts';
 import { addList, addOperations } from './operations.ts';
 
-const moment = (description: string) => Optional.Time(description);
-
 const filters = {
   operator: Optional.String({
     format: 'plain-text',
@@ -22,8 +20,8 @@ const filters = {
     format: 'plain-text',
     description: 'Only changes to this target, such as broadcast 7.',
   }),
-  since: moment('Only changes at this time or later.'),
-  until: moment('Only changes before this time.'),
+  since: Optional.Time('Only changes at this time or later.'),
+  until: Optional.Time('Only changes before this time.'),
 };
 
 const keyView: View<StoredVapidKey> = {
