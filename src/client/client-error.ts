@@ -49,6 +49,10 @@ export function missingSupport(): ClientError | undefined {
   if (globalThis.isSecureContext === false) {
     return new ClientError('insecure-context', 'Push needs https, or http on localhost.');
   }
+  // here even `navigator.serviceWorker` throws
+  if (globalThis.origin === 'null') {
+    return new ClientError('no-support', 'Local files and sandboxed frames have no Web Push.');
+  }
   if ('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window) return undefined;
   // Only browsers on iPhone and iPad have this member; it is true in an app on the Home Screen.
   if ((navigator as { standalone?: boolean }).standalone === false) {
@@ -72,6 +76,6 @@ export function privateWindow(cause?: unknown): ClientError {
   return new ClientError('private-window', 'This browser has no Web Push in private windows.', cause);
 }
 
-export function permissionDenied(cause?: unknown): ClientError {
-  return new ClientError('permission-denied', 'Notifications are blocked for this site.', cause);
+export function permissionDenied(cause?: unknown, what = 'Notifications'): ClientError {
+  return new ClientError('permission-denied', `${what} are blocked for this site.`, cause);
 }

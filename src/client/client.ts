@@ -99,7 +99,7 @@ export interface Client extends EventTarget {
    * @throws {ClientError} `not-subscribed` if this browser has no subscription, or the service no longer has it
    */
   setChannels(choices: Choices): Promise<readonly Channel[]>;
-  /** Reads this browser's state, without a request. */
+  /** Reads this browser's state, without a request. Never rejects. */
   state(): Promise<ClientState>;
   /**
    * Sends the subscription to the service. Subscribes again before that if the service's key has changed or the push
@@ -115,13 +115,13 @@ export interface Client extends EventTarget {
    * The last notifications that this browser showed, newest first, including dismissed ones. `unsubscribe` and
    * `signOut` delete them.
    *
-   * @throws {ClientError} `not-in-browser`
+   * @throws {ClientError} `not-in-browser`, or `permission-denied` if the browser keeps nothing for the site
    */
   history(): Promise<readonly HistoryEntry[]>;
   /**
    * Marks all notifications of `history()` as read. A click on a notification marks only that notification.
    *
-   * @throws {ClientError} `not-in-browser`
+   * @throws {ClientError} `not-in-browser`, or `permission-denied` if the browser keeps nothing for the site
    */
   markRead(): Promise<void>;
   /** Iterates over the push messages from now on, until you leave the loop or call `return()`. */
@@ -191,7 +191,8 @@ class DeskbellClient extends EventTarget {
     }
     if (!missingSupport()) {
       navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent) => {
-        if (data?.deskbell) this.#delivery = this.#delivery.then(() => this.#deliver(data));
+        if (!data?.deskbell) return;
+        this.#delivery = this.#delivery.then(() => this.#deliver(data)).catch(() => undefined);
       });
       navigator.serviceWorker.startMessages();
       void this.#watchPermission();
@@ -213,7 +214,7 @@ class DeskbellClient extends EventTarget {
           'The question about notifications was closed, or subscribe() was not called in a click.',
         );
       }
-      return withLock(async () => {
+      return this.#withLock(async () => {
         this.#service.invitation = invitation;
         return this.#reconcile(true);
       });
@@ -223,7 +224,7 @@ class DeskbellClient extends EventTarget {
   unsubscribe(): Promise<void> {
     return this.#change(async () => {
       assertSupport();
-      await withLock(async () => {
+      await this.#withLock(async () => {
         const { registration, subscription, bodies } = await this.#current();
         if (registration) {
           await updateState(registration.scope, { storedBody: undefined, formerBody: undefined });
@@ -240,7 +241,7 @@ class DeskbellClient extends EventTarget {
 
   async signOut(): Promise<void> {
     if (lacksSupport()) return;
-    await withLock(async () => {
+    await this.#withLock(async () => {
       const { registration, bodies } = await this.#current();
       if (registration) {
         await updateState(registration.scope, { formerBody: undefined });
@@ -253,9 +254,15 @@ class DeskbellClient extends EventTarget {
   async state(): Promise<ClientState> {
     const missing = missingSupport();
     const permission = missing ? 'default' : Notification.permission;
-    const subscription = missing ? undefined : (await this.#current()).subscription;
+    let obstacle = missing?.reason ?? (permission === 'denied' ? 'permission-denied' : undefined);
+    let subscription: PushSubscription | undefined;
+    try {
+      if (!missing) ({ subscription } = await this.#current());
+    } catch (error) {
+      obstacle ??= (error as ClientError).reason;
+    }
     return {
-      obstacle: missing?.reason ?? (permission === 'denied' ? 'permission-denied' : undefined),
+      obstacle,
       permission,
       subscription,
       isStored: this.#isStored(subscription),
@@ -265,7 +272,7 @@ class DeskbellClient extends EventTarget {
   resync(): Promise<SyncResult> {
     return this.#change(async () => {
       if (lacksSupport()) return 'not-subscribed';
-      return withLock(async () => {
+      return this.#withLock(async () => {
         const { subscription, storedBody } = await this.#current();
         // The browser is subscribed, or was until the push service dropped the subscription.
         const isWanted = subscription || (storedBody && Notification.permission === 'granted');
@@ -283,7 +290,7 @@ class DeskbellClient extends EventTarget {
 
   async setChannels(choices: Choices): Promise<readonly Channel[]> {
     assertSupport();
-    return withLock(async () => {
+    return this.#withLock(async () => {
       const { registration, bodies } = await this.#current();
       const body = bodies.find((each) => each === this.#service.storedBody) ?? bodies[0];
       // Earlier choices that could not be sent go first, so that they never override the new choices.
@@ -308,6 +315,13 @@ class DeskbellClient extends EventTarget {
   messages(): AsyncIterableIterator<PushMessage> {
     lacksSupport();
     return streamMessages(this);
+  }
+
+  /** Runs one `work` at a time across all pages of this origin and its service worker. @throws {ClientError} */
+  async #withLock<Result>(work: () => Promise<Result>): Promise<Result> {
+    // a browser that refuses service workers refuses locks too, and does not say why
+    await this.#worker.find();
+    return navigator.locks.request(ownName, work);
   }
 
   async #scope(): Promise<string | undefined> {
@@ -380,11 +394,6 @@ function ownPageUrl(): string {
   const base = new URL(document.baseURI);
   const { origin, pathname } = base.origin === location.origin ? base : location;
   return origin + pathname;
-}
-
-/** Runs one `work` at a time across all pages of this origin and its service worker. */
-function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
-  return navigator.locks.request(ownName, work);
 }
 
 /** Returns an async iterable of the page's messages, collected from this call until the loop ends. */

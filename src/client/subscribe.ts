@@ -163,7 +163,8 @@ export class DeskbellSubscribe extends Base {
       } catch (error) {
         this.#fail(error as ClientError);
       }
-      await this.#show();
+      // the page may have set a client of its own
+      await this.#show().catch((error) => this.#fail(error));
       if (work) this.#setBusy(false);
       this.dispatchEvent(new Event('deskbell-change', { bubbles: true }));
     });

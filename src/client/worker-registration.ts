@@ -1,5 +1,5 @@
 // Finds or makes the service worker registration that a page uses, or says why there is none.
-import { ClientError, reported } from './client-error.ts';
+import { ClientError, permissionDenied, reported } from './client-error.ts';
 import { question } from './subscription.ts';
 import { lateRegistrationMs, withTimeLimit } from './time-limit.ts';
 
@@ -18,13 +18,21 @@ export class WorkerRegistration {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Finds the given script's registration, whoever made it. Without a script, finds the page's registration. */
+  /**
+   * Finds the given script's registration, whoever made it. Without a script, finds the page's registration.
+   *
+   * @throws {ClientError} permission-denied if the browser's settings forbid the site to have service workers
+   */
   async find(): Promise<ServiceWorkerRegistration | undefined> {
     const { serviceWorker } = navigator;
-    if (!this.#isGiven) return serviceWorker.getRegistration(location.href);
-    const registrations = await serviceWorker.getRegistrations();
-    const own = registrations.filter((registration) => this.#isRunBy(registration));
-    return own.find(controlsPage) ?? own[0] ?? registrations.find(({ scope }) => scope === this.#folder);
+    try {
+      if (!this.#isGiven) return await serviceWorker.getRegistration(location.href);
+      const registrations = await serviceWorker.getRegistrations();
+      const own = registrations.filter((registration) => this.#isRunBy(registration));
+      return own.find(controlsPage) ?? own[0] ?? registrations.find(({ scope }) => scope === this.#folder);
+    } catch (cause) {
+      throw permissionDenied(cause, 'Service workers, or cookies and site data,');
+    }
   }
 
   /**

@@ -91,6 +91,36 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
     },
   );
 
+  browserTest(
+    'the element says so if the browser’s settings block service workers, and goes on after its client has failed once',
+    async (context) => {
+      await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
+      const { page, errors } = await open(context, backend, 'own-words');
+      await page.evaluateOnNewDocument(`if (navigator.serviceWorker)
+        navigator.serviceWorker.getRegistrations = async () => {
+          throw new DOMException('The user denied permission.', 'NotSupportedError');
+        };`);
+      await page.goto(new URL('/', page.url()).href);
+      await waitFor(page, 'deskbell-subscribe[state="permission-denied"][aria-busy="false"]');
+      assert.match(await saidByElement(page), /^Notifications are blocked\. Allow them in the settings/);
+      assert.equal(await page.evaluate(`${shadow}.querySelector('button').checkVisibility()`), false);
+
+      await page.evaluate(
+        mountWith(`async state() {
+          if (this.isAsked) return { isStored: true };
+          this.isAsked = true;
+          throw new Error('once');
+        }`),
+      );
+      await waitFor(page, 'deskbell-subscribe[aria-busy="false"]');
+      await page.evaluate(
+        `document.querySelector('deskbell-subscribe').client.dispatchEvent(new Event('change'))`,
+      );
+      await waitFor(page, 'deskbell-subscribe[state="subscribed"]');
+      assert.deepEqual(errors, []);
+    },
+  );
+
   for (const way of ['plain', 'react', 'vue', 'svelte']) {
     browserTest(`the recipe for ${way} subscribes, and says so`, async (context) => {
       await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
@@ -109,6 +139,13 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
 }
 
 const shadow = "document.querySelector('deskbell-subscribe').shadowRoot";
+
+/** Puts another element in the place of the page's, with a client that has these members. */
+const mountWith = (members: string): string => `{
+  const element = document.createElement('deskbell-subscribe');
+  element.client = Object.assign(new EventTarget(), { synced: Promise.resolve(), ${members} });
+  document.querySelector('deskbell-subscribe').replaceWith(element);
+}`;
 
 const dismissAll = `navigator.serviceWorker.getRegistrations().then(async ([registration]) => {
   for (const notification of await registration.getNotifications()) notification.close();

@@ -71,6 +71,10 @@ interface Browser {
   readonly isSecureContext?: boolean;
   readonly lacks?: 'PushManager' | 'Notification' | 'serviceWorker';
   readonly isHomeScreenApp?: boolean;
+  /** The page is a frame that is sandboxed. */
+  readonly isSandboxed?: boolean;
+  /** Its settings forbid the site to keep anything. */
+  readonly isBlocked?: () => boolean;
   /** None is there at first, and no script that could be registered; the site registers its own then, or does not. */
   readonly registers?: 'late' | 'never';
   /** Waits that are over at once; all others last. */
@@ -80,9 +84,14 @@ interface Browser {
 }
 
 /** One after the other, as a browser has it. */
-function createLocks() {
+function createLocks(refuse: () => void) {
   let last: Promise<unknown> = Promise.resolve();
-  return { request: (_name: string, work: () => unknown) => (last = last.catch(() => undefined).then(work)) };
+  const request = (_name: string, work: () => unknown) =>
+    (last = last
+      .catch(() => undefined)
+      .then(refuse)
+      .then(work));
+  return { request };
 }
 
 /** Opens a page whose script makes a client with these options. */
@@ -133,11 +142,20 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
     addEventListener() {},
   };
   const found = browser.registers ? undefined : registration;
+  const refuse = (): void => {
+    if (browser.isBlocked?.()) throw new DOMException('The user denied permission.', 'NotSupportedError');
+  };
   const serviceWorker = {
     addEventListener: (_type: string, listener: (event: object) => void) => void listeners.push(listener),
     startMessages() {},
-    getRegistration: async () => found,
-    getRegistrations: async () => (found ? [found] : []),
+    async getRegistration() {
+      refuse();
+      return found;
+    },
+    async getRegistrations() {
+      refuse();
+      return found ? [found] : [];
+    },
     register: async () => {
       throw new TypeError('There is no script.');
     },
@@ -166,6 +184,7 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
     ...window,
     window,
     isSecureContext: browser.isSecureContext ?? true,
+    ...(browser.isSandboxed && { origin: 'null' }),
     document: { baseURI: pageUrl },
     location: new URL(pageUrl),
     navigator: {
@@ -173,7 +192,7 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
       ...(browser.isBrave && { brave: {} }),
       onLine: !browser.isOffline,
       language: 'de',
-      locks: createLocks(),
+      locks: createLocks(refuse),
       ...(browser.isHomeScreenApp !== undefined && { standalone: browser.isHomeScreenApp }),
     },
     indexedDB,
@@ -555,6 +574,7 @@ test('each obstacle has its reason, which the state has too, and nothing is aske
     [{ lacks: 'serviceWorker' }, 'private-window', true],
     [{ lacks: 'Notification', isHomeScreenApp: false }, 'home-screen-required', true],
     [{ lacks: 'PushManager', isHomeScreenApp: true }, 'no-support', true],
+    [{ isSandboxed: true }, 'no-support', true],
     [{ permission: 'denied' }, 'permission-denied', true],
     [{ permission: 'default' }, 'permission-dismissed', false],
     [{ permission: 'default', answer: 'denied' }, 'permission-denied', false],
@@ -564,6 +584,28 @@ test('each obstacle has its reason, which the state has too, and nothing is aske
     assert.equal((await client.state()).obstacle, isKnown ? reason : undefined, reason);
     assert.equal(await client.synced, 'not-subscribed');
     assert.deepEqual(asked, []);
+  }
+});
+
+test('a browser whose settings block service workers is an obstacle, which the state has and every call says, until they are allowed', async () => {
+  let isBlocked = true;
+  for (const options of [{}, { serviceWorkerUrl: 'service-worker.js' }]) {
+    isBlocked = true;
+    const { client, asked, arrive } = openPage(options, { isBlocked: () => isBlocked });
+    const words = 'permission-denied: Service workers, or cookies and site data, are blocked for this site.';
+    assert.equal(await failureOf(client.synced), words);
+    for (const call of ['subscribe', 'unsubscribe', 'signOut', 'channels', 'history'] as const)
+      assert.equal(await failureOf(client[call]()), words);
+    assert.equal((await client.state()).obstacle, 'permission-denied');
+    assert.deepEqual(asked, []);
+    const messages = client.messages();
+    arrive({ title: 'Lost' });
+    await new Promise(setImmediate);
+    isBlocked = false;
+    await client.subscribe();
+    assert.equal((await client.state()).obstacle, undefined);
+    arrive({ title: 'Next' });
+    assert.equal((await messages.next()).value?.title, 'Next');
   }
 });
 
