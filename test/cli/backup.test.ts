@@ -26,8 +26,9 @@ import { openExampleUsers } from '../../src/service/demonstration/users.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, storeSinks, temporaryFolder } from './run-command.ts';
+import { runCommand, runUntilStopped, storeSinks, temporaryFolder } from './run-command.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
+import { until } from '../../tools/until.ts';
 
 const message = { title: 'Hello', message: 'from before the backup' };
 const subject = 'mailto:push@example.org';
@@ -290,6 +291,38 @@ test('a backup has the private half of each key that its database names, wheneve
   const restored = await openDataDirectory(join(folder, 'restored'));
   t.after(() => restored.close());
   assert.equal(restored.vapidKeys.publicKey, data.vapidKeys.publicKey, 'the rotation came after the copy');
+});
+
+/** Interrupts a command as soon as the directory has a file whose name starts with `begun`, which must then be gone. */
+async function interrupt(words: readonly string[], directory: string, begun: string): Promise<void> {
+  const command = runUntilStopped(words);
+  const isBegun = async () => (await readdir(directory)).some((name) => name.startsWith(begun));
+  await until(isBegun, () => `no ${begun} in ${directory}`);
+  assert.equal(await command.end('SIGINT'), 1);
+  assert.match(command.written(), /Interrupted by SIGINT.*ERR_INTERRUPTED/);
+  assert.equal(await isBegun(), false);
+}
+
+test('a backup and a restore that are interrupted end soon, and leave nothing behind', async () => {
+  const folder = await temporaryFolder();
+  const [path, file, restored] = [join(folder, 'data'), join(folder, 'backup'), join(folder, 'restored')];
+  await (await openDataDirectory(path)).close();
+  const database = new DatabaseSync(join(path, 'deskbell.db'));
+  database.exec(`
+    create table filling (content blob);
+    with recursive row (number) as (select 1 union all select number + 1 from row where number < 50)
+    insert into filling select randomblob(2000000) from row`);
+  database.close();
+  await interrupt(['backup', '--with-keys', file, '--data', path], folder, '.backup');
+  assert.deepEqual(await readdir(folder), ['data']);
+
+  await backUp(path, file, { withKeys: true });
+  await mkdir(restored, { mode: 0o700 });
+  await interrupt(['restore', file, '--data', restored], restored, '.restore');
+  assert.deepEqual(
+    (await readdir(restored)).filter((name) => name !== '.gitignore'),
+    [],
+  );
 });
 
 test('a restore leaves no broadcast running, however many there are, and changes none that is not', async (t) => {

@@ -22,7 +22,7 @@ function requireSqlite(database: string | undefined, tool: 'pg_dump' | 'pg_resto
   );
 }
 
-export function backupCommand({ environment, output }: Context): Command {
+export function backupCommand({ environment, output, stop }: Context): Command {
   return createCommand({
     name: 'backup',
     description:
@@ -47,7 +47,7 @@ export function backupCommand({ environment, output }: Context): Command {
       await requireData(data);
       const { backUp } = await import('../data/backup-file.ts');
       const withKeys = flags.withKeys ?? false;
-      const bytes = await backUp(data, file, { withKeys });
+      const bytes = await backUp(data, file, { withKeys, stop });
       await storeLastBackup(data, Date.now()).catch((error: unknown) =>
         output.diagnostic(
           `The time of this backup was not stored, so metrics do not show it. ${formatError(error)}`,
@@ -59,7 +59,7 @@ export function backupCommand({ environment, output }: Context): Command {
 }
 
 export function restoreCommand(context: Context): Command {
-  const { environment, output } = context;
+  const { environment, output, stop } = context;
   return createCommand({
     name: 'restore',
     description:
@@ -75,7 +75,7 @@ export function restoreCommand(context: Context): Command {
       const { data, database } = await readConfiguration({ flags, environment });
       requireSqlite(database, 'pg_restore');
       const { restore } = await import('../data/backup-file.ts');
-      const { subscriptions, resumption } = await restore(file, data);
+      const { subscriptions, resumption } = await restore(file, data, stop);
       const paused = resumption.broadcastIds;
       const restored = { data, subscriptions, paused, sending: resumptionToJson(resumption) };
       const text = `${data} is restored with ${countOf(subscriptions, 'subscription')}.`;

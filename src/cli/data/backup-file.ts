@@ -1,8 +1,8 @@
 // Backs up a data directory to one file, and makes a data directory from such a file. Processes that use the directory
 // can continue during a backup.
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeResumption, type Resumption } from '../../delivery/schedule/resume-sending.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -26,15 +26,16 @@ import { withData } from './open-data.ts';
  * @param file must not exist
  * @param options `withKeys`: include all secrets of the directory
  * @returns size of the file in bytes
- * @throws {DeskbellError} ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED
+ * @throws {DeskbellError} ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED;
+ *   the reason of `stop`
  */
 export async function backUp(
   directory: string,
   file: string,
-  { withKeys }: { readonly withKeys: boolean },
+  { withKeys, stop }: { readonly withKeys: boolean; readonly stop?: AbortSignal },
 ): Promise<number> {
   const fill = async (temporary: string): Promise<void> => {
-    await copyDatabase(databasePathOf(directory), temporary);
+    await copyDatabase(databasePathOf(directory), temporary, stop);
     // read the keys after the database, since a pair is written to its file before the database names it
     const secrets = withKeys ? await readSecretFiles(directory) : [];
     const secretFiles = secrets.map(({ name, text }) => ({ name, content: Buffer.from(text) }));
@@ -79,9 +80,9 @@ export interface Restored {
  *
  * @param directory may hold keys; required if the backup has none
  * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS if keys differ from the backup's,
- *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE
+ *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE; the reason of `stop`
  */
-export async function restore(file: string, directory: string): Promise<Restored> {
+export async function restore(file: string, directory: string, stop?: AbortSignal): Promise<Restored> {
   await stat(file);
   checkBackup(file);
   await makeDirectory(directory);
@@ -92,8 +93,9 @@ export async function restore(file: string, directory: string): Promise<Restored
   const draft = join(directory, `.restore-${randomBytes(6).toString('hex')}`);
   await mkdir(draft, { mode: 0o700 });
   try {
-    await fillDraft(file, draft, directory);
+    await fillDraft(file, draft, { directory, stop });
     const restored = await useDraft(draft, directory);
+    stop?.throwIfAborted();
     await writeSecretFiles(directory, await readSecretFiles(draft));
     for (const path of [exampleUsersPathOf, databasePathOf]) await place(path(draft), path(directory));
     // settings that are already in the directory take precedence
@@ -117,10 +119,13 @@ function assertNoLog(path: string): void {
 }
 
 /** Unpacks the backup, and adds the secrets that the directory already has. */
-async function fillDraft(file: string, draft: string, directory: string): Promise<void> {
+async function fillDraft(
+  file: string,
+  draft: string,
+  { directory, stop }: { readonly directory: string; readonly stop: AbortSignal | undefined },
+): Promise<void> {
   const database = databasePathOf(draft);
-  await copyFile(file, database);
-  await chmod(database, 0o600);
+  await copyFile(file, database, stop);
   const files = takeBackupFiles(database);
   await writeSecretFiles(draft, await readSecretFiles(directory));
   const secrets = files.filter(({ name }) => isSecretFile(name));
@@ -135,6 +140,16 @@ async function fillDraft(file: string, draft: string, directory: string): Promis
     'ERR_KEY_FILE_MISSING',
     `The backup ${file} was made without --with-keys, and ${directory} has no ${vapidFileName}`,
   );
+}
+
+/** @throws the reason of `stop`, and errors of the file system */
+async function copyFile(from: string, to: string, stop: AbortSignal | undefined): Promise<void> {
+  try {
+    await writeFile(to, createReadStream(from), { mode: 0o600, ...(stop && { signal: stop }) });
+  } catch (error) {
+    stop?.throwIfAborted();
+    throw error;
+  }
 }
 
 /** Opens the unfinished directory as a data directory. */

@@ -11,20 +11,21 @@ export interface BackupFile {
   readonly content: Uint8Array;
 }
 
-/** Copies all pages in one step. If another process wrote between two steps, the copy would begin again. */
-const allPages = 2 ** 31 - 1;
+/** After this many pages, about 16 MiB, the copy can be stopped. */
+const pagesPerStep = 4096;
 
 /**
  * Copies a database as it is at one moment. No reader or writer has to wait.
  *
  * @param to an empty file
- * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED; the reason of `stop`
  */
-export async function copyDatabase(from: string, to: string): Promise<void> {
+export async function copyDatabase(from: string, to: string, stop?: AbortSignal): Promise<void> {
+  const copyWith = (lockingMode: 'normal' | 'exclusive') => copy(from, to, lockingMode, stop);
   try {
-    await copy(from, to, 'normal').catch((error: unknown) => {
+    await copyWith('normal').catch((error: unknown) => {
       // SQLite's shared memory is a file. If the disk has no space for it, only an exclusive connection can read.
-      if (isShmFull(error)) return copy(from, to, 'exclusive');
+      if (isShmFull(error)) return copyWith('exclusive');
       throw error;
     });
   } catch (error) {
@@ -32,13 +33,20 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   }
 }
 
-async function copy(from: string, to: string, lockingMode: 'normal' | 'exclusive'): Promise<void> {
+async function copy(
+  from: string,
+  to: string,
+  lockingMode: 'normal' | 'exclusive',
+  stop: AbortSignal | undefined,
+): Promise<void> {
   // a read-only connection would leave SQLite's side files behind
   const database = new DatabaseSync(readWriteUrl(from));
   try {
-    database.exec(`pragma locking_mode = ${lockingMode}`);
+    // without a transaction, the copy would begin again when another process has written between two steps
+    database.exec(`pragma locking_mode = ${lockingMode}; begin`);
     assertComplete(database, from);
-    await backup(database, to, { rate: allPages });
+    await backup(database, to, { rate: pagesPerStep, progress: () => stop?.throwIfAborted() });
+    stop?.throwIfAborted();
   } finally {
     database.close();
   }
