@@ -197,8 +197,8 @@ export class Admission {
 
   /** Records that there was no response. @returns true if sending must stop now */
   recordFailure(exchange: object, error: DeskbellError): boolean {
-    // the loss of one connection can end a hundred requests with the same error
-    if (error === this.#lastError) return false;
+    // the loss of one connection can end a hundred requests with the same error; the breaker still waits for its probe
+    if (error === this.#lastError && !this.breaker.isProbe(exchange)) return false;
     this.#lastError = error;
     this.#recordNoAnswer();
     const isStopped = this.breaker.recordFailure(exchange, error.message, this.#settings.monotonicNow());

@@ -85,7 +85,7 @@ export class Breaker {
     this.#failuresInRow = 0;
     this.#retryAfterMs = 0;
     // only the response to a probe closes the breaker, not a response to an earlier request
-    if (this.#state !== 'CLOSED' && !this.#isProbe(request)) return;
+    if (this.#state !== 'CLOSED' && !this.isProbe(request)) return;
     this.#state = 'CLOSED';
     this.#openMs = firstOpenMs;
   }
@@ -99,12 +99,13 @@ export class Breaker {
     if (this.#failuresInRow === 0) this.#runSinceMs = nowMs;
     this.#failuresInRow += 1;
     this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
-    if (this.#state === 'HALF_OPEN' && !this.#isProbe(request)) return false;
+    if (this.#state === 'HALF_OPEN' && !this.isProbe(request)) return false;
     const isLongRun = this.#failuresInRow >= maxFailuresInRow && nowMs - this.#runSinceMs >= minRunMs;
-    return this.#state === 'HALF_OPEN' || isLongRun ? this.open(reason, nowMs) : false;
+    return this.#state === 'HALF_OPEN' || isLongRun ? this.#openAsAsked(reason, nowMs) : false;
   }
 
-  #isProbe(request: object): boolean {
+  /** True if the state waits for the result of this request. */
+  isProbe(request: object): boolean {
     return this.#state === 'HALF_OPEN' && request === this.#probe;
   }
 
@@ -117,21 +118,24 @@ export class Breaker {
   /** Opens because the push service asked to wait. @returns true if the breaker has just opened */
   obey(reason: string, nowMs: number, retryAfterMs: number): boolean {
     this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
-    return this.open(reason, nowMs);
+    return this.#openAsAsked(reason, nowMs);
+  }
+
+  #openAsAsked(reason: string, nowMs: number): boolean {
+    if (this.#retryAfterMs > 0) this.#askedUntilMs = nowMs + this.#retryAfterMs;
+    return this.open(reason, nowMs, this.#retryAfterMs);
   }
 
   /**
-   * Opens at once, because the origin violates HTTP.
+   * Opens at once, because of the connection: the origin violates HTTP, or cannot be reached.
    *
    * @param minMs how long to stay open at least
    */
   open(reason: string, nowMs: number, minMs = 0): boolean {
     const wasOpen = this.#state === 'OPEN';
-    const askedMs = Math.max(this.#retryAfterMs, minMs);
-    if (this.#retryAfterMs > 0) this.#askedUntilMs = nowMs + this.#retryAfterMs;
     this.#openUntilMs = wasOpen
-      ? Math.max(this.#openUntilMs, nowMs + askedMs)
-      : nowMs + Math.max(this.#openMs, askedMs);
+      ? Math.max(this.#openUntilMs, nowMs + minMs)
+      : nowMs + Math.max(this.#openMs, minMs);
     if (wasOpen) return false;
     this.#state = 'OPEN';
     this.#reason = reason;

@@ -106,6 +106,16 @@ test('a connection that cannot be made opens it at once', () => {
   assert.equal(breaker.waitMs(0), 1000);
 });
 
+test('what one subscription was asked is not obeyed when a connection cannot be made, or breaks HTTP', () => {
+  for (const how of ['openForConnection', 'open'] as const) {
+    const breaker = new Breaker();
+    breaker.recordFailure(one, '429', 0, answersRunMs, 3_600_000);
+    breaker[how]('refused', 10);
+    assert.equal(breaker.waitMs(10), 1000);
+    assert.equal(breaker.takeWait(10), 0);
+  }
+});
+
 test('what another sender was asked opens it for so long, and one request tries it then', () => {
   const breaker = new Breaker();
   breaker.pause('another was asked', 5000);
