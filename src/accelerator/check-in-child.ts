@@ -1,6 +1,6 @@
 // Loads and checks an addon in a child process, where a crash does no harm. Results are cached by the file's hash.
-import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -75,7 +75,7 @@ function recall(key: string, cacheFolder: string | undefined): string | undefine
   if (typeof here === 'string') return here;
   if (cacheFolder === undefined) return undefined;
   try {
-    return readFileSync(join(cacheFolder, `accelerator-${key}`), 'utf8');
+    return readFileSync(join(cacheFolder, `accelerator-${key}`), 'utf8') || undefined;
   } catch {
     return undefined;
   }
@@ -85,10 +85,15 @@ function remember(key: string, cacheFolder: string | undefined, verdict: string)
   // pass the result on to the other threads of this process
   setEnvironmentData(key, verdict);
   if (cacheFolder === undefined) return;
+  const file = join(cacheFolder, `accelerator-${key}`);
+  // other processes must never read a part of the result, such as nothing if the disk is full
+  const unfinished = `${file}.${randomUUID()}`;
   try {
     mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
-    writeFileSync(join(cacheFolder, `accelerator-${key}`), verdict, { mode: 0o600 });
+    writeFileSync(unfinished, verdict, { mode: 0o600 });
+    renameSync(unfinished, file);
   } catch {
     // without a cache, the addon can still be used
+    rmSync(unfinished, { force: true });
   }
 }

@@ -200,12 +200,18 @@ test('a verdict is remembered for the file as it is', { skip }, () => {
     ['passed', 'passed'],
   );
 
-  for (const path of verdicts) writeFileSync(path, 'it was seen before');
   const loader = new URL('../../src/accelerator/load-accelerator.ts', import.meta.url).href;
   const code = `const { loadAccelerator } = await import(process.argv[1]);
-    process.stdout.write(loadAccelerator({ file: process.argv[2], cacheFolder: process.argv[3] }).reason);`;
+    process.stdout.write(String(loadAccelerator({ file: process.argv[2], cacheFolder: process.argv[3] }).reason));`;
   const words = ['--input-type=module', '-e', code, loader, copies[0]!, ownCache];
-  assert.match(execFileSync(process.execPath, words, { encoding: 'utf8' }), /it was seen before/);
+  const reasonAfter = (verdict: string): string => {
+    for (const path of verdicts) writeFileSync(path, verdict);
+    return execFileSync(process.execPath, words, { encoding: 'utf8' });
+  };
+  assert.match(reasonAfter('it was seen before'), /it was seen before/);
+  // as a full disk may have left it
+  assert.doesNotMatch(reasonAfter(''), /failed its check/);
+  assert.deepEqual(verdicts.map((path) => readFileSync(path, 'utf8')).toSorted(), ['', 'passed']);
 });
 
 test('a cache that cannot be written to does not matter', { skip }, () => {
