@@ -35,6 +35,22 @@ test('a commit waits for 1,024 results, whether all are accepted or not, but for
   assert.deepEqual(counts, [commitRows, commitRows, commitRows, commitOtherRows, commitRows]);
 });
 
+test('a lease is not renewed again while its renewal waits, as on a full disk', async () => {
+  const settings = defaultWorkerSettings;
+  const renewals: (() => void)[] = [];
+  const leases = { renew: () => new Promise<void>((resolve) => renewals.push(resolve)) };
+  const parts = { settings, leases } as unknown as WorkerParts;
+  const workload = new Workload(parts);
+  workload.assignments.add({ lease: { broadcastId: 7 } } as unknown as Assignment);
+  const committer = new Committer(parts, workload, () => {});
+  for (let third = 0; third < 3; third += 1) committer.renewAll();
+  assert.equal(renewals.length, 1);
+  renewals[0]!();
+  await delay(0);
+  committer.renewAll();
+  assert.equal(renewals.length, 2);
+});
+
 test('messages are logged once their outcome is stored, and not where another worker has the lease', async () => {
   const settings = defaultWorkerSettings;
   const logged: unknown[] = [];

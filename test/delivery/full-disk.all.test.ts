@@ -121,6 +121,17 @@ const failOnce = (name: string) => {
   };
 };
 
+test('a worker without results asks for work every ten seconds, so that others can store theirs first', async () => {
+  const delays: number[] = [];
+  const leaseSlice = async () => {
+    if (delays.length < 2) throw new DiskFullError('of the test', undefined);
+    return undefined;
+  };
+  const { leases } = waitFor({ leases: { leaseSlice }, ledger: {}, rates: {} }, [], delays);
+  await leases.leaseSlice({ leaseMs: 1000 });
+  assert.deepEqual(delays, [10_000, 10_000]);
+});
+
 test('whatever a worker writes waits for free space', async () => {
   const written = {
     leases: ['leaseSlice', 'leaseRetries', 'renew', 'release'],

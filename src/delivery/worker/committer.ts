@@ -1,6 +1,7 @@
 // Commits the results of a worker's rows to the ledger, and renews and releases the worker's leases. Commits of one
 // assignment wait for each other, so that its cursor only moves forward.
 import type { RowResult } from '../../store/ledger.ts';
+import type { HeldLease } from '../../store/leases.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
 import { logRows } from '../reports/message-log.ts';
 import type { Workload, WorkerParts } from './workload.ts';
@@ -9,6 +10,7 @@ export class Committer {
   readonly #parts: WorkerParts;
   readonly #workload: Workload;
   readonly #onCommit: () => void;
+  readonly #renewing = new Set<HeldLease>();
   #fault: { readonly cause: unknown } | undefined;
   #uncommittedResults = 0;
   #uncommittedOthers = 0;
@@ -51,7 +53,13 @@ export class Committer {
   renewAll(): void {
     const { leases, settings } = this.#parts;
     for (const { lease } of this.#workload.assignments) {
-      leases.renew(lease, settings.leaseMs).catch((cause: unknown) => this.#fail(cause));
+      // a renewal waits while the disk is full or the database is away
+      if (this.#renewing.has(lease)) continue;
+      this.#renewing.add(lease);
+      leases
+        .renew(lease, settings.leaseMs)
+        .catch((cause: unknown) => this.#fail(cause))
+        .finally(() => this.#renewing.delete(lease));
     }
   }
 

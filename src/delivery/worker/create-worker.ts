@@ -91,9 +91,11 @@ export async function work(
 }
 
 // Wraps a store so that workers wait while its disk is full. A worker then takes no new work and keeps its results.
-// It writes the results when there is space again, so nothing is repeated.
+// It writes the results when there is space again. Leases that ran out meanwhile are renewed or taken anew by whoever
+// writes first, so workers without results ask for work less often.
 
 export const tryAgainAfterMs = 1000;
+const leaseAgainAfterMs = 10_000;
 
 export interface WaitOptions {
   readonly clock: Pick<Clock, 'startTimer'>;
@@ -112,7 +114,10 @@ export function waitForDiskSpace(
   let isWaiting = false;
 
   const patiently =
-    <Given extends unknown[], Result>(write: (...given: Given) => Promise<Result>) =>
+    <Given extends unknown[], Result>(
+      write: (...given: Given) => Promise<Result>,
+      againAfterMs = tryAgainAfterMs,
+    ) =>
     async (...given: Given): Promise<Result> => {
       for (;;) {
         try {
@@ -127,15 +132,15 @@ export function waitForDiskSpace(
             onWarning(`The disk of the database is full: sending waits for free space (${minute(now())}).`);
           isWaiting = true;
         }
-        await pause(clock, signal);
+        await pause(clock, againAfterMs, signal);
       }
     };
 
   return {
     leases: {
       ...leases,
-      leaseSlice: patiently(leases.leaseSlice),
-      leaseRetries: patiently(leases.leaseRetries),
+      leaseSlice: patiently(leases.leaseSlice, leaseAgainAfterMs),
+      leaseRetries: patiently(leases.leaseRetries, leaseAgainAfterMs),
       renew: patiently(leases.renew),
       release: patiently(leases.release),
     },
@@ -149,14 +154,14 @@ export function waitForDiskSpace(
   };
 }
 
-function pause({ startTimer }: Pick<Clock, 'startTimer'>, signal: AbortSignal): Promise<void> {
+function pause({ startTimer }: Pick<Clock, 'startTimer'>, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       timer.cancel();
       signal.removeEventListener('abort', end);
       resolve();
     };
-    const timer = startTimer(end, tryAgainAfterMs, true);
+    const timer = startTimer(end, ms, true);
     signal.addEventListener('abort', end);
   });
 }
