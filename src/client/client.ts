@@ -227,7 +227,8 @@ class DeskbellClient extends EventTarget {
       await this.#withLock(async () => {
         const { registration, subscription, bodies } = await this.#current();
         if (registration) {
-          await updateState(registration.scope, { storedBody: undefined, formerBody: undefined });
+          const forgotten = { storedBody: undefined, formerBody: undefined, choices: undefined };
+          await updateState(registration.scope, forgotten);
           await clearHistory(registration.scope);
         }
         try {
@@ -242,12 +243,14 @@ class DeskbellClient extends EventTarget {
   async signOut(): Promise<void> {
     if (lacksSupport()) return;
     await this.#withLock(async () => {
-      const { registration, bodies } = await this.#current();
+      const { registration, body, bodies } = await this.#current();
       if (registration) {
-        await updateState(registration.scope, { formerBody: undefined });
         await clearHistory(registration.scope);
+        if (body) await sendChoices(registration.scope, body, this.#service).catch(() => undefined);
+        // even unsent choices must not become those of the next person
+        await updateState(registration.scope, { formerBody: undefined, choices: undefined });
       }
-      await Promise.all(bodies.map((body) => this.#service.signOut(body)));
+      await Promise.all(bodies.map((each) => this.#service.signOut(each)));
     });
   }
 
@@ -291,8 +294,7 @@ class DeskbellClient extends EventTarget {
   async setChannels(choices: Choices): Promise<readonly Channel[]> {
     assertSupport();
     return this.#withLock(async () => {
-      const { registration, bodies } = await this.#current();
-      const body = bodies.find((each) => each === this.#service.storedBody) ?? bodies[0];
+      const { registration, body } = await this.#current();
       // Earlier choices that could not be sent go first, so that they never override the new choices.
       if (registration && body) await sendChoices(registration.scope, body, this.#service);
       const channels = body ? await this.#service.choose(body, choices) : undefined;
@@ -351,6 +353,7 @@ class DeskbellClient extends EventTarget {
   /**
    * Returns the browser's subscription, and the request bodies of the subscriptions that the service may have. There
    * are two if the service replaced the first one and its answer was lost, or the first one could not be removed.
+   * `body` is the one to choose channels with.
    */
   async #current() {
     const registration = await this.#worker.find();
@@ -358,7 +361,8 @@ class DeskbellClient extends EventTarget {
     const { storedBody } = registration ? await readState(registration.scope) : {};
     const both = new Set([storedBody, subscription && subscriptionBody(subscription)]);
     const bodies = [...both].filter((body) => body !== undefined);
-    return { registration, subscription, storedBody, bodies };
+    const body = bodies.find((each) => each === this.#service.storedBody) ?? bodies[0];
+    return { registration, subscription, storedBody, body, bodies };
   }
 
   #reconcile(isAsked: boolean, isNew = true): Promise<PushSubscription> {

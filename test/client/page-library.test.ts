@@ -761,11 +761,10 @@ test('channels are asked for and set with the stored subscription, and who has n
   assert.equal(await reasonOf(client.setChannels({ news: false })), 'not-subscribed');
 });
 
-test('what was turned off while the service was away is sent at the next page load, also after signing out, before anything else is chosen', async () => {
+test('what was turned off while the service was away is sent at the next page load, before anything else is chosen', async () => {
   const first = openPage();
   await first.client.subscribe();
   await change(first.indexedDB, { choices: { news: false } });
-  await first.client.signOut();
   const { client, asked } = openPage({}, { service: withoutChannels }, first.indexedDB);
   await client.setChannels({ sport: false });
   await client.resync();
@@ -773,6 +772,29 @@ test('what was turned off while the service was away is sent at the next page lo
     asked.flatMap(({ body: { choices } }) => choices ?? []),
     [{ news: false }, { sport: false }],
   );
+});
+
+test('what was turned off while the service was away is sent when its person signs out, and never for the next person', async () => {
+  for (const [leave, channelsStatus, sent] of [
+    ['signOut', 200, ['Bearer ada']],
+    ['signOut', 503, ['Bearer ada']],
+    ['unsubscribe', 200, []],
+  ] as const) {
+    let user = 'ada';
+    const service: Browser['service'] = (request) =>
+      request === 'POST webPush/channels' ? [channelsStatus, []] : [200, vapidKey];
+    const { client, asked, indexedDB } = openPage({ token: () => user }, { service });
+    await client.subscribe();
+    await change(indexedDB, { choices: { news: false } });
+    await client[leave]();
+    user = 'ben';
+    await client.subscribe();
+    const choosing = asked.filter(({ body }) => body['choices']);
+    assert.deepEqual(
+      choosing.map(({ headers }) => headers['authorization']),
+      sent,
+    );
+  }
 });
 
 test('what was turned off while the service was away does not undo a later choice', async () => {
