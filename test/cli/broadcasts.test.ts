@@ -12,6 +12,7 @@ import {
   changeDatabase,
   dataWithSinks,
   environmentFor,
+  outputOf,
   parseLines,
   runCommand,
   type RunResult,
@@ -66,7 +67,7 @@ suite('broadcasts of the command line', () => {
     pushService.expire(endpoint);
     const ofAda = '{"user":"ada","tags":["news","de"],';
     const input = [lines[3], lines[6]].map((line) => line?.replace('{', ofAda)).join('\n');
-    assert.equal((await run('subscriptions import -', input)).exitCode, 0);
+    await outputOf(run('subscriptions import -', input));
     const { exitCode, stdout, stderr } = await run(['send', '--all', ...message]);
     assert.equal(exitCode, 0, stderr);
     assert.equal(stderr, '');
@@ -133,7 +134,7 @@ suite('broadcasts of the command line', () => {
 
   test('--ids and --file reach these and nobody else', async () => {
     const { data, environment, lines, run, received } = await setUp(10);
-    assert.equal((await run(['send', '--ids', '2, 5', ...message])).exitCode, 0);
+    await outputOf(run(['send', '--ids', '2, 5', ...message]));
     assert.equal(received().messages, 2);
 
     const file = join(data, 'list.jsonl');
@@ -149,8 +150,7 @@ suite('broadcasts of the command line', () => {
     );
     assert.equal(received().messages, 5);
     const input = lines.slice(0, 2).join('\n');
-    const piped = await runCommand(['send', '--file', '-', ...message], { input, environment });
-    assert.equal(piped.exitCode, 0, piped.stderr);
+    await outputOf(runCommand(['send', '--file', '-', ...message], { input, environment }));
     assert.equal(received().messages, 7);
 
     const whole = JSON.parse(lines[0]!) as object;

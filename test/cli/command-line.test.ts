@@ -14,7 +14,7 @@ import { exitCodeOf, formatError } from '../../src/cli/output/failure.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { runCommand, temporaryFolder } from './run-command.ts';
+import { outputOf, runCommand, temporaryFolder } from './run-command.ts';
 
 const headings = ['Options', ...settingGroups.map(({ heading }) => heading), 'General'];
 
@@ -166,8 +166,7 @@ suite('command line', { concurrency: 4 }, () => {
 });
 
 async function encryptionOf(...words: string[]): Promise<unknown> {
-  const { exitCode, stdout } = await runCommand(['version', '--json', ...words]);
-  assert.equal(exitCode, 0);
+  const stdout = await outputOf(runCommand(['version', '--json', ...words]));
   return (JSON.parse(stdout) as Record<string, unknown>)['encryption'];
 }
 
@@ -330,8 +329,7 @@ async function filesToName(): Promise<string> {
 }
 
 const scriptFor = async (shell: string): Promise<string> => {
-  const { stdout, stderr, exitCode } = await runCommand(['completion', shell]);
-  assert.equal(exitCode, 0, stderr);
+  const stdout = await outputOf(runCommand(['completion', shell]));
   return stdout;
 };
 

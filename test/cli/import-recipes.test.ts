@@ -8,7 +8,7 @@ import { suite, test } from 'node:test';
 import { memberNames } from '../../src/cli/input/column-names.ts';
 import { codeBlocks, pages } from '../documentation/pages.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { parseLines, runCommand, temporaryFolder } from './run-command.ts';
+import { outputOf, parseLines, runCommand, temporaryFolder } from './run-command.ts';
 
 const page = 'docs/import-recipes.md';
 const guide = 'docs/importing.md';
@@ -182,7 +182,7 @@ async function importFile(words: readonly string[], content: string) {
   const file = join(data, 'table');
   await writeFile(file, content);
   const environment = { DESKBELL_DATA: data };
-  assert.equal((await runCommand('keys generate', { environment })).exitCode, 0);
+  await outputOf(runCommand('keys generate', { environment }));
   const imported = await runCommand([...words.slice(0, -1), file], { environment });
   const exported = await runCommand('subscriptions export', { environment });
   return { ...imported, rows: parseLines(exported.stdout) };

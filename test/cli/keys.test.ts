@@ -17,6 +17,7 @@ import type { VapidKeyStore } from '../../src/store/vapid-keys.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
   newData,
+  outputOf,
   parseLines,
   runCommand,
   runUntilStopped,
@@ -34,9 +35,8 @@ const webPush = createRequire(import.meta.url)('web-push') as {
 suite('deskbell keys', { concurrency: true }, () => {
   test('generate makes a pair that only its owner can read, show prints it', async () => {
     const data = join(await temporaryFolder(), 'new/data');
-    const made = await runCommand(['keys', 'generate', '--data', data, '--json']);
-    assert.equal(made.exitCode, 0);
-    const { publicKey } = JSON.parse(made.stdout) as { publicKey: string };
+    const made = await outputOf(runCommand(['keys', 'generate', '--data', data, '--json']));
+    const { publicKey } = JSON.parse(made) as { publicKey: string };
     assert.match(publicKey, /^[\w-]{87}$/);
     assert.equal((await stat(data)).mode & 0o777, 0o700);
     assert.equal((await stat(join(data, 'vapid-keys.json'))).mode & 0o777, 0o600);
@@ -77,8 +77,7 @@ suite('deskbell keys', { concurrency: true }, () => {
     const { exitCode, stderr } = await run('keys generate');
     assert.equal(exitCode, 1);
     assert.match(stderr, /ERR_KEY_FILE_EXISTS/);
-    const restored = await run('keys generate --import -', backup);
-    assert.equal(restored.exitCode, 0, restored.stderr);
+    await outputOf(run('keys generate --import -', backup));
   });
 
   test('a key file that cannot be written is named', async () => {
@@ -121,8 +120,7 @@ test('deskbell keys beside two services and a worker', async (t) => {
   const listed = async (): Promise<readonly ListedKey[]> =>
     parseLines((await run('keys list --json')).stdout);
   const rotate = async (): Promise<string> => {
-    const { exitCode, stdout, stderr } = await run('keys rotate --json');
-    assert.equal(exitCode, 0, stderr);
+    const stdout = await outputOf(run('keys rotate --json'));
     return parseLines(stdout)[0].publicKey;
   };
   /** Registers a subscription that the push service takes messages for from this key only. */
@@ -165,22 +163,20 @@ test('deskbell keys beside two services and a worker', async (t) => {
     assert.equal((await register(services[0]!, second)).status, 200);
     assert.equal((await register(services[1]!, first)).status, 200, 'a page that had the former key already');
 
-    assert.equal((await run(['send', '--all', '--detach', ...message])).exitCode, 0);
+    await outputOf(run(['send', '--all', '--detach', ...message]));
     const [, accepted] = await worker.waitFor(/"event":"summary".*"accepted":(\d+)/);
     assert.equal(accepted, '4', 'the worker has both pairs');
     for (const id of ['1', '3']) {
-      const sent = await run(['send', '--id', id, ...message]);
-      assert.equal(sent.exitCode, 0, sent.stderr);
+      await outputOf(run(['send', '--id', id, ...message]));
     }
 
     const refused = await run(['keys', 'retire', first]);
     assert.equal(refused.exitCode, 1);
     assert.match(refused.stderr, /3 subscriptions were made with the key .*ERR_KEY_IN_USE/);
-    for (const id of ['1', '2', '4']) assert.equal((await run(['subscriptions', 'remove', id])).exitCode, 0);
+    for (const id of ['1', '2', '4']) await outputOf(run(['subscriptions', 'remove', id]));
     const { privateKey } = await pairOf(first);
-    const retired = await run(['keys', 'retire', first.slice(0, 8)]);
-    assert.equal(retired.exitCode, 0, retired.stderr);
-    assert.equal(retired.stdout, `Retired ${first}.\n`);
+    const retired = await outputOf(run(['keys', 'retire', first.slice(0, 8)]));
+    assert.equal(retired, `Retired ${first}.\n`);
     for (const name of await keyFiles()) {
       assert.ok(!(await readFile(join(data, name), 'utf8')).includes(privateKey));
     }
@@ -188,7 +184,7 @@ test('deskbell keys beside two services and a worker', async (t) => {
     const late = await register(services[0]!, first);
     assert.equal(late.status, 409);
     assert.equal(((await late.json()) as { vapidPublicKey: string }).vapidPublicKey, second);
-    assert.equal((await run(['send', '--all', ...message])).exitCode, 0);
+    await outputOf(run(['send', '--all', ...message]));
     assert.deepEqual(await listed(), [
       { publicKey: second, state: 'current', subscriptions: 1, hasKeyFile: true },
     ]);
@@ -198,8 +194,7 @@ test('deskbell keys beside two services and a worker', async (t) => {
   await t.test('retire --force gives subscriptions up, and says how many', async () => {
     const former = (await listed()).find(({ state }) => state === 'current')!;
     await rotate();
-    const { exitCode, stdout } = await run(['keys', 'retire', former.publicKey, '--force']);
-    assert.equal(exitCode, 0);
+    const stdout = await outputOf(run(['keys', 'retire', former.publicKey, '--force']));
     assert.match(stdout, /^Retired B\S+\. 1 subscription cannot be sent to\.\n$/);
     assert.match((await run(['send', '--all', ...message])).stdout, /1 rejected/);
     assert.match((await run('keys list')).stdout, /^retired +1 +B/m);
@@ -323,7 +318,7 @@ test('a missing key file that subscriptions need is told by doctor, keys list, w
   const { data, run, publicKey, ...made } = await newData();
   const environment = { ...made.environment, DESKBELL_SUBJECT: 'mailto:push@example.org' };
   const input = ['a', 'b'].map((name) => `${JSON.stringify(exampleSubscription(name))}\n`).join('');
-  assert.equal((await run('subscriptions import -', input)).exitCode, 0);
+  await outputOf(run('subscriptions import -', input));
   const [{ publicKey: current }] = parseLines((await run('keys rotate --json')).stdout);
   const keyFile = `vapid-keys-${publicKey.slice(0, 21)}.json`;
   const listKeys = async () => parseLines((await run('keys list --json')).stdout) as object[];

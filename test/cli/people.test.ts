@@ -21,6 +21,7 @@ import { exampleSubscription } from './example-subscriptions.ts';
 import {
   commandsIn,
   newData,
+  outputOf,
   parseLines,
   type Run,
   runCommand,
@@ -229,11 +230,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
 
   test('channels are made and removed, and a person’s choices and data are set and shown', async () => {
     const { run } = await newData();
-    const print = async (words: Words) => {
-      const { stdout, stderr, exitCode } = await run(words);
-      assert.equal(exitCode, 0, stderr);
-      return stdout;
-    };
+    const print = (words: Words) => outputOf(run(words));
     const fail = async (words: Words) => (await run(words)).stderr;
     assert.match(await fail('channels set news'), /There is no channel "news" yet; give it a title/);
     await print('channels set news --title News --title-in DE=Neues');

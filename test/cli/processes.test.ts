@@ -23,13 +23,14 @@ import { type PushService, startPushService } from '../../src/push-service/index
 import { until } from '../../tools/until.ts';
 import { addSubscriptions } from '../store/store-under-test.ts';
 import {
+  dataWithSinks,
   mainFile,
+  outputOf,
   runCommand,
   runUnread,
   spawnUntilStopped,
   startCommand,
   temporaryFolder,
-  dataWithSinks,
 } from './run-command.ts';
 
 /** They run until they are told to stop; their own files end them by signals. */
@@ -71,7 +72,7 @@ for (const words of [
   ['operators', 'add', 'ann'],
   ['backup', '--with-keys', join(binFolder, 'copy')],
 ])
-  assert.equal((await runCommand(words, { environment })).exitCode, 0);
+  await outputOf(runCommand(words, { environment }));
 
 suite('a command whose output nobody reads', { concurrency: 4 }, () => {
   test('is tried for each command', async () => {

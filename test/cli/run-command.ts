@@ -103,6 +103,13 @@ export const commandsIn =
   (words, input = '') =>
     runCommand(words, { environment, input });
 
+/** What a command prints that ends well. */
+export async function outputOf(running: Promise<RunResult>): Promise<string> {
+  const { exitCode, stdout, stderr } = await running;
+  assert.equal(exitCode, 0, stderr);
+  return stdout;
+}
+
 /** Runs the command in this process, where nobody reads what it prints. */
 export async function runUnread(
   words: Words,
@@ -235,7 +242,7 @@ export async function newData(pushService?: { readonly origin: string }) {
   const data = await temporaryFolder();
   const environment = pushService ? environmentFor(data, pushService) : { DESKBELL_DATA: data };
   const run = commandsIn(environment);
-  const [{ publicKey }] = parseLines((await run('keys generate --json')).stdout);
+  const [{ publicKey }] = parseLines(await outputOf(run('keys generate --json')));
   return { data, environment, run, publicKey: publicKey as string };
 }
 
@@ -245,8 +252,7 @@ export async function dataWithSinks(pushService: PushService, count: number) {
   const lines = Array.from(pushService.createSinks(count, { vapidPublicKey }), (sink) =>
     JSON.stringify(sink),
   );
-  const imported = await made.run('subscriptions import -', lines.join('\n'));
-  assert.equal(imported.exitCode, 0, imported.stderr);
+  await outputOf(made.run('subscriptions import -', lines.join('\n')));
   return { ...made, lines };
 }
 

@@ -17,7 +17,15 @@ import {
   type UserAgent,
 } from '../../src/push-service/index.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { commandsIn, dataWithSinks, newData, parseLines, runCommand, serve } from './run-command.ts';
+import {
+  commandsIn,
+  dataWithSinks,
+  newData,
+  outputOf,
+  parseLines,
+  runCommand,
+  serve,
+} from './run-command.ts';
 import { listenOnNewPort } from '../../tools/listening.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready ☕'];
@@ -40,7 +48,7 @@ suite('deskbell send', () => {
     const subscriptions = [];
     for (let index = 0; index < count; index += 1) subscriptions.push(await userAgent.subscribe(publicKey));
     const input = subscriptions.map((subscription) => `${JSON.stringify(subscription)}\n`).join('');
-    assert.equal((await run('subscriptions import -', input)).exitCode, 0);
+    await outputOf(run('subscriptions import -', input));
     return {
       data,
       endpoints: subscriptions.map(({ endpoint }) => endpoint),
@@ -52,8 +60,7 @@ suite('deskbell send', () => {
 
   test('a message to one id arrives as it was given', async () => {
     const { endpoints, send } = await setUp(2);
-    const { exitCode, stdout, stderr } = await send('--id', '2');
-    assert.equal(exitCode, 0, stderr);
+    const stdout = await outputOf(send('--id', '2'));
     assert.match(stdout, /^accepted +2 .* 201\n$/);
     const received = await userAgent.nextMessage();
     assert.equal(received.endpoint, endpoints[1]);
@@ -68,8 +75,7 @@ suite('deskbell send', () => {
     const others = ['--timestamp', '1', '--lang', 'de', '--text-direction', 'rtl', '--app-badge', '3'];
     const data = ['--json-data', '{"order":7}'];
     const words = [...members, ...actions, ...behaviour, ...others, ...data];
-    const { exitCode, stderr } = await send('--id', '1', ...words);
-    assert.equal(exitCode, 0, stderr);
+    await outputOf(send('--id', '1', ...words));
     const { id, ...received } = (await userAgent.nextMessage()).json() as Record<string, unknown>;
     assert.equal(typeof id, 'string', 'it may alert again');
     assert.deepEqual(received, {
@@ -97,8 +103,7 @@ suite('deskbell send', () => {
 
   test('--declarative asks for the declarative form', async () => {
     const { send } = await setUp(1);
-    const { exitCode, stderr } = await send('--id', '1', '--declarative', '--url', 'https://example.org/');
-    assert.equal(exitCode, 0, stderr);
+    await outputOf(send('--id', '1', '--declarative', '--url', 'https://example.org/'));
     const received = (await userAgent.nextMessage()).json() as Record<string, unknown>;
     assert.equal(received['web_push'], 8030);
   });
@@ -123,8 +128,7 @@ suite('deskbell send', () => {
     await sender.close();
     await store.close();
     const words = ['--title', 'Hi {name|there}', '--message', '{count|some}', '--placeholders', '--texts'];
-    const sent = await sendOwn([...words, '{"de":{"title":"Hallo {name}"}}']);
-    assert.equal(sent.exitCode, 0, sent.stderr);
+    await outputOf(sendOwn([...words, '{"de":{"title":"Hallo {name}"}}']));
     assert.deepEqual((await userAgent.nextMessage()).json(), {
       title: 'Hallo Ada',
       message: 'some',
@@ -148,8 +152,7 @@ suite('deskbell send', () => {
       [['--json-message', file], ''],
       [['--json-message', '-'], JSON.stringify(whole)],
     ] as const) {
-      const { exitCode, stderr } = await sendOwn(words, input);
-      assert.equal(exitCode, 0, stderr);
+      await outputOf(sendOwn(words, input));
       assert.deepEqual((await userAgent.nextMessage()).json(), whole);
     }
   });
@@ -191,8 +194,7 @@ suite('deskbell send', () => {
       [['--id', '2'], 1],
       [['--endpoint', first], 1],
     ] as const) {
-      const { exitCode, stdout, stderr } = await send(...words, '--dry-run', '--json');
-      assert.equal(exitCode, 0, stderr);
+      const stdout = await outputOf(send(...words, '--dry-run', '--json'));
       const payload = { title: 'Ding dong', message: 'Tea is ready ☕' };
       const payloadBytes = Buffer.byteLength(JSON.stringify(payload));
       assert.deepEqual(parseLines(stdout), [{ event: 'dry-run', recipients, payloadBytes, payload }]);
@@ -312,14 +314,13 @@ suite('deskbell send', () => {
       [['--user', '42', '--not-tag', 'muted'], 1],
       [['--user', 'nobody'], 0],
     ] as const) {
-      const { exitCode, stdout, stderr } = await send(...words, '--dry-run', '--json');
-      assert.equal(exitCode, 0, stderr);
+      const stdout = await outputOf(send(...words, '--dry-run', '--json'));
       assert.equal(parseLines(stdout)[0].recipients, recipients, words.join(' '));
     }
     const misspelt = await send('--user', 'nobody');
     assert.equal(misspelt.exitCode, 1);
     assert.match(misspelt.stderr, /The user "nobody" has no subscription.*ERR_SUBSCRIPTION_NOT_FOUND/);
-    assert.equal((await send('--user', '42', '--tag', 'sport')).exitCode, 0);
+    await outputOf(send('--user', '42', '--tag', 'sport'));
     const sent = parseLines((await send('--user', '42', '--not-tag', 'muted', '--json')).stdout);
     assert.equal(sent.at(-1).counts.accepted, 1);
     await userAgent.nextMessage();
@@ -343,8 +344,7 @@ suite('deskbell send', () => {
       // a time that is over by now is no reason to leave it to a worker
       ['', 'Hello', '--all', '--at', new Date(Date.now() - 1000).toISOString()],
     ] as const) {
-      const { exitCode, stderr } = await send(...words, `--title=${title}`, `--message=${body}`);
-      assert.equal(exitCode, 0, stderr);
+      await outputOf(send(...words, `--title=${title}`, `--message=${body}`));
       assert.deepEqual((await userAgent.nextMessage()).json(), { title, message: body });
     }
   });
@@ -368,8 +368,7 @@ suite('deskbell send', () => {
 
   test('a subject with its scheme in capitals is sent as push services expect it, and is kept', async () => {
     const { data, send } = await setUp(1);
-    const { exitCode, stdout } = await send('--id', '1', '--subject', 'MAILTO:push@example.org');
-    assert.equal(exitCode, 0, stdout);
+    await outputOf(send('--id', '1', '--subject', 'MAILTO:push@example.org'));
     await userAgent.nextMessage();
     // a message to one is a first one, too
     const { subject } = JSON.parse(await readFile(join(data, 'settings.json'), 'utf8')) as {
@@ -382,8 +381,7 @@ suite('deskbell send', () => {
     const { endpoints, send } = await setUp(2);
     const [endpoint = ''] = endpoints;
     for (const flags of [[], ['--json']]) {
-      const { exitCode, stdout } = await send('--endpoint', endpoint, ...flags);
-      assert.equal(exitCode, 0);
+      const stdout = await outputOf(send('--endpoint', endpoint, ...flags));
       assert.ok(!stdout.includes(endpoint) && !stdout.includes(`${pushService.origin}/m/`));
       assert.equal((await userAgent.nextMessage()).endpoint, endpoint);
     }
@@ -456,7 +454,7 @@ suite('deskbell send', () => {
     const host = `0.0.0.0:${port}`;
     const environment = { DESKBELL_DATA: data, DESKBELL_PUSH_SERVICES: `http://${host}` };
     const input = JSON.stringify({ ...exampleSubscription('x'), endpoint: `http://${host}/x` });
-    assert.equal((await runCommand('subscriptions import -', { input, environment })).exitCode, 0);
+    await outputOf(runCommand('subscriptions import -', { input, environment }));
     const proxy = `http://127.0.0.1:${port}`;
     for (const [variables, expected] of [
       [{ https_proxy: proxy }, `CONNECT ${host}`],
@@ -488,18 +486,16 @@ suite('deskbell send', () => {
     const environment = { DESKBELL_DATA: data, DESKBELL_PUSH_SERVICES: pushService.origin };
     const run = commandsIn(environment);
     const row = { ...(await userAgent.subscribe(publicKey)), user: 'me' };
-    assert.equal((await run('subscriptions import -', JSON.stringify(row))).exitCode, 0);
+    await outputOf(run('subscriptions import -', JSON.stringify(row)));
     const path = join(data, 'settings.json');
     const kept = async () => JSON.parse(await readFile(path, 'utf8')) as unknown;
     assert.deepEqual(await kept(), { pushServices: [pushService.origin] }, 'by the import');
     const shown = async () => (await userAgent.nextMessage()).json();
     const send = async (...words: string[]) => {
-      const sent = await run(['send', '--user', 'me', ...words]);
-      assert.equal(sent.exitCode, 0, sent.stderr);
+      await outputOf(run(['send', '--user', 'me', ...words]));
     };
 
-    const dryRun = await run('send --user me x --subject mailto:dry@example.org --dry-run');
-    assert.equal(dryRun.exitCode, 0, dryRun.stderr);
+    await outputOf(run('send --user me x --subject mailto:dry@example.org --dry-run'));
     assert.deepEqual(await kept(), { pushServices: [pushService.origin] }, 'a dry run stores nothing');
 
     // the first one that is given a contact and push services leaves them to the others
@@ -513,8 +509,7 @@ suite('deskbell send', () => {
       subject: 'mailto:me@example.org',
       pushServices: [pushService.origin],
     });
-    const unconfigured = await commandsIn({ DESKBELL_DATA: data })('send --user me Kept');
-    assert.equal(unconfigured.exitCode, 0, unconfigured.stderr);
+    await outputOf(commandsIn({ DESKBELL_DATA: data })('send --user me Kept'));
     assert.deepEqual(await shown(), { title: hostname(), message: 'Kept' });
 
     // as serve with an empty list
@@ -551,8 +546,7 @@ suite('deskbell send', () => {
 
   test('to nobody is done at once', async () => {
     const { send } = await setUp(0);
-    const { exitCode, stdout } = await send('--all');
-    assert.equal(exitCode, 0);
+    const stdout = await outputOf(send('--all'));
     assert.match(
       stdout,
       /Nobody is in the audience.*"deskbell subscriptions list" shows who has subscribed\.\n$/,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { finished } from 'node:stream/promises';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { newData, parseLines, startCommand, temporaryFolder } from './run-command.ts';
+import { newData, outputOf, parseLines, startCommand, temporaryFolder } from './run-command.ts';
 import { pluck } from '../../tools/pluck.ts';
 
 const jsonLines = (rows: readonly unknown[]): string =>
@@ -83,8 +83,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     const row = exampleSubscription('secret');
     await run('subscriptions import -', jsonLines([row]));
     for (const words of ['subscriptions list', 'subscriptions list --json']) {
-      const { stdout, exitCode } = await run(words);
-      assert.equal(exitCode, 0);
+      const stdout = await outputOf(run(words));
       assert.match(stdout, /https:\/\/updates\.push\.services\.mozilla\.com/);
       for (const secret of ['wpush', 'secret', row.keys.auth, row.keys.p256dh])
         assert.ok(!stdout.includes(secret));
@@ -157,7 +156,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
       refused.stderr,
       /file is not in UTF-8: line 2 has the byte 0xFC at position 28\. .*--encoding windows-1252.*\[ERR_FILE\]\n$/,
     );
-    assert.equal((await run(`subscriptions import --encoding windows-1252 ${file}`)).exitCode, 0);
+    await outputOf(run(`subscriptions import --encoding windows-1252 ${file}`));
     assert.equal((await run(`subscriptions import --encoding no-such ${file}`)).exitCode, 2);
     const [row] = parseLines((await run('subscriptions export')).stdout);
     assert.equal(row.user, 'm\u00fcller');
@@ -390,7 +389,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     ]);
     const { stdout } = await run('subscriptions list --json');
     assert.deepEqual(pluck(parseLines(stdout), 'id'), [2]);
-    assert.equal((await run('subscriptions remove 2')).exitCode, 0);
+    await outputOf(run('subscriptions remove 2'));
     assert.equal((await run('subscriptions remove 0')).exitCode, 2);
     const ofHost = (host: string) => run(`subscriptions remove --push-service ${host} --json`);
     await run('subscriptions import -', input);
