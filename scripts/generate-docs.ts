@@ -37,8 +37,8 @@ function renderErrors(): string {
     'Errors',
     'src/errors/',
     `Every error has a stable code. The public service responds with \`application/problem+json\` (RFC 9457), with the code
-in the member \`code\`. The library throws a \`DeskbellError\` with the property \`code\`. A command prints the code at the
-end of a line on standard error. The column *Retry* says whether the same call may succeed later without any change.
+in the \`code\` field. The library throws a \`DeskbellError\` with a \`code\` property. A command prints the code at the
+end of a line on standard error. The *Retry* column says whether the same call may succeed later without any change.
 
 ## Errors of the service`,
     [

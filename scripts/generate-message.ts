@@ -46,7 +46,7 @@ ${renderMembers(actionMembers, (name, type) => (name === 'title' ? `${name}: ${t
 }
 
 /**
- * The texts of a message in one language. If a button leaves out a member, the member is taken from the message's button
+ * A translation of a message into one language. If a button leaves out a field, the field is that of the message's button
  * at the same index.
  */
 export interface MessageTexts {
@@ -142,7 +142,7 @@ async function renderTable(): Promise<string> {
     ([name, { schema, expected = describeSchema(schema, messageFormats), description, byDefault }]) =>
       tableRow(`\`${name}\``, description, expected, byDefault),
   );
-  const table = ['| Member | What it is | Takes | Default |', '|---|---|---|---|', ...rows].join('\n');
+  const table = ['| Field | What it is | Takes | Default |', '|---|---|---|---|', ...rows].join('\n');
   return page.replace(/(<!-- members:[^>]*-->\n)[^]*?(<!-- end of members -->)/, `$1\n${table}\n\n$2`);
 }
 

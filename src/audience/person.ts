@@ -15,7 +15,7 @@ export interface Person {
 type Change<Members> = { readonly [Name in keyof Members]: Members[Name] | null };
 
 /**
- * A change to a person. Members that are absent do not change. `null` clears a member, or one entry of `data` or
+ * A change to a person. Fields that are left out do not change. `null` clears a field, or one entry of `data` or
  * `channels`.
  */
 export interface PersonChange {

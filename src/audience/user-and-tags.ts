@@ -10,14 +10,14 @@ export interface UserAndTags {
   readonly tags?: readonly string[] | undefined;
 }
 
-/** Selects the subscriptions that match every given member. At least one member is required. */
+/** Selects the subscriptions that match every given field. At least one field is required. */
 export interface AudienceExpression {
   /** All devices of this person. */
   readonly user?: string | undefined;
   readonly tags?: TagExpression | undefined;
 }
 
-/** Selects subscriptions by their tags. Each member contains at most 32 tags. */
+/** Selects subscriptions by their tags. Each field contains at most 32 tags. */
 export interface TagExpression {
   /** The subscription must have all of these tags. */
   readonly all?: readonly string[] | undefined;

@@ -151,7 +151,7 @@ const optionNames: readonly string[] = [
  * const client = createClient({ serviceUrl: '/push/' });
  * button.onclick = () => client.subscribe();
  * for await (const { title, message } of client.messages()) console.log(title, message);
- * @throws {TypeError} names an unknown option and the known options, or `historyLimit` if it is negative or not a whole
+ * @throws {TypeError} lists an unknown option and the known options, or `historyLimit` if it is negative or not a whole
  *   number
  */
 export function createClient(options: ClientOptions = {}): Client {

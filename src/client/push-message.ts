@@ -40,9 +40,9 @@ export interface PushMessage {
   readonly silent?: boolean;
   /** When the event happened: milliseconds since 1970. Default: the time of arrival. */
   readonly timestamp?: number;
-  /** BCP 47 language tag of the texts. Default: the browser decides. */
+  /** BCP 47 language tag of the text. Default: the browser decides. */
   readonly lang?: string;
-  /** Direction of the texts. Default: the browser decides. */
+  /** Direction of the text. Default: the browser decides. */
   readonly dir?: 'auto' | 'ltr' | 'rtl';
   /** Number on the icon of an installed web app. 0 removes the number. Default: the number does not change. */
   readonly appBadge?: number;

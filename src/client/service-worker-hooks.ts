@@ -4,7 +4,7 @@ import type { PushMessage } from './push-message.ts';
 /** The value of `self.deskbell` in a site's own service worker that imports `service-worker.js`. */
 export interface ServiceWorkerHooks {
   /**
-   * Called before a message is shown. Returned members replace the message's own; `undefined` removes a member. If the
+   * Called before a message is shown. Returned fields replace the message's own; `undefined` removes a field. If the
    * hook returns nothing, throws, or takes more than 10 seconds, the message is shown unchanged.
    */
   beforeShow?(

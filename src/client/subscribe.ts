@@ -40,14 +40,14 @@ const clients = new Map<string, Client>();
 const Base = (globalThis.HTMLElement ?? Object) as typeof HTMLElement;
 
 /**
- * The element `<deskbell-subscribe>`. The element sets the attribute `state` to `subscribed`, `unsubscribed` or a
+ * The `<deskbell-subscribe>` element. The element sets its `state` attribute to `subscribed`, `unsubscribed` or a
  * reason. The element reads these attributes:
  *
- * - `service`: the address of the service. By default, the address of this script is used.
- * - `worker`: the address of the service worker's script. By default, the script of the service is used.
+ * - `service`: the service's address. Default: the address from which this script was loaded.
+ * - `worker`: the address of the service worker's script. Default: the service's own script.
  * - `channels`: shows the reader's channels. With `channels="open"`, the list is open at first.
- * - `history`: shows the reader's last notifications.
- * - `lang`: the language of the element. By default, the reader's language is used.
+ * - `history`: shows the reader's latest notifications.
+ * - `lang`: the element's language. Default: the reader's language.
  */
 export class DeskbellSubscribe extends Base {
   /** The token of an invitation, for the next press of the button. */

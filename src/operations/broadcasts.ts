@@ -147,12 +147,12 @@ const schema = Type.Named('Broadcast', {
     Object.fromEntries(Object.keys(leftOutCodes).map((reason) => [reason, Type.Optional(count)])),
     {
       description:
-        'The numbers of readers who were left out of the audience, by reason, without zeros, as long as these numbers are kept. Lists leave this member out.',
+        'The numbers of readers who were left out of the audience, by reason, without zeros, as long as these numbers are kept. Lists leave this field out.',
     },
   ),
   texts: Optional.Array(Type.Named('RecipientsOfText', { language: Type.String(), recipients: count }), {
     description:
-      'The number of readers for the text of each language. All other readers get the message’s own text. Absent if the message has no texts.',
+      'The number of readers for each translation. All other readers get the message itself. Absent if the message has no translations.',
   }),
   counts: countsSchema,
   waiting: Type.Integer({
@@ -195,7 +195,7 @@ const schema = Type.Named('Broadcast', {
   receipts: Optional.Array(receiptCounts),
   receiptTotals: Type.Optional(receiptTotals),
   reachTimes: Optional.Array(reachTime, {
-    description: 'Lists leave this member out.',
+    description: 'Lists leave this field out.',
   }),
   changes: Type.Optional(changesSchema),
   ...storedOptionSchemas,

@@ -85,7 +85,7 @@ export const updateChannel = operation({
   tag: 'Subscriptions',
   operationId: 'updateChannel',
   summary: 'Creates or changes a channel',
-  description: 'Members that are absent do not change. The choices of readers do not change either.',
+  description: 'Fields that you leave out do not change. Readers’ choices do not change either.',
   params,
   body: channelBody,
   answer: channelView,

@@ -26,7 +26,7 @@ const mapOf = (names: object, values: object, description: string, type: unknown
 });
 
 const about = {
-  data: 'Texts and numbers that placeholders in messages stand for; at most 1 KB as JSON.',
+  data: 'Strings and numbers that placeholders in messages stand for; at most 1 KB as JSON.',
   channels:
     'Choices by channel; true is on. For any other channel, the subscription’s choice applies. If there is none, the channel’s default applies.',
 };
@@ -59,7 +59,7 @@ const personChangeSchema = Type.Model(
         additionalProperties: false,
         minProperties: 1,
         description:
-          'Members that are absent do not change. null clears a member of the person, one value of data, or the choice for one channel.',
+          'Fields that you leave out do not change. null clears a field of the person, one value of data, or the choice for one channel.',
         examples: [example],
       },
     ),

@@ -57,7 +57,7 @@ export const updateSubscription = operation({
     {
       additionalProperties: false,
       minProperties: 1,
-      description: 'Members that are absent do not change.',
+      description: 'Fields that you leave out do not change.',
       examples: [{ user: '42', tags: ['news', 'beta'] }],
     },
   ),

@@ -12,10 +12,10 @@ export const urgencies = ['very-low', 'low', 'normal', 'high'] as const;
 /** The urgency of a message decides whether it wakes a device (RFC 8030 §5.3). */
 export type Urgency = (typeof urgencies)[number];
 
-/** The default TTL: four weeks. Push services keep no message for longer. */
+/** The default TTL: four weeks. Push services keep no message longer than this. */
 export const defaultTtlSeconds = 28 * 24 * 60 * 60;
 
-/** These options say how to deliver a push message. */
+/** Options for delivering a push message. */
 export interface PushOptions {
   /**
    * How long the push service keeps the message for an offline user agent, in seconds: 0 to 2^31 - 1. Default: four

@@ -31,7 +31,7 @@ export const keyPatterns = {
 
 /**
  * Parses a subscription as a client sends it: `{endpoint, p256dh, auth}`, or in the form of
- * `PushSubscription.toJSON()`, `{endpoint, keys: {p256dh, auth}}`. Other members are ignored.
+ * `PushSubscription.toJSON()`, `{endpoint, keys: {p256dh, auth}}`. Other fields are ignored.
  *
  * @example
  * const subscription = parseSubscription(request.body, createEndpointPolicy());

@@ -35,7 +35,7 @@ const verificationChecks: OptionChecks<VerificationOptions> = {
 };
 
 /**
- * Verifies an `authorization` header of the scheme `vapid`.
+ * Verifies an `authorization` header that uses the `vapid` scheme.
  *
  * @param origin the origin that the request was posted to, with its port unless it is the default
  * @param nowMs milliseconds since 1970. Default: the system's time.

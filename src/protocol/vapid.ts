@@ -199,9 +199,9 @@ const maxCachedOrigins = 1024;
 
 /**
  * Creates an authorizer. For each origin, the authorizer makes a value `vapid t=…, k=…` (RFC 8292 §3), signed with
- * ES256. The authorizer reuses this value until less than an hour of the token's lifetime is left, or less than half
- * of the lifetime if half of the lifetime is shorter than an hour. If more than the whole lifetime is left, the
- * clock was ahead when the token was signed, and the authorizer renews the value.
+ * ES256. The authorizer reuses this value until the token is valid for less than another hour. If the lifetime is
+ * shorter than two hours, it reuses the value until half of the lifetime is over. If more than the whole lifetime is
+ * left, the clock was ahead when the token was signed, and the authorizer renews the value.
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or a
  *   clock that returns no number)

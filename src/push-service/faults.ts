@@ -32,7 +32,7 @@ export type FaultKind =
    */
   | { readonly kind: 'goaway'; readonly afterStreams: number; readonly code?: number };
 
-/** Selects the requests to which a fault applies. Omitted members do not limit the selection. */
+/** Selects the requests to which a fault applies. Fields that are left out do not limit the selection. */
 export interface FaultScope {
   /** Only the next n matching requests. */
   readonly times?: number;
@@ -72,7 +72,7 @@ export interface Faults {
   /**
    * Adds a fault. It applies until it is used up, its time is over, or it is cancelled.
    *
-   * @throws {TypeError} if the fault is malformed; the message names the member and what is allowed
+   * @throws {TypeError} if the fault is malformed; the message contains the field's name and what is allowed
    */
   inject(fault: Fault): InjectedFault;
   list(): InjectedFault[];

@@ -19,7 +19,7 @@ const defaultLimits = {
   maxTtlSeconds: 30 * 24 * 60 * 60,
 };
 
-/** These limits say how much the push service stores and accepts. */
+/** Limits on what the push service stores and accepts. */
 export type Limits = Readonly<typeof defaultLimits>;
 
 /** @throws {RangeError} if a limit is unknown or not a positive integer */

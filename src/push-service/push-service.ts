@@ -37,7 +37,7 @@ export interface Statistics extends EventCounts, UserAgentStatistics {
   readonly sinks: number;
 }
 
-/** A running push service, which `startPushService` returns. */
+/** A running push service, as `startPushService` returns it. */
 export interface PushService {
   /** The first part of every endpoint, such as `http://127.0.0.1:8090`. */
   readonly origin: string;

@@ -96,14 +96,14 @@ export interface ServiceOptions<Request = FastifyRequest> {
   /** Maximum `POST /webPush/receipts` requests of a client address in a minute. Default: 600. */
   readonly receiptsPerMinute?: number | 'off' | undefined;
   /**
-   * Lets readers choose their channels, with `POST /webPush/channels` and the page `/preferences`. By default, neither
+   * Lets readers choose their channels, with `POST /webPush/channels` and the `/preferences` page. By default, neither
    * the path nor the page exists.
    */
   readonly channels?: boolean | undefined;
   /** Where records go. Default: standard output, as JSON lines, or readable lines on a terminal. */
   readonly log?: Log | undefined;
   /**
-   * Accepts subscriber tokens, which say who owns a subscription. By default, the header `Authorization` is ignored.
+   * Accepts subscriber tokens, which say who owns a subscription. By default, the `Authorization` header is ignored.
    */
   readonly subscriberTokens?: SubscriberTokens | undefined;
   /**

@@ -103,7 +103,7 @@ export interface RowOutcome {
   readonly skipInactive?: number | undefined;
   /** For `notInAudience`: the subscription was registered after the broadcast was created. */
   readonly isLater?: true | undefined;
-  /** What the row waits for. Set only in the state `waiting`. */
+  /** What the row waits for. Set only in the `waiting` state. */
   readonly wait?: RowWait | undefined;
   /** All attempts, newest first. */
   readonly attempts: readonly AttemptRecord[];

@@ -15,7 +15,7 @@ import type { ReceiptCounts } from './receipts.ts';
 import type { AudienceSplit, LeftOut } from './split-audience.ts';
 
 /**
- * The state of a broadcast. `cancelled` and `done` are final. In the state `preparing`, the broadcast's audience is
+ * The state of a broadcast. `cancelled` and `done` are final. In the `preparing` state, the broadcast's audience is
  * being looked up, and nothing is sent yet.
  */
 export type BroadcastState = 'preparing' | 'running' | 'paused' | 'cancelled' | 'done';
@@ -146,9 +146,9 @@ export interface Broadcast
   readonly audience: AskedAudience | undefined;
   /** `undefined` if the creator was not recorded. */
   readonly createdBy: BroadcastCreator | undefined;
-  /** The texts in other languages; `undefined` if there are none. */
+  /** The translations; `undefined` if there are none. */
   readonly texts?: readonly BroadcastText[] | undefined;
-  /** True if the texts have placeholders for the data of each reader. */
+  /** True if the message has placeholders for each reader's data. */
   readonly hasPlaceholders?: boolean | undefined;
   /** Number of rows in the audience at creation. The counts below add up to this number. */
   readonly recipients: number;
@@ -247,9 +247,9 @@ export interface BroadcastStore {
   /** Fills an empty list with ids of stored subscriptions. @param ids ascending, without duplicates */
   addIds(audienceId: number, ids: readonly number[], sliceRows: number): Promise<void>;
   /**
-   * Adds the next members to the audience of a broadcast that is preparing, in a short transaction.
+   * Adds the next subscriptions to the audience of a broadcast that is preparing, in a short transaction.
    *
-   * @param holder UUID of the caller. No other holder can prepare the broadcast for some seconds.
+   * @param holder UUID of the caller. For a few seconds, no other holder can prepare the broadcast.
    * @returns false if there is nothing more to do: the audience is complete, the broadcast was paused or cancelled, or
    *   another process prepares it
    */

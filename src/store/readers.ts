@@ -96,7 +96,7 @@ export interface ReaderFacts {
   readonly isInactive?: boolean;
 }
 
-/** A person, or the members of a stored subscription that identify its reader. */
+/** A person, or the fields of a stored subscription that identify its reader. */
 export type Reader = Pick<StoredSubscription, 'id' | 'user' | 'channels'> | { readonly user: string };
 
 /** Stores the data that applications write about readers, and the choices that readers have made. */

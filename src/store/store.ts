@@ -33,7 +33,7 @@ export interface StoreAddress {
   readonly options: object;
 }
 
-/** A database of Deskbell, in SQLite or PostgreSQL. Each member is the store of one kind of data. */
+/** A Deskbell database, in SQLite or PostgreSQL. Each property is the store for one kind of data. */
 export interface Store {
   /**
    * The store's time in milliseconds since 1970. With PostgreSQL, it is the server's time, the same on all machines and

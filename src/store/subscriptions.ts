@@ -77,7 +77,10 @@ export interface Registration extends NewSubscription {
   readonly invitation?: Uint8Array | undefined;
 }
 
-/** The subscription that a browser had before. Scheme, host and port of its endpoint may have any spelling. */
+/**
+ * The subscription that a browser had before. The scheme, host and port of its endpoint may have any spelling that
+ * means the same.
+ */
 export interface FormerSubscription {
   readonly endpoint: string;
   readonly auth: Uint8Array;

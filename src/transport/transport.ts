@@ -94,8 +94,7 @@ export interface ResolvedAddress {
 }
 
 /**
- * These options say how to connect to push services. The options set allowed hosts, trusted authorities, a proxy and
- * time limits.
+ * Options for connecting to push services: allowed hosts, trusted authorities, a proxy and time limits.
  */
 export interface TransportOptions extends AddressSettings {
   /**

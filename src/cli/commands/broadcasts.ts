@@ -87,7 +87,7 @@ function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
     description:
-      'Prints the audience, creator, options, texts, counts, push services and alarms of a broadcast. With ' +
+      'Prints the audience, creator, options, translations, counts, push services and alarms of a broadcast. With ' +
       '--attempts, the command also prints the attempts.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts show 7', 'deskbell broadcasts show 7 --attempts --subscription 4711'],

@@ -42,8 +42,9 @@ function removalCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'removal',
     description:
-      'Checks the receipt that "subscriptions remove --user" printed, and says when the person was removed. Deskbell ' +
-      'knows the time as long as it keeps the audit. The exit code is 1 if the receipt is not for this person.',
+      'Checks the receipt that "subscriptions remove --user" printed, and prints the time of the removal. Deskbell ' +
+      'knows this time as long as it keeps the audit record of the removal. The exit code is 1 if the receipt is not ' +
+      'for this person.',
     json: 'Prints JSON.',
     examples: ['deskbell people removal 42 --receipt q6vJ0yqN3l0sG1X2e5m7bA'],
   })
@@ -68,7 +69,7 @@ const setCommand = (context: Context): Command =>
   createChangeCommand(context, updatePerson, {
     name: 'set',
     description:
-      'Sets a person’s data, language, time zone and choices. Values that you do not give stay unchanged.',
+      'Sets a person’s data, language, time zone and choices. Values that you leave out stay unchanged.',
     examples: [
       `deskbell people set 42 --values '{"name": "Ada", "points": 3}' --language de --timezone Europe/Berlin`,
       'deskbell people set 42 --channel news=off --channel offers=default',

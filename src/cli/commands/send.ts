@@ -79,7 +79,7 @@ export function sendCommand(context: Context): Command {
     ['--ids <ids>', 'Sends to the subscriptions with these IDs, separated by commas.', parseIds],
     [
       '--broadcast <id>',
-      'Sends to the recipients of this earlier broadcast who have the outcome of --outcome.',
+      'Sends to the recipients of this earlier broadcast who have the outcome in --outcome.',
       parsePositiveInteger,
     ],
     [

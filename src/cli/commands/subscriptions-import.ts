@@ -140,8 +140,9 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     description:
       'Imports subscriptions from JSON in any arrangement (arrays, JSON Lines, objects in objects) or CSV with a header. Each row is {"endpoint", "keys": ' +
       '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, or contains such an object. A row may also have "user", ' +
-      '"tags", "language", "time_zone", "channels" (choices: {"news": false}) and "created_at", and "vapidPublicKey" ' +
-      'if the subscription was made with another VAPID key pair. CSV columns have the same names. The command knows ' +
+      '"tags", "language", "time_zone" and "created_at". "channels" may contain the reader’s choices, such as ' +
+      '{"news": false}. If the subscription was made with another VAPID key pair, "vapidPublicKey" contains the ' +
+      'public key. CSV columns have the same names. The command knows ' +
       'some other names too, and ignores all others. The command counts the rows that it imports, updates, refuses or ' +
       'leaves out. The exit code is 1 if a row is refused.',
     settings: [...dataSettings, 'pushServices', 'maxPushServices'],
@@ -159,15 +160,15 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       '--refused <file>',
       'Writes invalid rows to this new file, as JSON Lines with the reasons. The rows may contain secrets.',
     )
-    .option('--user-column <name>', 'Column or member that contains the user. Default: user.')
+    .option('--user-column <name>', 'Column or field that contains the user. Default: user.')
     .option(
       '--tags-column <name>',
-      'Column or member that contains the tags, as an array or as words separated by commas, semicolons or spaces. ' +
+      'Column or field that contains the tags, as an array or as words separated by commas, semicolons or spaces. ' +
         'Default: tags.',
     )
     .option(
       '--ignore-column <name>',
-      'Column or member to ignore, since its name means something else in this file. You can repeat this option.',
+      'Column or field to ignore, since its name means something else in this file. You can repeat this option.',
       (name: string, former: readonly string[] = []) => [...former, name],
     )
     .option('--skip-expired', 'Leaves out subscriptions whose "expirationTime" has passed.')

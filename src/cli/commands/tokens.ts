@@ -35,16 +35,16 @@ export function sessionCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'session',
     description:
-      'Prints the headers of a new session. The entry SESSION of the session has the given value. Send the header ' +
-      'Cookie with every request, and the header Csrf-Token with requests that have an unsafe method. The session is ' +
-      'valid for one day.',
+      'Prints the headers of a new session. The session’s SESSION entry has the given value. Send the Cookie header ' +
+      'with every request, and the Csrf-Token header with requests that have an unsafe method. The session is valid ' +
+      'for one day.',
     json: 'Prints {"cookie", "csrfToken"}.',
     examples: [
       'deskbell session alice',
       'curl -H "$(deskbell session alice | head -1)" http://127.0.0.1:8080/api/get',
     ],
   })
-    .argument('<value>', 'Value of the entry SESSION. It may be empty ("").')
+    .argument('<value>', 'Value of the SESSION entry; may be empty ("").')
     .onData(async ({ sessionKey }, value: string, flags: JsonFlag) => {
       const { createSessionCookie } = await import('../../service/demonstration/session.ts');
       const { cookie, csrfToken } = await createSessionCookie({ sessionKey, value });
@@ -62,7 +62,7 @@ export function tokenCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'token',
     description:
-      'Prints a subscriber token: a JWT that assigns a subscription to a user, signed with the key of the data directory ' +
+      'Prints a subscriber token: a JWT that assigns a subscription to a user, signed with the data directory’s key ' +
       '(HS256). Your page passes the token to the client, which sends the token when it subscribes.',
     settings: [...dataSettings, ...subscriberTokenSettings],
     examples: [
@@ -70,7 +70,7 @@ export function tokenCommand({ environment, output }: Context): Command {
       'DESKBELL_SUBSCRIBER_TOKENS=HS256 deskbell token --user 42 --lifetime 600',
     ],
   })
-    .requiredOption('--user <id>', 'The application’s own ID of the person.')
+    .requiredOption('--user <id>', 'Your own ID for the person.')
     .option('--tags <tags>', 'Tags of the subscription, separated by commas.', parseTags)
     .option(
       '--lifetime <seconds>',

@@ -101,7 +101,7 @@ const listener = {
   }),
   publicUrl: text({
     description:
-      'URL at which browsers reach the service, including any path, such as the URL of a proxy. Links of "deskbell ' +
+      'URL at which browsers reach the service, including any path, such as the URL of a proxy. Links from "deskbell ' +
       'invite" begin with this URL. serve stores it in the data directory.',
     valid: 'an https URL, or an http URL of this machine',
     check: parsePublicUrl,
@@ -120,7 +120,7 @@ const service = {
   pushOnly: boolean({
     description:
       'Serves only /vapidKey, /webPush, health, the client’s files and their description. Use this in production. ' +
-      'Otherwise, the service also has the endpoints of the demonstration.',
+      'Otherwise, the service also has the demonstration’s endpoints.',
   }),
   authenticate: orLiteral(
     'all',
@@ -186,7 +186,7 @@ const subscriberTokens = {
     ),
   ),
   subscriberTokenAudience: text({
-    description: 'Audience that subscriber tokens must name ("aud").',
+    description: 'Audience that subscriber tokens must have ("aud").',
     default: 'deskbell',
     valid: 'text',
   }),
@@ -240,7 +240,7 @@ const pushServices = {
   }),
   nat64Prefix: text({
     description:
-      'NAT64 prefix of the network, in addition to 64:ff9b::/96. If an address has this prefix, Deskbell checks the ' +
+      'The network’s NAT64 prefix, in addition to 64:ff9b::/96. If an address has this prefix, Deskbell checks the ' +
       'IPv4 address that it contains.',
     valid: 'an IPv6 prefix such as 2001:db8:64::/96',
     check: (prefix) => readAddressSettings({ nat64Prefix: prefix }),
@@ -341,7 +341,7 @@ const operator = {
   ),
   bellsUrl: text({
     description:
-      'URL at which tools reach bells, including the path, such as the URL of a proxy. Addresses of "deskbell bells ' +
+      'URL at which tools reach bells, including the path, such as the URL of a proxy. Addresses from "deskbell bells ' +
       'add" begin with this URL. serve stores it in the data directory.',
     defaultLabel: 'the operator’s listener, with the path /ring',
     valid: 'an https URL, or an http URL of this machine',
@@ -350,7 +350,7 @@ const operator = {
   webhook: text({
     description:
       'URL to which events are posted, such as alarms or the end of a broadcast. The process with the operator’s ' +
-      'listener posts and signs them, with the secret of "deskbell webhook-secret".',
+      'listener posts and signs them, with the secret from "deskbell webhook-secret".',
     valid: 'an https URL, or an http URL of an IP address or localhost',
     isSecret: true,
     check: parseWebhookUrl,

@@ -67,7 +67,7 @@ const isLikeOperatorKey = (key: string): boolean => operatorPrefix.test(key);
 
 // Writes a broadcast to the store. After that, any worker of any process may deliver it.
 
-/** These options say how to create and deliver a broadcast. */
+/** Options for creating and delivering a broadcast. */
 export interface BroadcastOptions extends DeliveryOptions {
   /** A repeated call with the same key, message and audience returns the same broadcast and sends nothing twice. */
   readonly idempotencyKey?: string | undefined;

@@ -12,7 +12,7 @@ export interface Progress {
   readonly broadcast: Broadcast;
   /** Number of rows that have a final outcome. */
   readonly settled: number;
-  /** Rows settled per second, measured over the last seconds. */
+  /** Rows settled per second, measured over the last few seconds. */
   readonly ratePerSecond: number;
   /**
    * Seconds until the rows that can be sent now are settled at this rate. Absent if no rows are being settled, and

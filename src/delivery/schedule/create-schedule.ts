@@ -12,7 +12,7 @@ import { checkAudience, type MatchingAudience } from '../broadcast/audience.ts';
 import { checkCreator, isoTime, thisApplication } from '../broadcast/format-broadcast.ts';
 import { checkReaderOptions, findChannel, requireDefaults } from '../broadcast/reader-options.ts';
 
-/** These options say when a broadcast recurs, and how each occurrence is delivered. */
+/** Options for a broadcast that recurs: its times, and how each occurrence is delivered. */
 export interface ScheduleOptions extends DeliveryOptions {
   /** Five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1`. */
   readonly cron: string;

@@ -3,7 +3,7 @@
 // the minimum. Rows for a push service that cannot be reached wait together (limits/origin-load.ts).
 import type { StoredRetry } from '../../store/ledger.ts';
 
-/** A retry policy says when and how often a message of a broadcast is retried. Delays are in milliseconds. */
+/** When and how often a broadcast's message is retried. Delays are in milliseconds. */
 export interface RetryPolicy {
   /** The wait after the first attempt, if the push service does not ask for a wait. It doubles with each attempt. */
   readonly firstDelayMs: number;

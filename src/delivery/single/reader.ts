@@ -5,7 +5,7 @@ import type { PushOptions } from '../../protocol/request.ts';
 import type { MessageReader } from '../../protocol/message/encode-payload.ts';
 import type { Store } from '../../store/store.ts';
 
-/** These options say how to deliver a single message, and who reads the message. */
+/** Options for delivering a single message, and facts about its reader. */
 export interface SendOptions extends PushOptions {
   /** Facts about the reader. Default: the facts in the store, if there is a store. */
   readonly reader?: GivenReader | undefined;

@@ -102,10 +102,9 @@ export function encodeForReaders(message: Message): (reader: MessageReader) => U
 }
 
 /**
- * Encodes a message, without its texts in other languages, as a payload. The payload is UTF-8 JSON. The JSON begins
- * with `title` and `message`, and contains other members only if the message has them. With `tag: null`, the payload
- * gets a unique tag. With `renotify`, the payload gets an `id`, so that a receiver can recognise a message that
- * arrives twice.
+ * Encodes a message, without its translations, as a payload. The payload is UTF-8 JSON. The JSON begins with `title`
+ * and `message`, and contains other fields only if the message has them. With `tag: null`, the payload gets a unique
+ * tag. With `renotify`, the payload gets an `id`, so that a receiver can recognise a message that arrives twice.
  *
  * @example
  * const payload = encodePayload({ title: 'Hello', message: 'Backups are done' });

@@ -131,10 +131,10 @@ const messageMembers = {
   texts: {
     schema: textsSchema,
     description:
-      'Texts in other languages. Readers get the text in their language, such as de-AT, or else in the language without its region, such as de. Other readers get the message itself.',
+      'Translations. Readers get the translation into their language, such as de-AT, or else into the language without its region, such as de. Other readers get the message itself.',
     expected:
       'an object of at most 50 language tags, each with { title, message, url, actions } or some of them, such as { de: { title: "Hallo" } }',
-    byDefault: 'one text for all; see [texts by language](times-and-languages.md#texts-by-language)',
+    byDefault: 'no translations; see [translations](times-and-languages.md#translations)',
     field: {
       label: 'In other languages',
       hint: 'JSON: {"de": {"title": "Hallo", "message": "Es regnet"}}',
@@ -145,7 +145,7 @@ const messageMembers = {
   placeholders: {
     schema: flag,
     description:
-      'Whether {name} and {name|default} in title, message, url and buttons are replaced with the data of the reader.',
+      'Whether {name} and {name|default} in title, message, url and buttons are replaced with the reader’s data.',
     byDefault: '`false`: braces are plain text; see [placeholders](times-and-languages.md#placeholders)',
     field: {
       label: 'With placeholders',
@@ -197,13 +197,13 @@ const messageMembers = {
   },
   lang: {
     schema: { type: 'string', format: 'language' },
-    description: 'BCP 47 language tag of the texts.',
+    description: 'BCP 47 language tag of the text.',
     byDefault: 'the browser decides',
     field: { label: 'Language', hint: 'Such as de or pt-BR.', group: 'behaviour' },
   },
   dir: {
     schema: { type: 'string', enum: ['auto', 'ltr', 'rtl'] },
-    description: 'Direction of the texts.',
+    description: 'Direction of the text.',
     byDefault: 'the browser decides',
     flag: 'text-direction',
     field: {

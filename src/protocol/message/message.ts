@@ -23,9 +23,9 @@ export interface Message {
   readonly badge?: string | undefined;
   /** Buttons, the most important first. Browsers show as many as fit. Default: no buttons. */
   readonly actions?: readonly MessageAction[] | undefined;
-  /** Texts in other languages. Readers get the text in their language, such as de-AT, or else in the language without its region, such as de. Other readers get the message itself. Default: one text for all. */
+  /** Translations. Readers get the translation into their language, such as de-AT, or else into the language without its region, such as de. Other readers get the message itself. Default: no translations. */
   readonly texts?: Readonly<Record<string, MessageTexts>> | undefined;
-  /** Whether {name} and {name|default} in title, message, url and buttons are replaced with the data of the reader. Default: `false`: braces are plain text. */
+  /** Whether {name} and {name|default} in title, message, url and buttons are replaced with the reader’s data. Default: `false`: braces are plain text. */
   readonly placeholders?: boolean | undefined;
   /** A notification replaces an earlier notification with the same tag. With null, the notification gets a unique tag and replaces no other. Default: `deskbell`. */
   readonly tag?: string | null | undefined;
@@ -37,9 +37,9 @@ export interface Message {
   readonly silent?: boolean | undefined;
   /** When the event happened: milliseconds since 1970. Default: the time of arrival. */
   readonly timestamp?: number | undefined;
-  /** BCP 47 language tag of the texts. Default: the browser decides. */
+  /** BCP 47 language tag of the text. Default: the browser decides. */
   readonly lang?: string | undefined;
-  /** Direction of the texts. Default: the browser decides. */
+  /** Direction of the text. Default: the browser decides. */
   readonly dir?: 'auto' | 'ltr' | 'rtl' | undefined;
   /** Number on the icon of an installed web app. 0 removes the number. Default: the number does not change. */
   readonly appBadge?: number | undefined;
@@ -64,7 +64,7 @@ export interface MessageAction {
 }
 
 /**
- * The texts of a message in one language. If a button leaves out a member, the member is taken from the message's button
+ * A translation of a message into one language. If a button leaves out a field, the field is that of the message's button
  * at the same index.
  */
 export interface MessageTexts {

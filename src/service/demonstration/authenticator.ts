@@ -72,8 +72,8 @@ export function annotateClass(app: FastifyInstance, authenticator: Authenticator
 export type Authorize = (session: string, request: ActionRequest) => boolean | Promise<boolean>;
 
 /**
- * Accepts a request if its session has the entry `SESSION`, and `authorize` does not reject the value. The value may
- * be empty.
+ * Accepts a request if its session has a `SESSION` entry, and `authorize` does not reject the entry's value. The value
+ * may be empty.
  */
 export function createSessionAuthenticator(authorize: Authorize, log?: RecordLog): Authenticator {
   return async (request) => {

@@ -22,7 +22,7 @@ export interface MechanismRecord {
   readonly isAborted?: true;
 }
 
-/** The log to which the mechanisms write, such as a pino logger. */
+/** The log to which the logging mechanisms write, such as a pino logger. */
 export interface RecordLog {
   info(record: MechanismRecord): void;
 }
@@ -76,7 +76,7 @@ export function createActionLogging(log: RecordLog): InAction {
   };
 }
 
-/** Writes one record per request, and sets the response header `Request-Time`, in ms. */
+/** Writes one record per request, and sets the `Request-Time` response header, in ms. */
 export function createLoggingFilter(log: RecordLog): Filter {
   return ({ method, url, startMs }) => {
     return (response) => {

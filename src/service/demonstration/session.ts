@@ -92,7 +92,7 @@ export interface SessionCookieOptions {
   readonly lifetimeSeconds?: number;
 }
 
-/** The header values for a session of the demonstration actions. */
+/** The header values for a session, which the demonstration's actions can use. */
 export interface SessionCookie {
   /** Value of the `Cookie` request header. */
   readonly cookie: string;
@@ -112,7 +112,7 @@ const sessionCookieChecks: OptionChecks<SessionCookieOptions> = {
 };
 
 /**
- * Creates a session with the entry `SESSION`, and encrypts the session in a cookie.
+ * Creates a session with a `SESSION` entry, and encrypts the session in a cookie.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION
  */
