@@ -875,6 +875,28 @@ test('channels are added, changed and removed, and a person’s choices are chan
     },
   ]);
 
+  // somebody else changes it, and then removes it, while the form is open
+  const [known] = await store.channels.list();
+  const others = { ...known!, titles: { fr: 'Actualités' } };
+  await visitor.open('/console/channels/edit?name=news');
+  await store.channels.put(others);
+  await visitor.submit('/console/channels/edit', { ...fields, isOn: '' });
+  assert.equal(visitor.page.status, 400);
+  assert.match(
+    wordsOf(visitor.page),
+    /Somebody has changed this channel since .* It is now: All news; fr: Actualités; off by default\. Save again/,
+  );
+  assert.deepEqual(await store.channels.list(), [others]);
+  await visitor.submit('/console/channels/edit', { ...fields, title: 'All news', isOn: '' });
+  assert.deepEqual(await store.channels.list(), [known]);
+  await visitor.open('/console/channels/edit?name=news');
+  await store.channels.remove('news');
+  await visitor.submit('/console/channels/edit', { ...fields, title: 'All news', isOn: '' });
+  assert.match(wordsOf(visitor.page), /Somebody has removed this channel since .* save again to add it anew/);
+  assert.deepEqual(await store.channels.list(), []);
+  await visitor.submit('/console/channels/edit', { ...fields, title: 'All news', isOn: '' });
+  assert.deepEqual(await store.channels.list(), [known]);
+
   await store.readers.setPerson('ada', { data: { name: 'Ada' }, language: 'de' });
   const holding = async () => (await store.readers.choices({ user: 'ada' }))['news'];
   await visitor.open('/console/people?user=ada');

@@ -1,4 +1,5 @@
 // Channels: topics that readers switch on and off.
+import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { maxTitleCharacters, type Channel } from '../../../audience/channels.ts';
 import { html, type Html } from '../../../http/description/html.ts';
@@ -41,12 +42,16 @@ export function addChannelPages(app: FastifyInstance, parts: OperatorContext): v
     audited(updateChannel.action, ({ body }) => `channel ${textField(body, 'name').trim()}`),
     async (request, reply) => {
       const { operator } = sessionOf(request);
-      const fields = textFields(request.body);
-      const name = textField(fields, 'name').trim();
+      const given = textFields(request.body);
+      const name = textField(given, 'name').trim();
+      const known = await find(name);
+      const isNew = textField(given, 'version') === '';
+      // if the form is shown again, it is for the channel as it is now
+      const fields = isNew ? given : { ...given, version: versionOf(known) };
       try {
-        const known = await find(name);
-        if (fields['isKnown'] !== 'yes' && known !== undefined)
+        if (isNew && known !== undefined)
           throw fieldFault('name', 'There is a channel of this name already; change that one.');
+        if (fields['version'] !== given['version']) throw fieldFault('title', describeChange(known));
         const channel = {
           name,
           title: textField(fields, 'title'),
@@ -108,15 +113,28 @@ function renderRow({ name, title, titles, isOnByDefault }: Channel, session: Con
   };
 }
 
-const toFields = ({ name, title, titles, isOnByDefault }: Channel): Fields => ({
-  name,
-  title,
-  titles: Object.entries(titles)
-    .map(([language, text]) => `${language}: ${text}`)
-    .join('\n'),
-  isOn: isOnByDefault ? 'yes' : '',
-  isKnown: 'yes',
+const linesOf = (titles: Channel['titles']): readonly string[] =>
+  Object.entries(titles).map(([language, text]) => `${language}: ${text}`);
+
+const toFields = (channel: Channel): Fields => ({
+  name: channel.name,
+  title: channel.title,
+  titles: linesOf(channel.titles).join('\n'),
+  isOn: channel.isOnByDefault ? 'yes' : '',
+  version: versionOf(channel),
 });
+
+/** Identifies the state of a channel, so that a form shows whether somebody has changed the channel since. */
+const versionOf = (channel: Channel | undefined): string =>
+  channel === undefined ? '' : createHash('sha256').update(JSON.stringify(channel)).digest('base64url');
+
+function describeChange(channel: Channel | undefined): string {
+  if (channel === undefined)
+    return 'Somebody has removed this channel since you opened the form; save again to add it anew.';
+  const { title, titles, isOnByDefault } = channel;
+  const state = [title, ...linesOf(titles), `${isOnByDefault ? 'on' : 'off'} by default`].join('; ');
+  return `Somebody has changed this channel since you opened the form. It is now: ${state}. Save again to replace that.`;
+}
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE */
 function readTitles(text: string): Channel['titles'] {
@@ -132,7 +150,7 @@ function readTitles(text: string): Channel['titles'] {
 
 /** @param faults the errors to show, by field name */
 function sendForm(reply: FastifyReply, session: ConsoleSession, fields: Fields, faults: Fields = {}) {
-  const isKnown = fields['isKnown'] === 'yes';
+  const isKnown = textField(fields, 'version') !== '';
   return sendPage(reply, {
     title: isKnown ? 'Change a channel' : 'Add a channel',
     entry: 'Channels',
@@ -149,7 +167,7 @@ function renderForm(form: FormState, isKnown: boolean, session: ConsoleSession):
     ${csrfField(session)}
     ${
       isKnown
-        ? html`<input type="hidden" name="isKnown" value="yes" />
+        ? html`<input type="hidden" name="version" value="${form.fields['version'] ?? ''}" />
             <input type="hidden" name="name" value="${form.fields['name'] ?? ''}" />`
         : textInput(form, 'name', { label: 'Name', hint, attributes: needed })
     }
