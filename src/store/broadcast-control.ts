@@ -11,7 +11,14 @@ import {
 } from './broadcasts.ts';
 import { toOptionRow } from './delivery-options.ts';
 import { judgeBroadcast } from './finish-broadcast.ts';
-import { changesAny, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
+import {
+  changeRows,
+  changesAny,
+  run,
+  type PortableDatabase,
+  type PortableValues,
+  type Work,
+} from './portable-sql.ts';
 import { createPreparations, type MemberFinder } from './preparations.ts';
 import { receiptWindowMs } from './receipts.ts';
 import { cutSlices, maxSlices, type Slice } from './slices.ts';
@@ -84,15 +91,19 @@ export function createBroadcasts(
     to: BroadcastState,
     from: readonly BroadcastState[],
   ): Promise<Broadcast> => {
-    const isChanged = await changesAny(
-      database,
-      `update deskbell.broadcasts set state = :to,
-         finished_at_ms = case when :to = 'cancelled' then :nowMs else finished_at_ms end
-       where id = :id and finished_at_ms is null and state in (${from.map((state) => `'${state}'`).join(', ')})`,
-      { id, to, nowMs: database.now() },
-    );
+    const changed = await database.transaction(function* () {
+      // first, as `prepare` does, to prevent deadlocks
+      if (to === 'cancelled')
+        yield* run('delete from deskbell.preparations where broadcast_id = :id', { id });
+      return yield* changeRows(
+        `update deskbell.broadcasts set state = :to,
+           finished_at_ms = case when :to = 'cancelled' then :nowMs else finished_at_ms end
+         where id = :id and finished_at_ms is null and state in (${from.map((state) => `'${state}'`).join(', ')})`,
+        { id, to, nowMs: database.now() },
+      );
+    });
     const broadcast = await reader.get(id);
-    if (isChanged || broadcast.state === to) return broadcast;
+    if (changed > 0 || broadcast.state === to) return broadcast;
     throw new DeskbellError(
       'ERR_BROADCAST_STATE',
       `Broadcast ${id} is ${broadcast.state}; only one that is ${from.join(' or ')} can become ${to}.`,
@@ -126,7 +137,7 @@ export function createBroadcasts(
       (await pausePreparation(id, 0)) ? reader.get(id) : change(id, 'running', ['paused']),
     cancel: async (id) => {
       await change(id, 'cancelled', ['running', 'paused']);
-      await database.write('delete from deskbell.preparations where broadcast_id = :id', { id });
+      // if the process ends before the rest is done, retention deletes the remaining rows
       await database.background(() => judgeBroadcast(database, id));
       // leave the rows that workers currently hold: the workers settle them
       for (const [table, key] of [

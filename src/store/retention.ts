@@ -48,6 +48,10 @@ const unusedForMs = 24 * 60 * 60 * 1000;
 const endedKeptMs = 30 * 24 * 60 * 60 * 1000;
 /** Longer than it takes to create a broadcast to a frozen audience. */
 const freezingMs = 60 * 60 * 1000;
+/** Longer than it takes to cancel a broadcast, and than workers hold its rows. */
+const cancellingMs = 60 * 60 * 1000;
+/** How long broadcasts that were cancelled are searched for remaining rows. */
+const cancelledLatelyMs = 30 * 24 * 60 * 60 * 1000;
 
 /** A table whose rows are deleted after `keptMs`. */
 export interface AgingTable {
@@ -87,6 +91,8 @@ export function createRetention(
           (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs, database.now()))) ||
           (broadcastsBeforeMs !== undefined && (yield* pruneBroadcast(broadcastsBeforeMs))) ||
           (yield* notePastAlarms(database.now() - alarmsKeptMs)) === pruneBatchRows ||
+          (yield* dropCancelled('slices', 'number', database.now())) === pruneBatchRows ||
+          (yield* dropCancelled('retries', 'position', database.now())) === pruneBatchRows ||
           (auditBeforeMs !== undefined && (yield* dropRows('audit', 'id', auditBeforeMs)) > 0) ||
           (contactsBeforeMs !== undefined &&
             (yield* dropRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)) > 0) ||
@@ -169,6 +175,19 @@ function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   if (members < pruneBatchRows && sets < pruneBatchSets)
     yield* run('delete from deskbell.audiences where id = :id', { id });
   return true;
+}
+
+/** Deletes what is left of cancelled broadcasts because a process ended meanwhile. @returns how many rows were deleted */
+function* dropCancelled(table: 'slices' | 'retries', key: string, nowMs: number): Work<number> {
+  // the first condition is that of the index
+  return yield* changeRows(
+    `delete from deskbell.${table} where (broadcast_id, ${key}) in (
+       select r.broadcast_id, r.${key} from deskbell.broadcasts b join deskbell.${table} r on r.broadcast_id = b.id
+       where b.state in ('done', 'cancelled') and b.state = 'cancelled'
+         and ${endedAtMs} >= :sinceMs and ${endedAtMs} < :beforeMs
+       limit ${pruneBatchRows})`,
+    { sinceMs: nowMs - cancelledLatelyMs, beforeMs: nowMs - cancellingMs },
+  );
 }
 
 /** Deletes removals that no open broadcast, or broadcast being created, counts. @returns how many were deleted */

@@ -40,14 +40,15 @@ export function createSending(database: PortableDatabase) {
     pause: (reason: PauseReason) =>
       change(function* () {
         const [known] = yield* run<SendingPauseRow>(selectPause);
+        // first, because a preparation that ends makes its broadcast running
+        const preparing = yield* run<{ readonly id: number }>(
+          'update deskbell.preparations set is_paused = 1 where is_paused = 0 returning broadcast_id as id',
+        );
         const paused = yield* run<{ readonly id: number; readonly finishedAtMs: number | null }>(
           `update deskbell.broadcasts set state = 'paused' where state = 'running'
            returning id, finished_at_ms as "finishedAtMs"`,
         );
         const open = paused.filter(({ finishedAtMs }) => finishedAtMs === null);
-        const preparing = yield* run<{ readonly id: number }>(
-          'update deskbell.preparations set is_paused = 1 where is_paused = 0 returning broadcast_id as id',
-        );
         const former = known === undefined ? [] : toSendingPause(known).broadcastIds;
         const ids = [...new Set([...former, ...[...open, ...preparing].map(({ id }) => id)])].sort(
           (one, other) => one - other,

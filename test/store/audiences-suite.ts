@@ -193,6 +193,17 @@ describe(`audiences: ${databaseName()}`, () => {
     await assert.rejects(store.broadcasts.resume(id), { code: 'ERR_BROADCAST_STATE' });
   });
 
+  test('cancelling it does all that can be seen of it at once, or nothing', async () => {
+    const { id } = await create();
+    await store.run('alter table preparations rename to lost');
+    await assert.rejects(store.broadcasts.cancel(id));
+    await store.run('alter table lost rename to preparations');
+    assert.equal((await store.broadcasts.get(id)).state, 'preparing');
+    await store.broadcasts.cancel(id);
+    const none = { preparing: 0, running: 0, scheduled: 0, paused: 0 };
+    assert.deepEqual(await store.broadcasts.countOpen(), none);
+  });
+
   test('where sending is paused, so is the preparation', async () => {
     const { id } = await create();
     await store.broadcasts.prepare(id, 'one');

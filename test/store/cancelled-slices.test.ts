@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import {
   addSubscriptions,
   commitRows,
+  commitSlice,
   commitSlices,
   leaseNext,
   madeUpBroadcast,
@@ -45,4 +46,27 @@ test('a retry that a worker held when its broadcast was cancelled goes when it i
   await commitRows(store, settled!, settled!.rows.map(retried));
   await store.leases.release(givenBack!);
   await run('insert into none select count(*) from retries');
+});
+
+test('retention deletes what a process left behind that was killed while it cancelled, or worked on what was cancelled', async (t) => {
+  let nowMs = 1_800_000_000_000;
+  const { store, run, remove } = await openTestStore(() => nowMs);
+  t.after(remove);
+  await run('create table left_behind (slices int, retries int, check (slices = 2 and retries = 10))');
+  await run('create table none (left_behind int check (left_behind = 0))');
+  await addSubscriptions(store, 30);
+  const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs));
+  await commitSlice(store, await leaseNext(store), withRetry('https://push.example.net', nowMs));
+  await leaseNext(store);
+  await store.leases.leaseRetries({ leaseMs, limit: 5 });
+  // the first of the transactions that `cancel` makes
+  await run(
+    `update broadcasts set state = 'cancelled', finished_at_ms = ${nowMs} where id = ${broadcast.id}`,
+  );
+  nowMs += 3_600_000;
+  await store.retention.prune({});
+  await run('insert into left_behind select (select count(*) from slices), (select count(*) from retries)');
+  nowMs += 1;
+  await store.retention.prune({});
+  await run('insert into none select (select count(*) from slices) + (select count(*) from retries)');
 });

@@ -1049,6 +1049,22 @@ describe('a PostgreSQL store', () => {
     assert.ok((await reading).every(({ isCapped }) => isCapped));
   });
 
+  test('pauses a broadcast with all sending whose preparation ends at the same time', async () => {
+    await addSubscriptions(store, 3);
+    const audienceId = await store.broadcasts.openAudience();
+    const draft = { ...madeUpBroadcast(nowMs), audienceId, matching: {} };
+    const { id } = (await store.broadcasts.create(draft)).broadcast;
+    await using other = await connect(database.url);
+    await other.query('begin');
+    await other.query('delete from deskbell.preparations');
+    await other.query("update deskbell.broadcasts set state = 'running'");
+    const paused = store.sending.pause('asked');
+    await untilOneWaits(other, 'the pause to wait');
+    await other.query('commit');
+    assert.deepEqual((await paused).broadcastIds, [id]);
+    assert.equal((await store.broadcasts.get(id)).state, 'paused');
+  });
+
   test('renews and releases rows in the order in which commits lock them', async () => {
     await addSubscriptions(store, 3);
     const { id } = await createBroadcast(10);
