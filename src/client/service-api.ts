@@ -116,15 +116,16 @@ export class ServiceApi {
     const url = new URL(path, this.url);
     const name = `${method} ${url.origin}${url.pathname}`;
     let response: Response;
+    let answer: any;
     try {
       const signal = AbortSignal.timeout(this.timeoutMs);
       const init = { method, headers, body, signal };
       response = await requestService(url, init as RequestInit, this.#options.fetch);
+      answer = await readJson(response);
     } catch (cause) {
       throw new ClientError('server-unreachable', `${name}: the service cannot be reached.`, cause);
     }
     const { ok, status } = response;
-    const answer = await readJson(response);
     if (ok && isAnswer(answer)) return answer;
     const what = ok ? `${status} without what the service answers` : status;
     const isHtml = response.headers.get('content-type')?.includes('html');

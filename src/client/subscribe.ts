@@ -216,7 +216,9 @@ export class DeskbellSubscribe extends Base {
     const reason = this.#failure?.reason ?? (isStored ? undefined : obstacle);
     this.setAttribute('state', isStored ? 'subscribed' : (reason ?? 'unsubscribed'));
     const texts = this.#texts;
-    const words = reason ? (wordsFor[reason] ?? 'failed') : isStored ? 'on' : 'why';
+    // an error of the option `token` has no reason
+    const isFailed = this.#failure !== undefined || reason !== undefined;
+    const words = isFailed ? (wordsFor[reason!] ?? 'failed') : isStored ? 'on' : 'why';
     const own = words === 'why' && this.textContent.trim();
     setText(this.#text, own || texts[words].replace('{site}', location.host));
     setText(this.#button, isStored ? texts.turnOff : texts.turnOn);

@@ -92,7 +92,7 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
   );
 
   browserTest(
-    'the element says so if the browser’s settings block service workers, and goes on after its client has failed once',
+    'the element says so if the browser’s settings block service workers, goes on after its client has failed once, and has words for an error without a reason',
     async (context) => {
       await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
       const { page, errors } = await open(context, backend, 'own-words');
@@ -117,6 +117,18 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
         `document.querySelector('deskbell-subscribe').client.dispatchEvent(new Event('change'))`,
       );
       await waitFor(page, 'deskbell-subscribe[state="subscribed"]');
+
+      await page.evaluate(
+        mountWith(
+          `state: async () => ({ isStored: false }), subscribe: async () => { throw new Error('own'); }`,
+        ),
+      );
+      await waitFor(page, 'deskbell-subscribe[aria-busy="false"]');
+      await page.click('deskbell-subscribe >>> button');
+      await until(
+        async () => (await saidByElement(page)).startsWith('Something went wrong'),
+        'words for an error of the page’s own',
+      );
       assert.deepEqual(errors, []);
     },
   );

@@ -174,6 +174,10 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
     if (status === 0) throw new TypeError('Failed to fetch');
     if (typeof answered === 'object' && answered !== null && 'html' in answered)
       return new Response(String(answered.html), { status, headers: { 'content-type': 'text/html' } });
+    if (answered === breakingOff)
+      return new Response(
+        new ReadableStream({ start: (stream) => stream.error(new TypeError('Failed to fetch')) }),
+      );
     if (/DELETE|unsubscribe|sign-out/.test(request) && status === 200)
       return new Response(null, { status: 204 });
     return Response.json(answered, { status });
@@ -223,6 +227,9 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
   };
   return { client, create, asked, waitedMs, limitsMs, errors, ended, indexedDB, arrive };
 }
+
+/** An answer whose connection ends after its head. */
+const breakingOff = Symbol('breaking off');
 
 const withoutChannels: Browser['service'] = (request) => [
   200,
@@ -535,9 +542,15 @@ test('history gives what the service worker has kept for this registration, unti
   assert.deepEqual(Array.from(await openPage({}, { lacks: 'PushManager' }).client.history()), []);
 });
 
-test('a service that is away is named with method and URL, on the console too', async () => {
-  for (const away of ['GET vapidKey', 'POST webPush']) {
-    const service: Browser['service'] = (request) => [request === away ? 0 : 200, vapidKey];
+test('a service that is away, or whose answer breaks off, is named with method and URL, on the console too', async () => {
+  for (const [away, status] of [
+    ['GET vapidKey', 0],
+    ['POST webPush', 0],
+    ['GET vapidKey', 200],
+    ['POST webPush', 200],
+  ] as const) {
+    const service: Browser['service'] = (request) =>
+      request === away ? [status, breakingOff] : [200, vapidKey];
     const { client, errors, ended } = openPage({}, { service });
     const words = `${away.replace(' ', ' https://example.org/app/')}: the service cannot be reached.`;
     assert.equal(await failureOf(client.subscribe()), `server-unreachable: ${words}`);
