@@ -1,15 +1,10 @@
-// Answers that cannot be read, or that break HTTP: what may have arrived is repeated three times at most, and an operator hears of a push
-// service that goes on so.
+// Answers that cannot be read: what may have arrived is repeated three times at most.
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
 import { test } from 'node:test';
-import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
-import { type Row, toRowResult } from '../../src/delivery/worker/record.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { startWire, type Wire } from '../transport/http2-wire.ts';
 import { certificate, startServer } from '../transport/peers.ts';
-import { openTransport, sendMany } from '../transport/sending.ts';
 import { assertDone, message, openBroadcastBench, vapidKeys } from './broadcast-bench.ts';
 
 /** More than either version's reader takes. */
@@ -52,32 +47,3 @@ for (const protocol of ['HTTP/2', 'HTTP/1.1'] as const) {
     assert.equal(await bench.store.subscriptions.count(), 1);
   });
 }
-
-// A push service that breaks HTTP again and again: its rows wait, and an operator hears of it.
-
-test('an answer that breaks HTTP is tried again; from the third on rows are deferred with an alarm', async () => {
-  await using peer = await startWire((wire: Wire) => {
-    wire.greet();
-    wire.onRequest = () => wire.send(Buffer.alloc(64, 0xff));
-  });
-  const { origin } = peer;
-  await using transport = openTransport({ pushServices: [origin] });
-  const results = await sendMany(transport, origin, 4, 1);
-  for (const result of results.slice(0, 3)) {
-    assert.ok(result.kind === 'failure' && result.outcome.kind === 'retry');
-    assert.equal(result.outcome.reason, 'protocol-error');
-    assert.equal(result.outcome.isInDoubt, true);
-  }
-  const last = results[3];
-  assert.ok(last?.kind === 'deferred');
-  assert.equal(last.obstacle, 'protocol-error');
-  assert.ok(last.afterMs >= 60_000);
-  assert.equal(peer.wires.length, 3);
-
-  const row = { destination: { origin }, tries: { attempts: 0, deferrals: 0, expiresAtMs: 1e12 } } as Row;
-  const settings = { retryPolicy: defaultRetryPolicy, now: () => 0, random: () => 0, hold: () => 1 };
-  const stored = toRowResult(row, last, settings);
-  assert.equal(stored.result, 'retry');
-  assert.equal(stored.alarm?.reason, 'protocol-error');
-  assert.match(stored.alarm.detail, /broke HTTP\/2/);
-});

@@ -536,6 +536,9 @@ test('a push service that breaks HTTP/2 on every connection gets three of them, 
       assert.equal(wires.length, 3);
       assert.equal(counts['201'], 30);
       assert.ok((counts['ERR_PROTOCOL in doubt'] ?? 0) <= 15, JSON.stringify(counts));
+      for (const result of results)
+        if (result.kind === 'failure')
+          assert.partialDeepStrictEqual(result.outcome, { reason: 'protocol-error' });
       const deferred = results.filter((result) => result.kind === 'deferred');
       assert.ok(deferred.length >= 155);
       for (const { obstacle, afterMs } of deferred) {
