@@ -32,6 +32,8 @@ const maxInterimResponses = 16;
 export class Http1Session implements Session {
   readonly protocol = 'http/1.1';
   readonly capacity = 1;
+  isOpen = true;
+  wasUsed = false;
   readonly #socket: Socket;
   readonly #stream: ConnectionStream;
   readonly #agent: ConnectionAgent;
@@ -45,8 +47,6 @@ export class Http1Session implements Session {
   #body = new ResponseBody();
   /** When the current exchange began, or when the last one ended. */
   #sinceMs: number;
-  #wasUsed = false;
-  #isRetired = false;
   readonly #checkEveryMs: number;
   #timer: Timer;
   /** Why the session is closed. */
@@ -77,21 +77,13 @@ export class Http1Session implements Session {
   }
 
   get freeCapacity(): number {
-    return this.#isRetired || this.#request !== undefined ? 0 : 1;
-  }
-
-  get isOpen(): boolean {
-    return !this.#isRetired;
-  }
-
-  get wasUsed(): boolean {
-    return this.#wasUsed;
+    return this.isOpen && this.#request === undefined ? 1 : 0;
   }
 
   add(exchange: Exchange): void {
     const { path, headers, body } = exchange.request;
     this.#exchange = exchange;
-    this.#wasUsed = true;
+    this.wasUsed = true;
     this.#sinceMs = exchange.writtenAtMs = this.#settings.monotonicNow();
     this.#body = new ResponseBody();
     this.#socket.ref();
@@ -162,7 +154,7 @@ export class Http1Session implements Session {
     this.#sinceMs = nowMs;
     this.#socket.unref();
     // if the response came before the whole request was written, the connection's state is unknown
-    if (this.#isRetired || this.#request?.writableFinished !== true) this.#stream.destroy();
+    if (!this.isOpen || this.#request?.writableFinished !== true) this.#stream.destroy();
     const { statusCode: status = 0 } = response;
     this.#events.answered(
       exchange,
@@ -207,8 +199,8 @@ export class Http1Session implements Session {
   }
 
   #retire(): void {
-    if (this.#isRetired) return;
-    this.#isRetired = true;
+    if (!this.isOpen) return;
+    this.isOpen = false;
     this.#events.changed(this);
   }
 

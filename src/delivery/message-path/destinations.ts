@@ -64,7 +64,7 @@ export function createDestinations(
   let states: ReadonlyMap<string, PushServiceState> = new Map();
   /** The destination of the last message, because the next one usually goes there too. */
   let last: { readonly root: string; readonly destination: Destination } | undefined;
-  const dormant = new Dormant(unlisted, monotonicNow);
+  const dormant = createDormant(unlisted, monotonicNow);
 
   const updateGate = ({ gate, origin, vapidPublicKey }: Destination): void =>
     gate.setState(states.get(`${origin} ${vapidPublicKey}`));
@@ -173,52 +173,45 @@ export function createDestinations(
     },
 
     /** Stores which push services have become dormant. */
-    storeDormant: (): Promise<void> => dormant.store(),
+    storeDormant: dormant.store,
   };
 }
 
 /** Remembers which push services are dormant, including those that are not stored yet. */
-class Dormant {
-  readonly #unlisted: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'> | undefined;
-  readonly #monotonicNow: Clock['monotonicNow'];
-  #origins = new Map<string, { readonly isDormant: boolean; readonly readAtMs: number }>();
-  #added = new Set<string>();
+function createDormant(
+  unlisted: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'> | undefined,
+  monotonicNow: Clock['monotonicNow'],
+) {
+  const known = new Map<string, { readonly isDormant: boolean; readonly readAtMs: number }>();
+  const added = new Set<string>();
+  const has = (origin: string): boolean => known.get(origin)?.isDormant === true;
+  return {
+    has,
 
-  constructor(
-    unlisted: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'> | undefined,
-    monotonicNow: Clock['monotonicNow'],
-  ) {
-    this.#unlisted = unlisted;
-    this.#monotonicNow = monotonicNow;
-  }
+    add(origin: string): void {
+      if (unlisted === undefined || has(origin)) return;
+      known.set(origin, { isDormant: true, readAtMs: monotonicNow() });
+      added.add(origin);
+    },
 
-  has(origin: string): boolean {
-    return this.#origins.get(origin)?.isDormant === true;
-  }
+    async read(destinations: readonly Pick<Destination, 'origin'>[]): Promise<void> {
+      const readAtMs = monotonicNow();
+      const oldMs = readAtMs - dormantKnownForMs;
+      const isOld = (origin: string) => (known.get(origin)?.readAtMs ?? -Infinity) <= oldMs;
+      const origins = new Set(destinations.map(({ origin }) => origin).filter(isOld));
+      if (unlisted === undefined || origins.size === 0) return;
+      if (known.size > maxRemembered) known.clear();
+      const dormant = new Set(await unlisted.dormantAmong([...origins]));
+      for (const origin of origins) known.set(origin, { isDormant: dormant.has(origin), readAtMs });
+    },
 
-  add(origin: string): void {
-    if (this.#unlisted === undefined || this.has(origin)) return;
-    this.#origins.set(origin, { isDormant: true, readAtMs: this.#monotonicNow() });
-    this.#added.add(origin);
-  }
-
-  async read(destinations: readonly Pick<Destination, 'origin'>[]): Promise<void> {
-    const readAtMs = this.#monotonicNow();
-    const oldMs = readAtMs - dormantKnownForMs;
-    const isOld = (origin: string) => (this.#origins.get(origin)?.readAtMs ?? -Infinity) <= oldMs;
-    const origins = new Set(destinations.map(({ origin }) => origin).filter(isOld));
-    if (this.#unlisted === undefined || origins.size === 0) return;
-    if (this.#origins.size > maxRemembered) this.#origins.clear();
-    const dormant = new Set(await this.#unlisted.dormantAmong([...origins]));
-    for (const origin of origins) this.#origins.set(origin, { isDormant: dormant.has(origin), readAtMs });
-  }
-
-  async store(): Promise<void> {
-    if (this.#added.size === 0) return;
-    const added = this.#added;
-    this.#added = new Set();
-    await this.#unlisted?.setDormant([...added]);
-  }
+    async store(): Promise<void> {
+      if (added.size === 0) return;
+      const origins = [...added];
+      added.clear();
+      await unlisted?.setDormant(origins);
+    },
+  };
 }
 
 /** Returns path and query of an endpoint, verbatim. */
