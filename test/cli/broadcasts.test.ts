@@ -23,6 +23,7 @@ import {
 import { until } from '../../tools/until.ts';
 import { idlePushService, workerReport } from '../store/made-up-subscription.ts';
 import { pluck } from '../../tools/pluck.ts';
+import { sendJson } from '../service/running-service.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready'];
 
@@ -477,13 +478,9 @@ suite('broadcasts of the command line', () => {
     const report = async (...flags: string[]): Promise<number> => {
       const service = runUntilStopped(['serve', '--port', '0', ...flags], { environment });
       const [, address = ''] = await service.waitFor(/(http:\S+)/);
-      const response = await fetch(`${address}/webPush/receipts`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ receipts }),
-      });
+      const { status } = await sendJson(address, 'POST', '/webPush/receipts', { receipts });
       await service.end();
-      return response.status;
+      return status;
     };
     assert.equal(await report(), 404);
     assert.equal(await report('--receipts'), 204);

@@ -14,6 +14,7 @@ import { readKeyFile, readKeyRing, removeKeyPair } from '../../src/keys/vapid-ke
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import type { VapidKeyStore } from '../../src/store/vapid-keys.ts';
+import { sendJson } from '../service/running-service.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
   newData,
@@ -126,11 +127,7 @@ test('deskbell keys beside two services and a worker', async (t) => {
   /** Registers a subscription that the push service takes messages for from this key only. */
   const register = (service: string, vapidPublicKey: string): Promise<Response> => {
     const [subscription] = pushService.createSinks(1, { vapidPublicKey });
-    return fetch(`${service}/webPush`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'deskbell-vapid-key': vapidPublicKey },
-      body: JSON.stringify(subscription),
-    });
+    return sendJson(service, 'POST', '/webPush', subscription, { 'deskbell-vapid-key': vapidPublicKey });
   };
 
   const keyFiles = async (): Promise<readonly string[]> =>

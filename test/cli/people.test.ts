@@ -374,16 +374,16 @@ test('deskbell operators beside serve --operator', async (t) => {
     const again = await run('operators add shop');
     assert.equal(again.exitCode, 1);
     assert.match(again.stderr, /\[ERR_OPERATOR_EXISTS\]\n$/);
-    const made = await fetch(`${address}/v1/schedules`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        audience: 'all',
-        message: { title: 'Tea', message: 'is ready' },
-        cron: '0 9 * * *',
-        timezone: 'UTC',
-      }),
-    });
+    const schedule = { audience: 'all', message: { title: 'Tea', message: 'is ready' } };
+    const times = { cron: '0 9 * * *', timezone: 'UTC' };
+    const authorization = `Bearer ${token}`;
+    const made = await sendJson(
+      address,
+      'POST',
+      '/v1/schedules',
+      { ...schedule, ...times },
+      { authorization },
+    );
     assert.equal(made.status, 201, await made.text());
     assert.equal(
       (await run('operators remove shop')).stdout,
@@ -444,17 +444,13 @@ test('deskbell operators beside serve --operator', async (t) => {
 
   await t.test('what operators changed is listed, and no command is', async () => {
     const { stdout } = await run('operators add editor');
-    const person = await fetch(`${address}/v1/people/ada`, {
-      method: 'PATCH',
-      headers: { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' },
-      body: '{"language":"de"}',
-    });
+    const headers = { authorization: `Bearer ${stdout.trim()}` };
+    const person = await sendJson(address, 'PATCH', '/v1/people/ada', { language: 'de' }, headers);
     assert.equal(person.status, 200);
     const hashPerson = createPersonHash(await loadOrCreateSecret(environment.DESKBELL_DATA, 'session-key'));
     const changed = await run('audit --action person.update --json');
     assert.match(changed.stdout, new RegExp(`"target":"user ${hashPerson('ada')}"`));
     for (const path of ['broadcasts/9/pause', 'schedules/9/pause']) {
-      const headers = { authorization: `Bearer ${stdout.trim()}` };
       assert.equal((await fetch(`${address}/v1/${path}`, { method: 'POST', headers })).status, 404);
     }
     const listed = (await run('audit')).stdout.split('\n');

@@ -20,6 +20,7 @@ import {
   storeSinks,
   temporaryFolder,
 } from './run-command.ts';
+import { sendJson } from '../service/running-service.ts';
 
 const registrations = 300;
 const inFlight = 16;
@@ -66,11 +67,7 @@ async function registerUntilKilled(
   const registerAll = async (): Promise<void> => {
     for (;;) {
       const subscription = exampleSubscription(crypto.randomUUID());
-      const response = await fetch(`${address}/webPush`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(subscription),
-      });
+      const response = await sendJson(address, 'POST', '/webPush', subscription);
       assert.equal(response.status, 200);
       acknowledged.set(subscription.endpoint, subscription);
       onAcknowledged();
@@ -117,11 +114,9 @@ test('a message that its push service does not answer is given up while it stops
   const service = runUntilStopped(words, { environment });
   const [line] = await service.waitFor(/^.*"operator".*$/);
   const { operator } = JSON.parse(line) as { operator: string };
-  const asked = fetch(`${operator}/v1/messages`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ to: { id: 1 }, message: { title: 't', message: 'm' } }),
-  });
+  const body = { to: { id: 1 }, message: { title: 't', message: 'm' } };
+  const authorization = `Bearer ${token.trim()}`;
+  const asked = sendJson(operator, 'POST', '/v1/messages', body, { authorization });
   await received.promise;
   const [exitCode, response] = await Promise.all([service.end('SIGTERM'), asked]);
   assert.equal(exitCode, 0);

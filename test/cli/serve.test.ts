@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { sendJson } from '../service/running-service.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
   newData,
@@ -123,9 +124,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
        --push-services public --max-push-services 1`.split(/\s+/),
     );
     const post = async (path: string, body: object, client = 1): Promise<number> => {
-      const headers = { 'content-type': 'application/json', 'x-forwarded-for': `192.0.2.${client}` };
-      const init = { method: 'POST', headers, body: JSON.stringify(body) };
-      return (await fetch(service.address + path, init)).status;
+      const headers = { 'x-forwarded-for': `192.0.2.${client}` };
+      return (await sendJson(service.address, 'POST', path, body, headers)).status;
     };
     const register = (row: object, client: number) => post('/webPush', row, client);
     assert.equal(await register(rowAt('one.example.net'), 1), 200);

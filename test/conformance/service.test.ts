@@ -12,7 +12,7 @@ import type { Problem } from '../../src/http/problem.ts';
 import { openExampleUsers } from '../../src/service/demonstration/users.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { spawnUntilStopped, temporaryFolder, type RunningCommand } from '../cli/run-command.ts';
-import { readDescription } from '../service/running-service.ts';
+import { readDescription, sendJson } from '../service/running-service.ts';
 import { startConformanceService, subscribe, type ConformanceService } from './conformance-service.ts';
 import { pluck } from '../../tools/pluck.ts';
 
@@ -87,12 +87,7 @@ describe('What the service does', () => {
     // The console itself, of the service as it is started.
     const { origin } = new URL(subscription.endpoint);
     const { command, address } = await startServe(['--push-services', origin]);
-    const response = await fetch(`${address}/webPush`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(subscription),
-    });
-    assert.equal(response.status, 200);
+    assert.equal((await sendJson(address, 'POST', '/webPush', subscription)).status, 200);
     const [line] = await command.waitFor(/^.*"event":"subscription".*$/);
     const { endpoint, p256dh, auth } = JSON.parse(line) as Record<string, string>;
     assert.deepEqual({ endpoint, p256dh, auth }, subscription);

@@ -112,11 +112,7 @@ describe('what each mechanism can see', () => {
       inAction(new ActionRequest(request, readSession), () => ({ answer: secrets.response })),
     );
     const base = await app.listen({ port: 0 });
-    const answer = await fetch(`${base}/seen?a=1`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ secret: secrets.body }),
-    });
+    const answer = await sendJson(base, 'POST', '/seen?a=1', { secret: secrets.body });
     assert.deepEqual(await answer.json(), { answer: secrets.response });
   });
   after(() => app.close());
@@ -183,11 +179,8 @@ describe('the records of a request', () => {
   }
 
   test('say method, URL and what the mechanism sees', async () => {
-    await ask(service, '/api/post?x=1', {
-      method: 'POST',
-      headers: { cookie, 'content-type': 'application/json' },
-      body: JSON.stringify({ a: secrets.body }),
-    });
+    const response = await sendJson(service.base, 'POST', '/api/post?x=1', { a: secrets.body }, { cookie });
+    await response.text();
     const head = { method: 'POST', url: '/api/post?x=1' };
     const inside = { ...head, body: { a: secrets.body }, session: { SESSION: secrets.session } };
     const [authenticator, creatorBefore, action, creatorAfter, filter] = service.records;
