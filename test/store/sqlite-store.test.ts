@@ -171,7 +171,7 @@ describe('the SQLite file', () => {
     const bytes = readFileSync(path);
     bytes.fill(0xa5, 100, bytes.length);
     writeFileSync(path, bytes);
-    await assert.rejects(openSqliteStore({ path }), { code: 'ERR_STORE_CORRUPT' });
+    await isRefused(path, 'ERR_STORE_CORRUPT');
   });
 
   test('damage that shows only when a row is read is ERR_STORE_CORRUPT as well', async () => {
@@ -192,7 +192,7 @@ describe('the SQLite file', () => {
     const path = newPath();
     const text = 'This is a diary, and a long one at that. '.repeat(50);
     writeFileSync(path, text);
-    await assert.rejects(openSqliteStore({ path }), { code: 'ERR_STORE_CORRUPT' });
+    await isRefused(path, 'ERR_STORE_CORRUPT');
     assert.equal(readFileSync(path, 'utf8'), text);
   });
 
@@ -201,19 +201,9 @@ describe('the SQLite file', () => {
     const other = new DatabaseSync(path);
     other.exec('create table diary (day text)');
     other.close();
-    await assert.rejects(openSqliteStore({ path }), {
-      code: 'ERR_STORE_CORRUPT',
-      message: /another program/,
-    });
-    const again = new DatabaseSync(path);
-    assert.deepEqual(
-      again
-        .prepare('select name from sqlite_schema')
-        .all()
-        .map(({ name }) => name),
-      ['diary'],
-    );
-    again.close();
+    await isRefused(path, 'ERR_STORE_CORRUPT', /another program/);
+    using again = new DatabaseSync(path);
+    assert.deepEqual(pluck(again.prepare('select name from sqlite_schema').all(), 'name'), ['diary']);
   });
 
   test('a schema of a newer Deskbell is ERR_STORE_TOO_NEW and names both versions', async () => {
@@ -222,10 +212,7 @@ describe('the SQLite file', () => {
     const raw = new DatabaseSync(path);
     raw.exec('pragma user_version = 9999');
     raw.close();
-    await assert.rejects(openSqliteStore({ path }), {
-      code: 'ERR_STORE_TOO_NEW',
-      message: /9999.*up to \d+/,
-    });
+    await isRefused(path, 'ERR_STORE_TOO_NEW', /9999.*up to \d+/);
   });
 
   test('a schema of before 1.0.0 is ERR_STORE_TOO_OLD, says how to move, and is left alone', async () => {
@@ -250,33 +237,21 @@ describe('the SQLite file', () => {
     raw.close();
     chmodSync(path, 0o600);
     await assert.rejects(openSqliteStore({ path }), /already exists/);
-    const again = new DatabaseSync(path);
+    using again = new DatabaseSync(path);
     const names = again.prepare("select name from sqlite_schema where type = 'table'").all();
     assert.deepEqual(pluck(names, 'name'), ['webhook_events']);
-    again.close();
   });
 
   test('a folder that is not there is ERR_STORE_UNAVAILABLE', async () => {
-    await assert.rejects(openSqliteStore({ path: join(folder, 'none', 'deskbell.db') }), {
-      code: 'ERR_STORE_UNAVAILABLE',
-    });
+    await isRefused(join(folder, 'none', 'deskbell.db'), 'ERR_STORE_UNAVAILABLE');
   });
 
   test('a folder that may not be written to is ERR_STORE_UNAVAILABLE', async () => {
     const locked = mkdtempSync(join(folder, 'locked-'));
     chmodSync(folder, 0o755);
     chmodSync(locked, 0o555);
-    const isRoot = process.getuid?.() === 0;
-    // root may write everywhere: it is nobody for a moment
-    if (isRoot) process.seteuid?.(65_534);
-    try {
-      await assert.rejects(openSqliteStore({ path: join(locked, 'deskbell.db') }), {
-        code: 'ERR_STORE_UNAVAILABLE',
-        message: /check the owner and rights of the file and its folder/,
-      });
-    } finally {
-      if (isRoot) process.seteuid?.(0);
-    }
+    const reason = /check the owner and rights of the file and its folder/;
+    await asNobody(() => isRefused(join(locked, 'deskbell.db'), 'ERR_STORE_UNAVAILABLE', reason));
   });
 
   test('check() notices that the file was deleted or replaced under it', async () => {
@@ -317,11 +292,8 @@ describe('the SQLite file', () => {
     await withStore(path, async () => {});
     chmodSync(path, 0o400);
     chmodSync(folder, 0o755);
-    const isRoot = process.getuid?.() === 0;
-    // root may write to it: it is nobody for a moment
-    if (isRoot) for (const file of [own, path]) chownSync(file, 65_534, 65_534);
-    if (isRoot) process.seteuid?.(65_534);
-    try {
+    if (process.getuid?.() === 0) for (const file of [own, path]) chownSync(file, 65_534, 65_534);
+    await asNobody(async () => {
       const readOnly = {
         code: 'ERR_STORE_UNAVAILABLE',
         message: /cannot be written: check the owner.* -wal/,
@@ -342,9 +314,7 @@ describe('the SQLite file', () => {
         assert.equal(content?.pause, undefined, 'another process may be writing');
         other.close();
       });
-    } finally {
-      if (isRoot) process.seteuid?.(0);
-    }
+    });
   });
 
   test('nobody but the owner may read the file', { skip: isWindows }, async () => {
@@ -360,16 +330,13 @@ describe('the SQLite file', () => {
       for (const file of [path, `${path}-wal`, `${path}-shm`]) {
         for (const mode of [0o640, 0o604, 0o620, 0o602]) {
           chmodSync(file, mode);
-          await assert.rejects(openSqliteStore({ path }), {
-            code: 'ERR_DATA_EXPOSED',
-            message: /must be 0600/,
-          });
+          await isRefused(path, 'ERR_DATA_EXPOSED', /must be 0600/);
         }
         chmodSync(file, 0o600);
       }
       chmodSync(folder, 0o770);
       await assert.rejects(openSqliteStore({ path }), { code: 'ERR_DATA_EXPOSED', message: /chmod go-w/ });
-      await assert.rejects(openSqliteStore({ path: newPath() }), { code: 'ERR_DATA_EXPOSED' });
+      await isRefused(newPath(), 'ERR_DATA_EXPOSED');
       chmodSync(folder, 0o700);
     });
   });
@@ -377,10 +344,7 @@ describe('the SQLite file', () => {
   test('a file of zero bytes is no new database', async () => {
     const path = newPath();
     writeFileSync(path, '', { mode: 0o600 });
-    await assert.rejects(openSqliteStore({ path }), {
-      code: 'ERR_STORE_CORRUPT',
-      message: /zero bytes.*Restore it from a backup.*delete the file/,
-    });
+    await isRefused(path, 'ERR_STORE_CORRUPT', /zero bytes.*Restore it from a backup.*delete the file/);
     assert.equal(statSync(path).size, 0, 'it is left alone');
     rmSync(path);
     await withStore(path, async () => {});
@@ -395,16 +359,10 @@ describe('the SQLite file', () => {
   test('what is no regular file is refused, and nothing waits for it', { skip: isWindows }, async () => {
     const fifo = newPath();
     execFileSync('mkfifo', ['-m', '600', fifo]);
-    await assert.rejects(openSqliteStore({ path: fifo }), {
-      code: 'ERR_STORE_CORRUPT',
-      message: /is a FIFO/,
-    });
+    await isRefused(fifo, 'ERR_STORE_CORRUPT', /is a FIFO/);
     const directory = newPath();
     mkdirSync(directory);
-    await assert.rejects(openSqliteStore({ path: directory }), {
-      code: 'ERR_STORE_CORRUPT',
-      message: /is a directory/,
-    });
+    await isRefused(directory, 'ERR_STORE_CORRUPT', /is a directory/);
   });
 
   test('a new database leaves nothing else behind', async () => {
@@ -451,6 +409,20 @@ describe('the SQLite file', () => {
   });
 });
 
+const isRefused = (path: string, code: string, message = /./) =>
+  assert.rejects(openSqliteStore({ path }), { code, message });
+
+/** Runs work as nobody, if this is root, who may write everywhere. */
+async function asNobody(work: () => Promise<void>): Promise<void> {
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) process.seteuid?.(65_534);
+  try {
+    await work();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
 async function withStore(path: string, use: (store: Store) => Promise<void>): Promise<void> {
   const store = await openSqliteStore({ path });
   try {
@@ -481,10 +453,6 @@ async function registerUntilKilled(path: string, first: number, count: number): 
 }
 
 function integrityOf(path: string): unknown {
-  const database = new DatabaseSync(path);
-  try {
-    return database.prepare('pragma integrity_check').get()?.['integrity_check'];
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(path);
+  return database.prepare('pragma integrity_check').get()?.['integrity_check'];
 }
