@@ -54,6 +54,7 @@ import {
 } from './store-under-test.ts';
 import { listenOnNewPort } from '../../tools/listening.ts';
 import { pluck } from '../../tools/pluck.ts';
+import { refuses } from '../../tools/refuses.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
@@ -317,10 +318,7 @@ describe('a new PostgreSQL database', () => {
 
   test('is left alone where its schema is another program’s', async () => {
     await database.run('create schema deskbell; create table deskbell.diary (day text)');
-    await assert.rejects(openPostgresStore({ url: database.url }), {
-      code: 'ERR_STORE_CORRUPT',
-      message: /another program/,
-    });
+    await refuses(openPostgresStore({ url: database.url }), 'ERR_STORE_CORRUPT', /another program/);
   });
 
   test('is not opened with a directory that lacks the current private key, and none is made there', async (t) => {
@@ -462,10 +460,7 @@ describe('a new PostgreSQL database', () => {
     await database.run(
       'alter database ' + new URL(database.url).pathname.slice(1) + ' set default_transaction_read_only = on',
     );
-    await assert.rejects(openPostgresStore({ url: database.url }), {
-      code: 'ERR_STORE_UNAVAILABLE',
-      message: /is read-only/,
-    });
+    await refuses(openPostgresStore({ url: database.url }), 'ERR_STORE_UNAVAILABLE', /is read-only/);
   });
 });
 

@@ -51,6 +51,7 @@ import { addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 import { until } from '../../tools/until.ts';
 import { pluck } from '../../tools/pluck.ts';
+import { refuses } from '../../tools/refuses.ts';
 
 const isWindows = process.platform === 'win32';
 
@@ -275,10 +276,7 @@ describe('the SQLite file', () => {
       await assert.rejects(put(), deleted);
       await assert.rejects(store.leases.leaseSlice({ leaseMs: 1000 }), deleted);
       writeFileSync(path, '');
-      await assert.rejects(put(), {
-        code: 'ERR_STORE_UNAVAILABLE',
-        message: /replaced since it was opened.* restart/,
-      });
+      await refuses(put(), 'ERR_STORE_UNAVAILABLE', /replaced since it was opened.* restart/);
       assert.equal(await store.subscriptions.count(), 0);
       assert.ok(await store.broadcasts.find(broadcast.id), 'it can be read');
       renameSync(`${path}.gone`, path);

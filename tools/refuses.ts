@@ -1,0 +1,6 @@
+// What tests say of calls that fail.
+import assert from 'node:assert/strict';
+
+/** The call fails with this code, and in these words where some are given. */
+export const refuses = (call: Promise<unknown>, code: string, message = /(?:)/): Promise<void> =>
+  assert.rejects(call, { code, message });
