@@ -70,15 +70,11 @@ export function createBroadcasts(
     };
   };
 
-  const insert = async (draft: NewBroadcast): Promise<number | undefined> => {
-    const audience = await slice(draft);
-    return database.transaction(() => insertBroadcast(database, draft, audience));
-  };
-
   const create = async (draft: NewBroadcast): ReturnType<BroadcastStore['create']> => {
     const existing = await findExisting(draft);
     if (existing !== undefined) return existing;
-    const id = await insert(draft);
+    const audience = await slice(draft);
+    const id = await database.transaction(() => insertBroadcast(database, draft, audience));
     if (id !== undefined) return { broadcast: await reader.get(id), isNew: true };
     // another process was faster with the same key
     const other = await findExisting(draft);

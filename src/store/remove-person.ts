@@ -39,14 +39,7 @@ const audienceSets: SetTable = {
 
 const ownerBatch = 20;
 
-/** @returns how many attempts were deleted */
-const forgetAttempts = (database: PortableDatabase, ids: readonly number[]): Promise<number> =>
-  forget(database, attemptSets, ids);
-
-/** @returns how many positions in audiences were deleted */
-const forgetMemberships = (database: PortableDatabase, ids: readonly number[]): Promise<number> =>
-  forget(database, audienceSets, ids);
-
+/** Takes subscriptions out of all sets of a table. @returns how many entries were deleted */
 async function forget(
   database: PortableDatabase,
   table: SetTable,
@@ -164,8 +157,8 @@ export async function removePerson(
   );
   // do this first: once the rows are removed, their ids are unknown
   const ids = rows.map(({ id }) => id);
-  const attempts = await forgetAttempts(database, ids);
-  const memberships = await forgetMemberships(database, ids);
+  const attempts = await forget(database, attemptSets, ids);
+  const memberships = await forget(database, audienceSets, ids);
   const removed = await database.erase(() => removeRows(database, user, by));
   return { ...removed, recipients: removed.recipients + memberships, attempts };
 }
@@ -226,10 +219,8 @@ function* removeRows(
     );
   }
   // subscriptions that were marked gone have become ended ones, because they were just deleted
-  yield* drop('ended_subscriptions where user_name = :user', { user });
-  yield* drop('people where user_name = :user', { user });
-  yield* drop('webhook_events where user_name = :user', { user });
-  yield* drop('invitations where user_name = :user', { user });
+  for (const table of ['ended_subscriptions', 'people', 'webhook_events', 'invitations'])
+    yield* drop(`${table} where user_name = :user`, { user });
   yield* drop('person_reaches where person = :person', { person: `user:${user}` });
   const broadcasts = yield* drop(`broadcasts where user_name = :user`, { user });
   const schedules = yield* drop('schedules where user_name = :user', { user });

@@ -164,7 +164,8 @@ export function createPostgresSubscriptions(
 
     register: async (registration) => {
       const { former, invitation } = registration;
-      const row = toNewRow(registration, toOptions(registration));
+      const { auth, user } = provenBy(registration);
+      const row = toNewRow(registration, { proof: { auth: auth && toHex(auth), user } });
       if (invitation !== undefined || former !== undefined)
         return queue.run(() => putAlone(row, registration));
       // of two registrations with the same keys, the second replaces the first
@@ -314,11 +315,6 @@ function toNewRow(
     hash: hashEndpoint(endpoint),
     options: text === '{}' ? null : text,
   };
-}
-
-function toOptions(registration: Registration) {
-  const { auth, user } = provenBy(registration);
-  return { proof: { auth: auth && toHex(auth), user } };
 }
 
 const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

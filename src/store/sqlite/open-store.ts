@@ -58,13 +58,13 @@ const incremental = 2;
 function createShrink(database: SqliteDatabase): () => Promise<boolean> {
   const freePages = (): number =>
     database.first<{ freelist_count: number }>('pragma freelist_count')!.freelist_count;
-  const shrink = (): boolean => {
-    const mode = database.first<{ auto_vacuum: number }>('pragma auto_vacuum');
-    if (mode?.auto_vacuum !== incremental || freePages() <= sparePages) return false;
-    database.all(`pragma incremental_vacuum(${shrinkBatchPages})`);
-    return freePages() > sparePages;
-  };
-  return () => database.write(shrink);
+  return () =>
+    database.write(() => {
+      const mode = database.first<{ auto_vacuum: number }>('pragma auto_vacuum');
+      if (mode?.auto_vacuum !== incremental || freePages() <= sparePages) return false;
+      database.all(`pragma incremental_vacuum(${shrinkBatchPages})`);
+      return freePages() > sparePages;
+    });
 }
 
 /** `openSqliteStore` takes these options. */
