@@ -15,6 +15,7 @@ import type { RowRecord, RowResult } from '../../src/store/ledger.ts';
 import { receiptWindowMs } from '../../src/store/receipts.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
+  acceptAll,
   addSubscriptions,
   answerCommit,
   commitRows,
@@ -536,11 +537,7 @@ describe(`attempts: ${databaseName()}`, () => {
     for (const [outcome, isIn] of Object.entries(expected) as [OutcomeGroup, (each: number) => boolean][]) {
       const audience = { broadcast: id, outcome };
       const { id: later, recipients } = await createMatching(store, audience, madeUpBroadcast(nowMs));
-      const reached: number[] = [];
-      await settleAll(later, (row) => {
-        reached.push(row.subscriptionId!);
-        return accepted(row);
-      });
+      const reached = (await acceptAll(store, origin, later)).map((row) => row.subscriptionId!);
       const members = ids.slice(1).filter(isIn);
       assert.deepEqual(
         reached.toSorted((one, other) => one - other),

@@ -8,6 +8,7 @@ import type { RowResult } from '../../src/store/ledger.ts';
 import type { SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, noOutcomes, vapidPublicKey } from './made-up-subscription.ts';
 import {
+  acceptAll,
   addSubscriptions,
   commitPage,
   commitRows,
@@ -83,13 +84,8 @@ describe(`broadcasts: ${databaseName()}`, () => {
     await addSubscriptions(store, 95);
     const { id } = await createBroadcast();
     await addSubscriptions(store, 5, 1000);
-    const seen: string[] = [];
-    await settleAll(id, (recipient): RowResult => {
-      seen.push(recipient.endpoint);
-      return accepted(recipient);
-    });
-    assert.equal(seen.length, 95);
-    assert.equal(new Set(seen).size, 95);
+    const seen = pluck(await acceptAll(store, origin, id), 'endpoint');
+    assert.deepEqual([seen.length, new Set(seen).size], [95, 95]);
     const broadcast = await found(id);
     assert.equal(broadcast.state, 'done');
     assert.equal(broadcast.counts.accepted, 95);
@@ -253,11 +249,7 @@ describe(`broadcasts: ${databaseName()}`, () => {
     const audienceId = await openList(store, [1, 2, 3, 2]);
     const { id, audience, recipients } = await createBroadcast({ audienceId });
     assert.deepEqual([audience, recipients], [undefined, 3]);
-    const seen: Recipient[] = [];
-    await settleAll(id, (recipient): RowResult => {
-      seen.push(recipient);
-      return accepted(recipient);
-    });
+    const seen = await acceptAll(store, origin, id);
     assert.deepEqual(
       seen.map(({ endpoint, p256dh, auth }) => ({ endpoint, p256dh, auth })),
       [1, 2, 3].map(madeUpSubscription),
@@ -288,13 +280,9 @@ describe(`broadcasts: ${databaseName()}`, () => {
     }
     const left = (await store.subscriptions.page({ afterId: 0, limit: 200 })).map(({ id }) => id);
     const { id } = await createBroadcast();
-    const seen: number[] = [];
-    await settleAll(id, (recipient): RowResult => {
-      seen.push(recipient.position);
-      return accepted(recipient);
-    });
+    const seen = (await acceptAll(store, origin, id)).map(({ position }) => position);
     assert.deepEqual(
-      [...seen].sort((a, b) => a - b),
+      seen.sort((a, b) => a - b),
       left,
     );
   });

@@ -18,8 +18,7 @@ import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { checkData } from '../../src/cli/doctor/checks.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
-import type { Recipient } from '../../src/store/broadcasts.ts';
-import type { CommitAnswer, RowResult } from '../../src/store/ledger.ts';
+import type { CommitAnswer } from '../../src/store/ledger.ts';
 import { hashEndpoint } from '../../src/protocol/endpoint.ts';
 import { describeFunctions, functionsText } from '../../src/store/postgres/functions/all-functions.ts';
 import { keepFunctions } from '../../src/store/postgres/functions/use-functions.ts';
@@ -41,6 +40,7 @@ import { connect, readRows } from '../../tools/postgres-client.ts';
 import { until, within } from '../../tools/until.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import {
+  acceptAll,
   addSubscriptions,
   answerCommit,
   commitNext,
@@ -479,17 +479,6 @@ describe('a PostgreSQL store', () => {
   const createBroadcast = async (sliceRows: number) =>
     (await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows }))).broadcast;
 
-  /** Has every row of the broadcast accepted. @returns its subscriptions */
-  const acceptAll = async (broadcastId: number): Promise<readonly (number | undefined)[]> => {
-    const reached: (number | undefined)[] = [];
-    const accept = (recipient: Recipient): RowResult => {
-      reached.push(recipient.subscriptionId);
-      return accepted(recipient);
-    };
-    await commitSlices(store, broadcastId, accept);
-    return reached;
-  };
-
   /** What newer code brings that has changed one function and added no migration. */
   const changed = describeFunctions(
     schemaVersion,
@@ -683,7 +672,7 @@ describe('a PostgreSQL store', () => {
     await other.query('commit');
     const { id, recipients } = await created;
     await second;
-    const reached = await acceptAll(id);
+    const reached = await acceptAll(store, origin, id);
     assert.equal(reached.length, recipients);
     assert.ok(reached.length >= 6, 'the open registration is among them');
     assert.equal((await store.broadcasts.find(id))?.counts.removed, 0);
@@ -694,7 +683,7 @@ describe('a PostgreSQL store', () => {
     await store.subscriptions.removeById(17);
     const { id, audience, recipients } = await createBroadcast(5);
     assert.deepEqual([audience, recipients], ['all', 399]);
-    const reached = await acceptAll(id);
+    const reached = (await acceptAll(store, origin, id)).map(({ subscriptionId }) => subscriptionId);
     assert.deepEqual(
       reached.toSorted((a = 0, b = 0) => a - b),
       Array.from({ length: 400 }, (_, index) => index + 1).filter((number) => number !== 17),

@@ -205,6 +205,21 @@ export async function commitSlices(
   return slices;
 }
 
+/** Has every row accepted that is free. @returns the recipients */
+export async function acceptAll(
+  store: Store,
+  origin: string,
+  broadcastId?: number,
+): Promise<readonly Recipient[]> {
+  const accept = withResult(origin, 'accepted');
+  const reached: Recipient[] = [];
+  await commitSlices(store, broadcastId, (recipient) => {
+    reached.push(recipient);
+    return accept(recipient);
+  });
+  return reached;
+}
+
 /** Leases slice after slice and has every row accepted. @returns the subscriptions, by broadcast */
 export async function acceptAllSlices(store: Store, origin: string): Promise<Map<number, unknown[]>> {
   const reached = new Map<number, unknown[]>();
