@@ -27,7 +27,7 @@ import { openProxy } from './postgres-proxy.ts';
 import { readRows } from '../../tools/postgres-client.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import {
-  acceptAllSlices,
+  acceptAll,
   addSubscriptions,
   commitNext,
   commitRows,
@@ -198,7 +198,7 @@ describe('a copy', () => {
     const store = await openPostgresStore({ url });
     await addSubscriptions(store, 200);
     const { id } = (await store.broadcasts.create(madeUpBroadcast(Date.now()))).broadcast;
-    await acceptAllSlices(store, fcm);
+    await acceptAll(store, fcm);
     const expected = await store.broadcasts.find(id);
     const days = await store.statistics.subscriptionDays(0);
     const totals = await store.statistics.outcomeTotals();

@@ -9,7 +9,7 @@ import { connectToWritable } from '../../src/store/postgres/writable-server.ts';
 import { PostgresServer } from '../../tools/postgres-server.ts';
 import { until, within } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { acceptAllSlices, addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
+import { acceptAll, addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
 import { listenOnNewPort } from '../../tools/listening.ts';
 import { pluck } from '../../tools/pluck.ts';
 
@@ -205,7 +205,7 @@ test('a user that can only connect, and fills the queue of notices, stops nothin
   const { id } = (await store.broadcasts.create(madeUpBroadcast(Date.now()))).broadcast;
   await store.broadcasts.pause(id);
   await store.broadcasts.resume(id);
-  await acceptAllSlices(store, 'https://fcm.googleapis.com');
+  await acceptAll(store, 'https://fcm.googleapis.com');
   assert.equal((await store.broadcasts.get(id)).state, 'done');
 });
 

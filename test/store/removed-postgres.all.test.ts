@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import './use-postgres.ts';
 import './removed.test.ts';
 import { until } from '../../tools/until.ts';
-import { acceptAllSlices, addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
+import { acceptAll, addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
 import { openTestStore } from './test-database.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -46,7 +46,7 @@ test('an audience is frozen once removals that were begun before are committed',
   await untilWaiting(1);
   await remover.query('commit');
   const { broadcast } = await creating;
-  await acceptAllSlices(store, origin);
+  await acceptAll(store, origin);
   const { recipients, counts, alarms } = await store.broadcasts.get(broadcast.id);
   assert.deepEqual([recipients, counts.accepted, counts.unaccounted, alarms], [9, 9, 0, []]);
   await Promise.all([remover.end(), observer.end()]);
@@ -65,7 +65,7 @@ test('whoever removes while an audience is to be frozen gets on, whatever rows i
   await one.query('delete from deskbell.subscriptions where id = 2; commit');
   await deleting;
   const { broadcast } = await creating;
-  await acceptAllSlices(store, origin);
+  await acceptAll(store, origin);
   const { recipients, counts } = await store.broadcasts.get(broadcast.id);
   assert.deepEqual([recipients, counts.accepted, counts.unaccounted], [8, 8, 0]);
   await Promise.all([one.end(), other.end(), observer.end()]);

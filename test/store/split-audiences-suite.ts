@@ -9,7 +9,7 @@ import { explain } from '../../src/operations/outcomes.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
-  acceptAllSlices,
+  acceptAll,
   addSubscriptions,
   commitSlice,
   leaseSlices,
@@ -88,8 +88,7 @@ describe(`split audiences: ${databaseName()}`, () => {
     test(`to ${whom}: only those who have the channel on are reached`, async () => {
       const broadcast = await make({ channel: { name: 'news', isOnByDefault: true }, languages: [] }, draft);
       assert.equal(broadcast.recipients, 25);
-      const reached = await acceptAllSlices(store, origin);
-      assert.equal(reached.size, 1);
+      assert.equal((await acceptAll(store, origin)).length, 25);
       assert.equal((await store.broadcasts.get(broadcast.id)).counts.accepted, 25);
       assert.deepEqual(await store.broadcasts.leftOut(broadcast.id), { channelOff: 5 });
       assert.equal((await store.broadcasts.get(broadcast.id)).state, 'done');
@@ -363,8 +362,7 @@ describe(`split audiences: ${databaseName()}`, () => {
       await commitSlice(store, lease, withResult(origin, 'accepted'), leaseMs);
     }
     nowMs = noonMs + 8 * hourMs;
-    const reached = await acceptAllSlices(store, origin);
-    assert.equal(reached.size, 1);
+    assert.ok((await acceptAll(store, origin)).length > 0);
     const { state, counts } = await store.broadcasts.get(id);
     assert.deepEqual([state, counts.accepted, counts.removed, counts.unaccounted], ['done', 28, 2, 0]);
   });

@@ -9,7 +9,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { inBatches } from '../../src/store/sqlite/portable-database.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 import { temporaryFolder } from '../cli/run-command.ts';
-import { acceptAllSlices, addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
+import { acceptAll, addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
 import { pluck } from '../../tools/pluck.ts';
 
 describe('a SQLite database', () => {
@@ -153,7 +153,7 @@ test('ids are values: however many different ones are asked for, there are no mo
   const ids: number[] = [];
   while (ids.length < 3) {
     ids.push((await store.broadcasts.create(madeUpBroadcast(Date.now()))).broadcast.id);
-    await acceptAllSlices(store, 'https://fcm.googleapis.com');
+    await acceptAll(store, 'https://fcm.googleapis.com');
   }
   const { mock } = t.mock.method(DatabaseSync.prototype, 'prepare');
   const askFor = async (some: readonly number[]): Promise<number> => {

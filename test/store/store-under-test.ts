@@ -166,12 +166,8 @@ export const commitRows = (
 ): Promise<CommitAnswer> => ledger.commit({ broadcastId, fenceToken, rows, leaseMs: defaultLeaseMs });
 
 /** Leases the next slice that is free. @param broadcastId of this broadcast only */
-export async function leaseNext(
-  { leases }: Pick<Store, 'leases'>,
-  broadcastId?: number,
-  leaseMs = defaultLeaseMs,
-): Promise<SliceLease> {
-  const slice = await leases.leaseSlice({ leaseMs, broadcastId });
+export async function leaseNext(store: Store, broadcastId?: number): Promise<SliceLease> {
+  const slice = await store.leases.leaseSlice({ leaseMs: defaultLeaseMs, broadcastId });
   assert.ok(slice, 'a slice is free');
   return slice;
 }
@@ -185,7 +181,7 @@ export const commitNext = async (
 
 /** Leases all slices that are free. */
 export async function leaseSlices(
-  { leases }: Pick<Store, 'leases'>,
+  { leases }: Store,
   broadcastId?: number,
   leaseMs = defaultLeaseMs,
 ): Promise<readonly SliceLease[]> {
@@ -194,15 +190,13 @@ export async function leaseSlices(
   return slices;
 }
 
-/** Leases all slices that are free, and commits each in one page. @returns the leases */
+/** Leases all slices that are free, and commits each in one page. */
 export async function commitSlices(
   store: Store,
   broadcastId: number | undefined,
   toResult: (recipient: Recipient) => RowResult,
-): Promise<readonly SliceLease[]> {
-  const slices = await leaseSlices(store, broadcastId);
-  for (const slice of slices) await commitSlice(store, slice, toResult);
-  return slices;
+): Promise<void> {
+  for (const slice of await leaseSlices(store, broadcastId)) await commitSlice(store, slice, toResult);
 }
 
 /** Has every row accepted that is free. @returns the recipients */
@@ -217,21 +211,6 @@ export async function acceptAll(
     reached.push(recipient);
     return accept(recipient);
   });
-  return reached;
-}
-
-/** Leases slice after slice and has every row accepted. @returns the subscriptions, by broadcast */
-export async function acceptAllSlices(store: Store, origin: string): Promise<Map<number, unknown[]>> {
-  const reached = new Map<number, unknown[]>();
-  for (const slice of await leaseSlices(store)) {
-    const ids: unknown[] = [];
-    const accept = (recipient: Recipient): RowResult => {
-      ids.push(recipient.subscriptionId);
-      return { recipient, origin, attempts: 1, result: 'accepted' };
-    };
-    await commitSlice(store, slice, accept);
-    reached.set(slice.broadcastId, ids);
-  }
   return reached;
 }
 
