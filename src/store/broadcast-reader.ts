@@ -23,21 +23,10 @@ import { reasonOf } from './split-audience.ts';
 /** Number of broadcasts that one statement reads by id. */
 const readTogether = 50;
 
-export type BroadcastReader = Pick<
-  BroadcastStore,
-  | 'texts'
-  | 'leftOut'
-  | 'timesToCome'
-  | 'find'
-  | 'findAll'
-  | 'get'
-  | 'findByKey'
-  | 'list'
-  | 'listedIds'
-  | 'countOpen'
-  | 'listOpen'
-  | 'summaries'
-> & {
+type Control = 'create' | 'pause' | 'resume' | 'cancel';
+type Preparation = 'openAudience' | 'addToAudience' | 'addIds' | 'prepare' | 'findUnprepared';
+
+export type BroadcastReader = Omit<BroadcastStore, Control | Preparation> & {
   /** Like `get`, but without details that are only displayed and require reading each slice. */
   getForWork(id: number): Promise<Broadcast>;
 };
