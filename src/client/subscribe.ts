@@ -119,7 +119,11 @@ export class DeskbellSubscribe extends Base {
       addEventListener('focus', () => this.#do(), { signal });
       this.#do(async () => {
         await this.#chooseTexts();
-        await client.synced.catch((error) => this.#fail(error));
+        await client.synced.catch(async (error) => {
+          // a later call has succeeded
+          const isOver = (await client.state()).isStored;
+          if (!isOver) this.#fail(error);
+        });
       });
     });
   }
@@ -210,8 +214,8 @@ export class DeskbellSubscribe extends Base {
 
   async #show(): Promise<void> {
     const { obstacle, subscription, isStored } = await this.client.state();
-    // Once the browser is unsubscribed, a failure at the service no longer matters.
-    if (!isStored && !subscription && this.#isSubscribed) this.#failure = undefined;
+    // Once the browser is subscribed or unsubscribed, an earlier failure no longer matters.
+    if (isStored !== this.#isSubscribed && (isStored || !subscription)) this.#failure = undefined;
     this.#isSubscribed = isStored;
     const reason = this.#failure?.reason ?? (isStored ? undefined : obstacle);
     this.setAttribute('state', isStored ? 'subscribed' : (reason ?? 'unsubscribed'));

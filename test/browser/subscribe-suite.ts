@@ -133,6 +133,32 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
     },
   );
 
+  browserTest(
+    'a failure of the page load is over once the browser is subscribed, and does not come back with another element',
+    async (context) => {
+      await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
+      const { page, errors } = await open(context, backend, '');
+      await page.evaluate(`globalThis.failures = [];
+        document.addEventListener('deskbell-error', ({ detail }) => failures.push(detail.reason));
+        const synced = Promise.reject({ reason: 'server-unreachable' });
+        synced.catch(() => undefined);
+        globalThis.members = { synced, isStored: false, state: async () => ({ isStored: members.isStored }) };`);
+      await page.evaluate(mountWith('...members'));
+      await waitFor(page, 'deskbell-subscribe[state="server-unreachable"][aria-busy="false"]');
+      await page.evaluate(`members.isStored = true;
+        document.querySelector('deskbell-subscribe').client.dispatchEvent(new Event('change'))`);
+      const on = /^Notifications are on\./;
+      await waitFor(page, 'deskbell-subscribe[state="subscribed"]');
+      assert.match(await saidByElement(page), on);
+
+      await page.evaluate(mountWith('...members'));
+      await waitFor(page, 'deskbell-subscribe[state="subscribed"][aria-busy="false"]');
+      assert.match(await saidByElement(page), on);
+      assert.deepEqual(await page.evaluate('failures'), ['server-unreachable']);
+      assert.deepEqual(errors, []);
+    },
+  );
+
   for (const way of ['plain', 'react', 'vue', 'svelte']) {
     browserTest(`the recipe for ${way} subscribes, and says so`, async (context) => {
       await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
