@@ -51,17 +51,14 @@ export async function readPushServices(
   return [...views.values()].toSorted((one, other) => (one.origin < other.origin ? -1 : 1));
 }
 
+const summed = ['connections', 'inFlight', 'queued', 'maxInFlight', 'answers', 'throttled'] as const;
+
 function add(view: PushServiceView, reported: ReportedPushService): Partial<PushServiceView> {
   const isWorse = severity[reported.breaker] > severity[view.breaker];
   return {
     senders: view.senders + 1,
-    connections: view.connections + reported.connections,
-    inFlight: view.inFlight + reported.inFlight,
-    queued: view.queued + reported.queued,
-    maxInFlight: view.maxInFlight + reported.maxInFlight,
+    ...Object.fromEntries(summed.map((name) => [name, view[name] + reported[name]])),
     latencyMs: largest(view.latencyMs, reported.latencyMs),
-    answers: view.answers + reported.answers,
-    throttled: view.throttled + reported.throttled,
     unreachableMs: largest(view.unreachableMs, reported.unreachableMs),
     ...(isWorse && { breaker: reported.breaker, breakerReason: reported.breakerReason }),
   };

@@ -1,10 +1,11 @@
-// Clicks on notifications and their actions on a real desktop, in each browser: which page they open.
+// Notifications on a real desktop, in each browser: what the notification daemon shows, and which page clicks on it and on actions open.
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { chromium, firefox } from '../../scripts/install-test-tools.ts';
 import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 import { startChromium } from '../../tools/browser/chromium.ts';
+import { press, received } from '../../tools/browser/demo-page.ts';
 import { createDesktopTests } from './desktop-test.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 import { until } from '../../tools/until.ts';
@@ -35,32 +36,69 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
       start,
     );
 
-    furtherTest('a click opens the url of the message', async ({ testBrowser, backend, openSubscribed }) => {
-      await openSubscribed();
-      await backend.sendToAll(order);
-      await untilShown(1);
-      await desktop.clickNotification();
-      await untilOpen(testBrowser, `${backend.url}?order=7`);
-      await untilShown(0);
-    });
-
-    furtherTest('a click on an action opens its url', async ({ testBrowser, backend, openSubscribed }) => {
-      await openSubscribed();
-      await backend.sendToAll(order);
-      await untilShown(1);
-      await desktop.clickAction('Invoice');
-      await untilOpen(testBrowser, `${backend.url}?invoice=7`);
-      await untilShown(0);
-    });
-
-    furtherTest(
-      'an action without a url opens that of the message',
-      async ({ testBrowser, backend, openSubscribed }) => {
+    for (const [title, click, opened] of [
+      ['a click opens the url of the message', () => desktop.clickNotification(), '?order=7'],
+      ['a click on an action opens its url', () => desktop.clickAction('Invoice'), '?invoice=7'],
+      ['an action without a url opens that of the message', () => desktop.clickAction('Close'), '?order=7'],
+    ] as const)
+      furtherTest(title, async ({ testBrowser, backend, openSubscribed }) => {
         await openSubscribed();
         await backend.sendToAll(order);
         await untilShown(1);
-        await desktop.clickAction('Close');
-        await untilOpen(testBrowser, `${backend.url}?order=7`);
+        await click();
+        await untilOpen(testBrowser, `${backend.url}${opened}`);
+        await untilShown(0);
+      });
+
+    furtherTest(
+      'one notification is on the desktop, also after a second message',
+      async ({ backend, openSubscribed }) => {
+        const { page } = await openSubscribed();
+        await backend.sendToAll({ title: 'First', message: '1' });
+        await untilShown(1);
+        await backend.sendToAll({ title: 'Second', message: '2' });
+        await received(page, 2);
+        assert.equal(await desktop.countNotifications(), 1);
+        await desktop.clickNotification();
+        await untilShown(0);
+      },
+    );
+
+    furtherTest(
+      'a click on the notification brings the page to the front',
+      async ({ testBrowser, backend, openSubscribed }) => {
+        const { page } = await openSubscribed();
+        const other = await testBrowser.browser.newPage();
+        await other.bringToFront();
+        assert.equal(await page.evaluate('document.visibilityState'), 'hidden');
+        await backend.sendToAll({ title: 'Look', message: 'here' });
+        await untilShown(1);
+
+        await desktop.clickNotification();
+
+        await until(
+          async () => (await page.evaluate('document.visibilityState')) === 'visible',
+          'the page in the foreground',
+        );
+        await untilShown(0);
+      },
+    );
+
+    furtherTest(
+      'with no page open, a click opens one that lists the message',
+      async ({ testBrowser, backend, openSubscribed }) => {
+        await (await openSubscribed()).page.close();
+        await backend.sendToAll({ title: 'While you were out', message: 'somebody rang' });
+        await untilShown(1);
+
+        const [target] = await Promise.all([
+          testBrowser.browser.waitForTarget((candidate) => candidate.url() === backend.url),
+          desktop.clickNotification(),
+        ]);
+
+        const page = await target.page();
+        assert.deepEqual(await received(page!, 1), ['While you were out: somebody rang']);
+        await press(page!, 'Unsubscribe');
       },
     );
 

@@ -398,25 +398,6 @@ test('a push service that cannot be reached is an alarm of the overview until it
   assert.match(wordsOf(await visitor.open('/console/')), /nothing is wrong/);
 });
 
-test('a broadcast shows its counts, and attempts by outcome, subscription and user', async (t) => {
-  const { operator, visitor } = await openConsole(t);
-  await addPeople(operator.store, 3);
-  const id = await refusedBroadcast(operator, { title: 'Hello', message: 'World' });
-  const words = wordsOf(await visitor.open(`/console/broadcasts/${id}`));
-  assert.match(words, /done, reached nobody .* 0 % 0 of 3 reached/);
-  assert.match(words, /Rejected 3 refused, not retried/);
-  const rows = async (query: string) =>
-    (await visitor.open(`/console/broadcasts/${id}?${query}`)).html.match(
-      /href="\/console\/subscriptions\/\d+"/g,
-    )?.length ?? 0;
-  assert.equal(await rows(''), 3);
-  assert.equal(await rows('outcome=rejected'), 3);
-  assert.equal(await rows('outcome=accepted'), 0);
-  assert.equal(await rows('subscription=2'), 1);
-  assert.equal(await rows('user=user-2'), 1);
-  assert.equal(await rows('user=nobody'), 0);
-});
-
 test('with receipts, the page of a broadcast shows what browsers reported, in all and by push service', async (t) => {
   const { operator, store, sender, visitor } = await openConsole(t, {
     senderOptions: { receiptKey: new Uint8Array(32) },

@@ -43,20 +43,13 @@ export interface ConsoleSession {
   readonly isSealed: boolean;
 }
 
-export interface ConsoleSessions {
-  /** @returns the session's name, for the cookie */
-  start(operator: Operator): Promise<string>;
-  /** Creates a read-only session that is not stored. Its name is sealed, and only this process can check the seal. */
-  seal(operator: Operator): string;
-  find(name: string): Promise<ConsoleSession | undefined>;
-  end(name: string): Promise<void>;
-}
+export type ConsoleSessions = ReturnType<typeof createSessions>;
 
 const lifetimeMs = 12 * 60 * 60 * 1000;
 
 const sealedLifetimeMs = 15 * 60 * 1000;
 
-export function createSessions({ operators, now }: Pick<Store, 'operators' | 'now'>): ConsoleSessions {
+export function createSessions({ operators, now }: Pick<Store, 'operators' | 'now'>) {
   const sealKey = randomBytes(32);
   const sealOf = (text: string): string => createHmac('sha256', sealKey).update(text).digest('base64url');
 
@@ -69,24 +62,26 @@ export function createSessions({ operators, now }: Pick<Store, 'operators' | 'no
   };
 
   return {
-    seal: ({ id }) => {
+    /** Creates a read-only session that is not stored. Its name is sealed, and only this process can check the seal. */
+    seal: ({ id }: Operator): string => {
       const text = `sealed.${id}.${now() + sealedLifetimeMs}`;
       return `${text}.${sealOf(text)}`;
     },
-    start: async ({ id: operatorId }) => {
+    /** @returns the session's name, for the cookie */
+    start: async ({ id: operatorId }: Operator): Promise<string> => {
       // the name has 256 random bits
       const name = randomBytes(32).toString('base64url');
       await operators.startSession({ nameHash: derive('session', name), operatorId, lifetimeMs });
       return name;
     },
-    find: async (name) => {
+    find: async (name: string): Promise<ConsoleSession | undefined> => {
       if (name === '') return undefined;
       if (name.startsWith('sealed.')) return findSealed(name);
       const operator = await operators.findBySession(derive('session', name));
       if (operator === undefined || !consoleRoles.includes(operator.role)) return undefined;
       return toSession(name, operator, false);
     },
-    end: async (name) => {
+    end: async (name: string): Promise<void> => {
       if (name !== '') await operators.endSession(derive('session', name));
     },
   };
