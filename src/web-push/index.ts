@@ -24,7 +24,6 @@ import {
   supportedUrgency,
 } from './vapid.ts';
 import type * as types from './types.ts';
-import type * as errors from './types.ts';
 
 let gcmAPIKey: string | null | undefined;
 let vapidDetails: VapidDetails | null | undefined;
@@ -148,7 +147,7 @@ declare namespace webPush {
   export type Urgency = types.Urgency;
   export type VapidDetails = types.VapidDetails;
   export type VapidKeys = types.VapidKeys;
-  export type WebPushError = errors.WebPushError;
+  export type WebPushError = types.WebPushError;
 }
 /* oxlint-enable no-shadow */
 

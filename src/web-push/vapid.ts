@@ -22,45 +22,35 @@ export function checkVapidDetails({ subject, publicKey, privateKey }: VapidDetai
   checkKeyBytes('private', privateKey, scalarBytes);
 }
 
+type HeaderArguments<Encoding> = [
+  audience: string,
+  subject: string,
+  publicKey: string,
+  privateKey: string,
+  contentEncoding: Encoding,
+  expiration?: number | undefined,
+];
+
+export interface VapidHeaders {
+  Authorization: string;
+  'Crypto-Key'?: string | undefined;
+}
+
 /**
  * Makes the header fields that identify the application server to one push service.
  *
- * @param audience the push service's origin
- * @param expiration seconds since 1970, at most 24 hours ahead; by default 12 hours ahead
+ * @param given `audience`: the push service's origin. `expiration`: seconds since 1970, at most 24 hours ahead; by
+ *   default 12 hours ahead
  * @throws {Error}
  */
-export function getVapidHeaders(
-  audience: string,
-  subject: string,
-  publicKey: string,
-  privateKey: string,
-  contentEncoding: 'aes128gcm',
-  expiration?: number,
-): { Authorization: string };
-export function getVapidHeaders(
-  audience: string,
-  subject: string,
-  publicKey: string,
-  privateKey: string,
-  contentEncoding: 'aesgcm',
-  expiration?: number,
-): { Authorization: string; 'Crypto-Key': string };
-export function getVapidHeaders(
-  audience: string,
-  subject: string,
-  publicKey: string,
-  privateKey: string,
-  contentEncoding: ContentEncoding,
-  expiration?: number,
-): { Authorization: string; 'Crypto-Key'?: string | undefined };
-export function getVapidHeaders(
-  audience: string,
-  subject: string,
-  publicKey: string,
-  privateKey: string,
-  contentEncoding: ContentEncoding,
-  expiration?: number,
-): { Authorization: string; 'Crypto-Key'?: string | undefined } {
+export function getVapidHeaders(...given: HeaderArguments<'aes128gcm'>): { Authorization: string };
+export function getVapidHeaders(...given: HeaderArguments<'aesgcm'>): {
+  Authorization: string;
+  'Crypto-Key': string;
+};
+export function getVapidHeaders(...given: HeaderArguments<ContentEncoding>): VapidHeaders;
+export function getVapidHeaders(...given: HeaderArguments<ContentEncoding>): VapidHeaders {
+  const [audience, subject, publicKey, privateKey, contentEncoding, expiration] = given;
   checkAudience(audience);
   checkVapidDetails({ subject, publicKey, privateKey });
   if (expiration) checkExpiration(expiration);
@@ -149,8 +139,6 @@ export const supportedContentEncodings = { AES_GCM: 'aesgcm', AES_128_GCM: 'aes1
 export const supportedUrgency = { VERY_LOW: 'very-low', LOW: 'low', NORMAL: 'normal', HIGH: 'high' } as const;
 
 // Caches VAPID header fields: a token is valid for hours, and signing one takes as long as encrypting a message.
-
-export type VapidHeaders = ReturnType<typeof getVapidHeaders>;
 
 /** One hour less than the lifetime of a token, in case the push service's clock is ahead. */
 const cacheMs = 11 * 60 * 60 * 1000;
