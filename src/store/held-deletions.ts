@@ -20,11 +20,12 @@ export interface HeldOrigin {
 
 export type HeldDeletions = ReturnType<typeof createHeldDeletions>;
 
-/** Selects a batch of held subscriptions. `is_held = true` is written as in the index's condition. */
-const held = `select subscription_id from deskbell.gone_marks
-  where origin = :origin and is_held = true limit :batchRows`;
+/** Selects columns of a batch of held marks. `is_held = true` is written as in the index's condition. */
+const held = (columns: string): string => `
+  select ${columns} from deskbell.gone_marks where origin = :origin and is_held = true limit :batchRows`;
 
 export function createHeldDeletions(database: PortableDatabase) {
+  const { subscription, mark } = database.markedRow;
   return {
     /** Ordered by origin. */
     list: () =>
@@ -34,14 +35,24 @@ export function createHeldDeletions(database: PortableDatabase) {
             where m.origin = h.origin and m.is_held = true) as "sinceMs"
          from deskbell.held_marks h group by origin having sum(subscriptions) > 0 order by origin`,
       ),
-    /** Deletes the held subscriptions of the origin as gone. @returns how many were deleted */
+    /**
+     * Deletes the held subscriptions of the origin as gone, except those that are being renewed.
+     *
+     * @returns how many were deleted
+     */
     confirm: (origin: string) =>
-      database.writeInBatches(`delete from deskbell.subscriptions where id in (${held})`, { origin }),
+      database.writeInBatches(
+        `delete from deskbell.subscriptions where (${subscription}) in (${held(mark)})`,
+        {
+          origin,
+        },
+      ),
     /** Keeps the origin's held subscriptions, because its responses were wrong. @returns how many were kept */
     discard: (origin: string) =>
-      database.writeInBatches(`delete from deskbell.gone_marks where subscription_id in (${held})`, {
-        origin,
-      }),
+      database.writeInBatches(
+        `delete from deskbell.gone_marks where is_held = true and subscription_id in (${held('subscription_id')})`,
+        { origin },
+      ),
   };
 }
 

@@ -224,7 +224,8 @@ const dropAttempts = (broadcastId: number): Work<number> =>
 /** @returns the number of rows */
 const dropRows = (table: string, key: string, beforeMs: number, time = 'at_ms'): Work<number> =>
   changeRows(
-    `delete from deskbell.${table} where (${key}) in
+    // both conditions, because a row may be renewed while this waits for it
+    `delete from deskbell.${table} where ${time} < :beforeMs and (${key}) in
        (select ${key} from deskbell.${table} where ${time} < :beforeMs order by ${time} limit ${pruneBatchRows})`,
     { beforeMs },
   );

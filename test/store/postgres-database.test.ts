@@ -990,6 +990,33 @@ describe('a PostgreSQL store', () => {
     assert.equal(await store.subscriptions.count(), 1);
   });
 
+  test('a held subscription that is registered again while its deletion is confirmed stays', async () => {
+    await addSubscriptions(store, 2);
+    await database.run(`insert into deskbell.gone_marks
+      (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms, updated_at_ms, is_held)
+      select id, endpoint_hash, '${origin}', 0, 0, updated_at_ms, true from deskbell.subscriptions`);
+    await using other = await connect(database.url);
+    await other.query('begin');
+    await other.query('update deskbell.subscriptions set updated_at_ms = updated_at_ms + 1 where id = 1');
+    const confirmed = store.heldDeletions.confirm(origin);
+    await untilOneWaits(other, 'the subscription');
+    await other.query('commit');
+    assert.equal(await confirmed, 1);
+    assert.deepEqual(pluck(await store.subscriptions.page({ afterId: 0, limit: 9 }), 'id'), [1]);
+  });
+
+  test('a row that is renewed while retention is to delete it stays', async () => {
+    await database.run('insert into deskbell.client_requests values (1, gen_random_uuid(), 1, 0)');
+    await using other = await connect(database.url);
+    await other.query('begin');
+    await other.query(`update deskbell.client_requests set ends_at_ms = ${2 * nowMs}`);
+    const pruned = store.retention.prune({});
+    await untilOneWaits(other, 'the row');
+    await other.query('commit');
+    await pruned;
+    assert.equal((await readRows(database.url, 'select 1 from deskbell.client_requests')).length, 1);
+  });
+
   test('a broadcast whose last worker has died after its last page is finished by whoever looks for work, which they get too', async () => {
     await addSubscriptions(store, 3);
     const ending = await createBroadcast(10);
