@@ -1,4 +1,4 @@
-// Where the example API's users are kept: a file of their own, which takes over what 0.1.0 kept in the database.
+// Where the example API's users are kept: in a file of their own.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -50,7 +50,6 @@ export function openExampleUsers(options: ExampleUsersOptions = {}): ExampleUser
     const select = database.prepare('select id, name, email from users where id = ?');
     select.setReadBigInts(true);
     const update = database.prepare('update users set name = ?, email = ? where id = ?');
-    update.setReadBigInts(true);
     return {
       find: async (id) => {
         const row = orUnavailable(path, () => select.get(id)) as ExampleUser | undefined;
