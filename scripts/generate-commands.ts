@@ -32,7 +32,7 @@ await writePage(
 
 \`deskbell help <command>\` prints the same text in the terminal. [\`deskbell completion\`](#deskbell-completion) prints a script for a shell. Every command has the options
 \`--help\` and \`--debug\`, which prints the stack trace of an error. If a command uses entries of the [configuration](configuration.md), it also has \`--config FILE\`. With
-\`--json\`, commands print JSON or JSON Lines on standard output. They print messages for people on standard error.
+\`--json\`, commands print JSON or JSON Lines on standard output, and messages for people on standard error.
 
 A command ends with one of these exit codes:
 

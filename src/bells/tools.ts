@@ -37,7 +37,7 @@ export interface Tool {
 const ofGit = {
   title: 'the repository',
   text: 'the person, the action and its object; for builds, only the result',
-  link: 'the object of the event',
+  link: 'the event’s object',
   urgency: 'for builds: high if the build fails, otherwise low',
   replaces: 'notifications about the same issue, pull request, build or branch; silently if a build succeeds',
 };
@@ -45,7 +45,7 @@ const ofGit = {
 const ofAlerts = {
   title: '`alertname`, and the number of alerts',
   text: '`summary`, `description` or labels of up to five alerts',
-  urgency: 'the label `severity` decides; low if resolved',
+  urgency: 'the `severity` label decides; low if resolved',
   replaces: 'notifications with the same `groupKey`; silently if resolved',
 };
 
@@ -54,7 +54,7 @@ const quoted = (names: readonly string[]): string => names.map((name) => `\`${na
 export const tools: readonly Tool[] = [
   {
     name: 'Forgejo, Gitea',
-    recognisedBy: 'the header `X-Forgejo-Event` or `X-Gitea-Event`; `X-Gitea-Signature` must match',
+    recognisedBy: 'the `X-Forgejo-Event` or `X-Gitea-Event` header; `X-Gitea-Signature` must match',
     ...ofGit,
     // Forgejo and Gitea also send headers with GitHub’s names, so this comes first
     read: (posted) => {
@@ -67,7 +67,7 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'GitHub',
-    recognisedBy: 'the header `X-GitHub-Event`; `X-Hub-Signature-256` must match',
+    recognisedBy: 'the `X-GitHub-Event` header; `X-Hub-Signature-256` must match',
     ...ofGit,
     read: (posted) => {
       const { headers, secret, bytes } = posted;
@@ -79,7 +79,7 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'GitLab',
-    recognisedBy: 'the header `X-Gitlab-Event`; `X-Gitlab-Token` must match',
+    recognisedBy: 'the `X-Gitlab-Event` header; `X-Gitlab-Token` must match',
     ...ofGit,
     read: (posted) => {
       const { headers, secret } = posted;
@@ -116,7 +116,7 @@ export const tools: readonly Tool[] = [
     recognisedBy: '`monitor` and `msg`',
     title: 'the monitor, and whether it is up',
     text: '`heartbeat.msg`, or `msg`',
-    link: 'the URL of the monitor',
+    link: 'the monitor’s URL',
     urgency: 'down: high; up: low',
     replaces: '`monitor.id`; silently if up. Certificate warnings replace nothing',
     read: readMonitor,
@@ -153,7 +153,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'as for Slack',
     recognisedBy: '`text`, `attachments` or `blocks`, and no `title`',
-    title: 'the title of the first attachment',
+    title: 'the first attachment’s title',
     text: '`text`, blocks and attachments',
     link: '`title_link`, or the first link',
     answer: 'Slack',
@@ -162,9 +162,9 @@ export const tools: readonly Tool[] = [
   {
     name: 'as for Discord',
     recognisedBy: '`content` or `embeds`',
-    title: 'the title of the first embed',
+    title: 'the first embed’s title',
     text: '`content` and `description`',
-    link: '`url` of the first embed',
+    link: 'the first embed’s `url`',
     answer: 'Discord',
     read: readDiscord,
   },
@@ -172,14 +172,14 @@ export const tools: readonly Tool[] = [
     name: 'other JSON, or a form',
     recognisedBy: quoted(usualNames.text),
     title: quoted(usualNames.title),
-    text: 'the first of these members',
+    text: 'the first of these fields',
     link: quoted(usualNames.url),
     read: readUsual,
   },
   {
     name: 'unknown JSON',
-    recognisedBy: 'an object with none of these members, or an array',
-    title: 'the name of the bell',
+    recognisedBy: 'an object with none of these fields, or an array',
+    title: 'the bell’s name',
     text: 'the JSON, shortened',
     read: readUnknown,
   },

@@ -84,8 +84,8 @@ export interface Client extends EventTarget {
    */
   signOut(): Promise<void>;
   /**
-   * Lists all channels, and says whether each channel is on for the signed-in person or for this browser. Needs a
-   * service that lets readers choose channels.
+   * Lists all channels, with whether each channel is on for the signed-in person or for this browser. Needs a service
+   * that lets readers choose channels.
    *
    * @throws {ClientError} `not-subscribed` if this browser has no subscription
    */
@@ -109,10 +109,10 @@ export interface Client extends EventTarget {
    * @throws {ClientError}
    */
   resync(): Promise<SyncResult>;
-  /** A promise for the re-sync at this page load. It rejects with a `ClientError`. */
+  /** A promise for the re-sync at this page load, which rejects with a `ClientError`. */
   readonly synced: Promise<SyncResult>;
   /**
-   * The last notifications that this browser showed, newest first, including dismissed ones. `unsubscribe` and
+   * The latest notifications that this browser showed, newest first, including dismissed ones. `unsubscribe` and
    * `signOut` delete them.
    *
    * @throws {ClientError} `not-in-browser`, or `permission-denied` if the browser keeps nothing for the site

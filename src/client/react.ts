@@ -57,8 +57,7 @@ export interface UsePushOptions {
 }
 
 /**
- * Returns this browser's state, and functions to change the state. All components with the same client share this
- * state.
+ * Returns this browser's state, and functions to change it. All components with the same client share this state.
  *
  * @param client a client that was created in a module, not in a component
  * @example

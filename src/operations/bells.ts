@@ -53,7 +53,7 @@ export const bellSettings: Readonly<Record<keyof BellSettings, Setting>> = {
   title: {
     label: 'Title',
     value: 'text',
-    description: 'The title for requests that have no title. Default: the name of the bell.',
+    description: 'The title for requests that have no title. Default: the bell’s name.',
     keywords: { format: 'channel-title' },
   },
   url: {

@@ -112,7 +112,7 @@ export const removeChannel = operation({
   operationId: 'removeChannel',
   summary: 'Removes a channel',
   description:
-    'Readers no longer see the channel, and no new broadcast can be sent to it. The choices of readers stay stored. They apply again if ' +
+    'Readers no longer see the channel, and no new broadcast can be sent to it. Readers’ choices stay stored, and apply again if ' +
     'you create a channel with this name.',
   params,
   errors: ['ERR_CHANNEL_NOT_FOUND'],

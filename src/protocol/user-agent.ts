@@ -8,7 +8,7 @@ import { assertBytes } from './check-arguments.ts';
 import { curve, generateP256Pair, isP256Point, pointBytes, scalarBytes } from './p256.ts';
 import { authBytes } from './subscription.ts';
 
-/** The keys of a subscription on the user agent's side. */
+/** A subscription's keys on the user agent's side. */
 export interface UserAgentKeys {
   /** The private scalar of `p256dh`, 32 bytes. Secret. */
   readonly privateKey: Uint8Array;

@@ -180,7 +180,7 @@ export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMes
 }
 
 /**
- * Creates the service as a request handler. Middleware in front of the handler may read bodies if this middleware sets
+ * Creates the service as a request handler. Middleware in front of the handler may read bodies if it sets
  * `request.body`.
  *
  * @example

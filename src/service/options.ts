@@ -33,7 +33,7 @@ import type { ExampleUsers } from './demonstration/users.ts';
 import { isRequestLimit } from '../http/client-limits.ts';
 import { areSubscriberTokens, type SubscriberTokens } from './push/subscriber-token.ts';
 
-/** The demonstration actions, named by their paths under `/api`. */
+/** The demonstration's actions, by their paths under `/api`. */
 export type DemoActionName = 'get' | 'getWithArg' | 'post';
 
 /**
@@ -89,8 +89,8 @@ export interface ServiceOptions<Request = FastifyRequest> {
    */
   readonly registrationsPerMinute?: number | 'off' | undefined;
   /**
-   * The data directory's receipt key. It enables `POST /webPush/receipts`, to which browsers report on broadcasts with
-   * `receipts`. By default, this path does not exist.
+   * The data directory's receipt key, which enables `POST /webPush/receipts`, to which browsers report on broadcasts
+   * with `receipts`. By default, this path does not exist.
    */
   readonly receiptKey?: Uint8Array | undefined;
   /** Maximum `POST /webPush/receipts` requests of a client address in a minute. Default: 600. */
@@ -167,8 +167,8 @@ export type MiddlewareOptions<Request extends IncomingMessage = IncomingMessage>
 export type HandlerOptions<HostRequest = Request> = ServiceOptions<HostRequest> &
   Pick<ServerOptions, 'trustProxy'> & {
     /**
-     * The client's address without its port, such as Hono's `getConnInfo(context).remote.address`. Without this,
-     * all clients share the limits of one client, unless `trustProxy` finds their addresses.
+     * The client's address without its port, such as Hono's `getConnInfo(context).remote.address`. Without this
+     * function, all clients share one client's limits, unless `trustProxy` finds their addresses.
      */
     readonly clientAddress?: ((request: HostRequest) => string | undefined) | undefined;
   } & (HostRequest extends Request

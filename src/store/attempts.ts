@@ -123,7 +123,7 @@ export interface RowOutcomes {
 export interface AttemptStore {
   /**
    * Lists attempts of a broadcast, a subscription or both, newest first. If only a subscription is given, searches at
-   * most a hundred broadcasts that have attempts: the newest broadcasts, or the broadcasts from that of the attempt
+   * most a hundred broadcasts that have attempts: the newest ones, or those from the broadcast of the attempt
    * `beforeId` on.
    */
   list(
@@ -167,8 +167,8 @@ export interface AttemptStore {
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<{ readonly ids: readonly number[]; readonly next?: number | undefined }>;
   /**
-   * Returns the results of these subscriptions in the newest broadcasts to at least one of these subscriptions.
-   * Searches at most 100 such broadcasts.
+   * Returns these subscriptions' results in the newest broadcasts to at least one of them. Searches at most 100 such
+   * broadcasts.
    *
    * @param range which broadcasts to return
    * @returns newest broadcast first, each with its results for these subscriptions; `next`: the next `beforeId`

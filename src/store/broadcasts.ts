@@ -159,14 +159,16 @@ export interface Broadcast
     readonly pending: number;
     /** Rows that were removed from the store before their turn. */
     readonly removed: number;
-    /** When `done`: the audience minus all other counts. It is 0 unless there is a bug. */
+    /** When `done`: the audience minus all other counts. This number is 0 unless there is a bug. */
     readonly unaccounted: number;
     /** Rows that were not sent because the broadcast was cancelled. */
     readonly cancelled: number;
   };
   /** Number of pending rows that are stored individually, to be sent later. */
   readonly waiting: number;
-  /** Number of waiting rows that were tried before. The others are held back, or were deferred without an attempt. */
+  /**
+   * Number of waiting rows that were tried before. The other rows are held back, or were deferred without an attempt.
+   */
   readonly toRetry: number;
   /** Pending rows that wait for their reader's local time or the end of quiet hours. `atMs` is the first such time. */
   readonly later?: { readonly rows: number; readonly atMs: number } | undefined;
@@ -255,13 +257,13 @@ export interface BroadcastStore {
    */
   prepare(id: number, holder: string): Promise<boolean>;
   /**
-   * Finds a broadcast that must be prepared and that no process is preparing. If there are several, finds the broadcast
-   * that was tried least recently.
+   * Finds a broadcast that must be prepared and that no process is preparing. If there are several, finds the one that
+   * was tried least recently.
    */
   findUnprepared(): Promise<number | undefined>;
   /**
-   * Stores the broadcast and its slices in one transaction. This transaction does not take longer for a larger
-   * audience. If the audience is an expression, the broadcast must be prepared afterwards.
+   * Stores the broadcast and its slices in one transaction, which takes no more time for a large audience than for a
+   * small one. If the audience is an expression, the broadcast must be prepared afterwards.
    *
    * @returns the broadcast; `isNew: false` if a broadcast with the same key and content already existed
    * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to different content
@@ -329,10 +331,10 @@ export const outcomeGroups = [
   'notClicked',
   'dismissed',
 ] as const;
-/** A group is an outcome, a reason for leaving out readers, or a report of a browser. */
+/** A group is an outcome, a reason for leaving out readers, or a browser's report. */
 export type OutcomeGroup = (typeof outcomeGroups)[number];
 
-/** A group of the recipients of an earlier broadcast, or of the readers who were left out of that broadcast. */
+/** A group of an earlier broadcast's recipients, or of the readers who were left out of it. */
 export interface OutcomeAudience {
   /** Id of the earlier broadcast. */
   readonly broadcast: number;

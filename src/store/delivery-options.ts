@@ -113,7 +113,7 @@ export const deliveryOptions: {
   },
   urgency: {
     schema: { type: 'string', enum: urgencies },
-    description: 'How urgent the message is. This decides whether the message wakes a device.',
+    description: 'How urgent the message is, which decides whether it wakes a device.',
     byDefault: 'normal',
     check: pushOptionChecks.urgency,
     flag: 'urgency <urgency>',

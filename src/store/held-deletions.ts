@@ -72,7 +72,7 @@ export function requireHeldDeletions(subscriptions: number, origin: string): num
 
 /** A subscription that was deleted because its push service has ended it (404 or 410). */
 export interface EndedSubscription {
-  /** The id of the former subscription. It is never reused. */
+  /** The former subscription's id, which is never reused. */
   readonly id: number;
   readonly endpoint: string;
   /** The user that the subscription belonged to, if the application had set a user. */

@@ -17,10 +17,10 @@ export interface Receipt {
   readonly action?: string | undefined;
 }
 
-/** The reports of browsers about a broadcast's notifications, for one push service. */
+/** Browsers' reports about a broadcast's notifications, for one push service. */
 export interface ReceiptCounts extends Readonly<Record<ReceiptEvent, number>> {
   readonly origin: string;
-  /** Clicks on each action, by name. All of them are also in `clicked`. */
+  /** Clicks on each action, by name. All these clicks are also in `clicked`. */
   readonly actions: Readonly<Record<string, number>>;
 }
 

@@ -26,7 +26,7 @@ export interface NewSchedule extends StoredOptions {
 
 /** A stored schedule. */
 export interface Schedule extends NewSchedule {
-  /** The id of the schedule, which is never reused. */
+  /** The schedule's id, which is never reused. */
   readonly id: number;
   readonly createdAtMs: number;
   /** The broadcast of the latest occurrence that was sent. */

@@ -29,9 +29,9 @@ export interface StoredSubscription extends Subscription {
   readonly user: string | undefined;
   /** Ordered by name. */
   readonly tags: readonly string[];
-  /** The browser's language. The language of the person takes precedence. */
+  /** The browser's language. The person's language takes precedence. */
   readonly language: string | undefined;
-  /** The browser's time zone. The time zone of the person takes precedence. */
+  /** The browser's time zone. The person's time zone takes precedence. */
   readonly timeZone: string | undefined;
   /** Choices made in this browser. The person's choices take precedence. */
   readonly channels: Choices;

@@ -42,7 +42,7 @@ const examples = [
   'deskbell bells add backups --user me',
   'deskbell bells add alerts --tag ops --urgency high --title Alerts',
 ];
-const argument = 'Name of the bell.';
+const argument = 'The bell’s name.';
 
 export const bellsCommand = (context: Context): Command =>
   createCommand({

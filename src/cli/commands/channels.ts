@@ -26,7 +26,7 @@ export const channelsCommand = (context: Context): Command =>
           'deskbell channels set news --title News --title-in de=Nachrichten',
           'deskbell channels set offers --title Offers --default off',
         ],
-        argument: 'Name of the channel: letters, digits and ". _ : -".',
+        argument: 'The channel’s name: letters, digits and ". _ : -".',
         flags: {
           title: ['--title <text>'],
           titles: [
@@ -42,7 +42,7 @@ export const channelsCommand = (context: Context): Command =>
       createChangeCommand(context, removeChannel, {
         name: 'remove',
         examples: ['deskbell channels remove news'],
-        argument: 'Name of the channel.',
+        argument: 'The channel’s name.',
         toText: (_removed, { name }) => `Removed the channel ${name}.`,
       }),
     );

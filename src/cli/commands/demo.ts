@@ -18,7 +18,7 @@ export function demoCommand(context: Context): Command {
     )
     .option(
       '--port <port>',
-      'Port of the service. (default: 8080, or a free port if 8080 is in use)',
+      'The service’s port. (default: 8080, or a free port if 8080 is in use)',
       parsePort,
     )
     .action(async ({ once, port }: { readonly once?: true; readonly port?: number }) => {

@@ -187,7 +187,7 @@ const describeWork = (going: GoingWork, isPaused: boolean): readonly string[] =>
   );
 
 const nameArgument = (): Argument =>
-  new Argument('<name>', 'Name of the operator, as the audit shows it.').argParser(parseOperatorName);
+  new Argument('<name>', 'The operator’s name, as the audit shows it.').argParser(parseOperatorName);
 
 const toJson = ({ name, role, createdAtMs }: Operator): object => ({
   name,

@@ -118,7 +118,7 @@ export function sendCommand(context: Context): Command {
   return command
     .argument(
       '[text]',
-      'The text of the message. Without --title, the title is the host of the public URL, or the name of this machine.',
+      'The message’s text. Without --title, the title is the public URL’s host, or this machine’s name.',
     )
     .optionsGroup('Options:')
     .option('--dry-run', 'Prints the size of the audience and the payload, and sends nothing.')

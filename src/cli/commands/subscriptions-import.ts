@@ -174,7 +174,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     .option('--skip-expired', 'Leaves out subscriptions whose "expirationTime" has passed.')
     .option(
       '--encoding <name>',
-      'Encoding of the file, such as windows-1252 or shift_jis. Default: UTF-8, or UTF-16 if the file says so.',
+      'The file’s encoding, such as windows-1252 or shift_jis. Default: UTF-8, or UTF-16 if the file says so.',
       (name: string) => {
         if (knownEncoding(name) === undefined)
           throw new InvalidArgumentError(

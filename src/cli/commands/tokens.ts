@@ -71,7 +71,7 @@ export function tokenCommand({ environment, output }: Context): Command {
     ],
   })
     .requiredOption('--user <id>', 'Your own ID for the person.')
-    .option('--tags <tags>', 'Tags of the subscription, separated by commas.', parseTags)
+    .option('--tags <tags>', 'The subscription’s tags, separated by commas.', parseTags)
     .option(
       '--lifetime <seconds>',
       'How long the token is valid, at most an hour. (default: an hour)',

@@ -35,7 +35,7 @@ export interface DataDirectory {
 
 /** The current key pair. Pass the whole object to `createSender`, as `vapid: { ...vapidKeys, subject }`. */
 export interface DataDirectoryKeys extends VapidKeys {
-  /** The other pairs of the directory. */
+  /** The directory's other pairs. */
   readonly previousKeys: readonly VapidKeys[];
   /** The directory in which a running sender finds pairs that are created later. */
   readonly keyDirectory: string;
@@ -49,7 +49,7 @@ export interface DataDirectoryOptions {
   readonly groupAccess?: boolean | undefined;
   /** URL of a PostgreSQL database to use instead of the file. Needs the package `pg`. */
   readonly database?: string | undefined;
-  /** Called if the clock of the PostgreSQL server differs from this machine's. */
+  /** Called if the PostgreSQL server's clock differs from this machine's. */
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { StoredRetry } from '../../store/ledger.ts';
 
 /** When and how often a broadcast's message is retried. Delays are in milliseconds. */
 export interface RetryPolicy {
-  /** The wait after the first attempt, if the push service does not ask for a wait. It doubles with each attempt. */
+  /** The wait after the first attempt, if the push service does not ask for a wait. The wait doubles each time. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
   /** Maximum number of POSTs for one row, including the first. */

@@ -8,7 +8,7 @@ import type { GoneHook } from '../reports/gone-hook.ts';
 import type { MessageLog } from '../reports/message-log.ts';
 import { type DeliverySettings, parseMaxRates } from './settings.ts';
 
-/** `createSender` takes these options, for keys, store, threads and connections. */
+/** Options of `createSender`, for keys, store, threads and connections. */
 export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 'transport' | 'maxRates'> {
   /** Replaces the built-in encryption (the accelerator or Node's crypto module). */
   readonly encrypt?: Encrypt;

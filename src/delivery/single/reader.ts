@@ -12,8 +12,8 @@ export interface SendOptions extends PushOptions {
 }
 
 /**
- * Facts about the reader of a message with `texts` or `placeholders`. These facts take precedence over the facts in
- * the store.
+ * Facts about the reader of a message with `texts` or `placeholders`. These facts take precedence over those in the
+ * store.
  */
 export interface GivenReader {
   /** A BCP 47 tag, such as `de-AT`. */

@@ -28,8 +28,8 @@ export interface ReceivedMessage {
 }
 
 /**
- * A user agent without a browser, made by `createUserAgent`. The user agent subscribes, receives messages and
- * decrypts the messages.
+ * A user agent without a browser, made by `createUserAgent`. The user agent subscribes, receives messages and decrypts
+ * them.
  */
 export interface UserAgent {
   /** The push service's ID of this user agent. If it changes, all subscriptions are lost. */

@@ -65,9 +65,9 @@ export function annotateClass(app: FastifyInstance, authenticator: Authenticator
 }
 
 /**
- * Decides whether a session's entry `SESSION` is accepted.
+ * Decides whether a session's `SESSION` entry is accepted.
  *
- * @param session the entry `SESSION`, which may be empty
+ * @param session the `SESSION` entry, which may be empty
  */
 export type Authorize = (session: string, request: ActionRequest) => boolean | Promise<boolean>;
 

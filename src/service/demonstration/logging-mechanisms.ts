@@ -5,7 +5,7 @@ import { createSealer, type Filter, type SealedValue } from '../../http/filter.t
 /** The four ways to log requests and responses. */
 export type LoggingMechanism = 'action' | 'filter' | 'authenticator' | 'action-creator';
 
-/** A log record of a logging mechanism. It contains only data that the mechanism may see. */
+/** A logging mechanism's log record, which contains only data that the mechanism may see. */
 export interface MechanismRecord {
   readonly mechanism: LoggingMechanism;
   readonly phase: 'request' | 'result';

@@ -86,7 +86,7 @@ const formatSetCookie = (sealed: string, lifetimeSeconds: number): string =>
 /** `createSessionCookie` takes these options. */
 export interface SessionCookieOptions {
   readonly sessionKey: Uint8Array;
-  /** The entry `SESSION`, which may be empty. The authenticator rejects a session without this entry. */
+  /** The `SESSION` entry, which may be empty. The authenticator rejects a session without this entry. */
   readonly value?: string;
   /** How long the session is valid, at most a hundred years. Default: a day. */
   readonly lifetimeSeconds?: number;

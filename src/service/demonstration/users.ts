@@ -16,7 +16,7 @@ export interface ExampleUser {
   readonly email: string;
 }
 
-/** The users of the example API. `openExampleUsers` makes this object. */
+/** The example API's users, as `openExampleUsers` returns them. */
 export interface ExampleUsers {
   find(id: bigint): Promise<ExampleUser | undefined>;
   /** Returns false if there is no such user. */

@@ -71,7 +71,7 @@ function createShrink(database: SqliteDatabase): () => Promise<boolean> {
 export interface SqliteStoreOptions {
   /** The database file. It is created if it does not exist; its folder must exist. */
   readonly path: string;
-  /** Whether the group of the folder may use the database too, as with Kubernetes' `fsGroup`. Default: false. */
+  /** Whether the folder's group may use the database too, as with Kubernetes' `fsGroup`. Default: false. */
   readonly groupAccess?: boolean | undefined;
   /** Returns milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
