@@ -1,4 +1,5 @@
 // /v1/broadcasts: creates, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
+import type { ErrorCode } from '../../errors/catalogue.ts';
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
 import { idKeywords, Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import { audienceSchema } from '../../operations/audience.ts';
@@ -32,6 +33,17 @@ import type { OperatorContext } from '../context.ts';
 import { readPage, searchBroadcasts } from '../searches.ts';
 import { exampleOf } from './examples.ts';
 import { addList, addOperations, addRoute, idempotencyKeyOf } from './operations.ts';
+
+/** What may be wrong with a message to an audience. */
+export const audienceErrors: readonly ErrorCode[] = [
+  'ERR_MESSAGE_INVALID',
+  'ERR_PAYLOAD_TOO_LARGE',
+  'ERR_PLACEHOLDER_VALUE',
+  'ERR_CHANNEL_NOT_FOUND',
+  'ERR_FIELD_VALUE',
+  'ERR_FIELD_TYPE',
+  'ERR_CONFIGURATION',
+];
 
 /** In bytes; large enough for a list of recipients. */
 const bodyLimit = 128 * 1024;
@@ -116,14 +128,8 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     answer: broadcastView.schema,
     statuses: [201, 200],
     errors: [
-      'ERR_MESSAGE_INVALID',
-      'ERR_PAYLOAD_TOO_LARGE',
-      'ERR_PLACEHOLDER_VALUE',
-      'ERR_CHANNEL_NOT_FOUND',
+      ...audienceErrors,
       'ERR_SUBSCRIPTION_INVALID',
-      'ERR_FIELD_VALUE',
-      'ERR_FIELD_TYPE',
-      'ERR_CONFIGURATION',
       'ERR_BROADCAST_NOT_FOUND',
       'ERR_TOKEN_ROLE',
       'ERR_IDEMPOTENCY_KEY',

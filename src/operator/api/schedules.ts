@@ -15,6 +15,7 @@ import {
 import type { OperatorContext } from '../context.ts';
 import { readPage } from '../searches.ts';
 import { idParams } from '../../operations/operation.ts';
+import { audienceErrors } from './broadcasts.ts';
 import { addList, addOperations, addRoute } from './operations.ts';
 
 const body = Type.Named(
@@ -47,16 +48,7 @@ export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void
     body,
     answer: scheduleView.schema,
     statuses: [201],
-    errors: [
-      'ERR_SCHEDULE_INVALID',
-      'ERR_MESSAGE_INVALID',
-      'ERR_PAYLOAD_TOO_LARGE',
-      'ERR_PLACEHOLDER_VALUE',
-      'ERR_CHANNEL_NOT_FOUND',
-      'ERR_FIELD_VALUE',
-      'ERR_FIELD_TYPE',
-      'ERR_CONFIGURATION',
-    ],
+    errors: ['ERR_SCHEDULE_INVALID', ...audienceErrors],
     audit: { action: 'schedule.create' },
     handle: async (request) => {
       const { audience, message, ...options } = request.body;

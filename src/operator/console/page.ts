@@ -70,10 +70,11 @@ const texts = {
 
 export type Deed = keyof typeof texts;
 
-/** The address of a page that says what was done. */
-export function doneUrl(session: ConsoleSession, url: string, deed: Deed, count: number): string {
+/** Leads to a page, which then says what was done. */
+export function sendDone(reply: FastifyReply, url: string, deed: Deed, count = 1): FastifyReply {
   const fact = `${deed}.${count}.${Date.now()}`;
-  return urlWith(url, { done: `${fact}.${sign(fact, session)}` });
+  const done = `${fact}.${sign(fact, sessionOf(reply.request))}`;
+  return reply.redirect(urlWith(url, { done }), 303);
 }
 
 /** Renders the message in the address. Returns false if the address has no message, or none signed for this session. */

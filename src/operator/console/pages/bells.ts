@@ -38,7 +38,7 @@ import { figure } from '../figures.ts';
 import { choice, textInput } from '../form-fields.ts';
 import { audited, type Fields, optionalField, textField, textFields } from '../forms.ts';
 import { toAudience, toTags } from '../message-form.ts';
-import { changes, doneUrl, pages, sendPage, sendQuestion, urlOf } from '../page.ts';
+import { changes, pages, sendDone, sendPage, sendQuestion, urlOf } from '../page.ts';
 import { csrfField, sessionOf } from '../sessions.ts';
 
 const bellsUrl = pages.Bells;
@@ -141,9 +141,9 @@ export function addBellPages(app: FastifyInstance, parts: OperatorContext): void
   });
 
   app.post('/bells/remove', audited(removeBell.action, target), async (request, reply) => {
-    const session = sessionOf(request);
-    await removeBell.run(parts, { name: textField(request.body, 'name') }, session.operator.name);
-    return reply.redirect(doneUrl(session, bellsUrl, 'bellRemoved', 1), 303);
+    const name = textField(request.body, 'name');
+    await removeBell.run(parts, { name }, sessionOf(request).operator.name);
+    return sendDone(reply, bellsUrl, 'bellRemoved');
   });
 }
 

@@ -24,10 +24,10 @@ import { card, facts, live, notice, prose, untrusted, timeFromNow, urlWith } fro
 import {
   changes,
   type Deed,
-  doneUrl,
   pages,
   postForm,
   type Question,
+  sendDone,
   sendPage,
   sendQuestion,
   urlOf,
@@ -159,8 +159,7 @@ export function addBroadcastPages(app: FastifyInstance, parts: OperatorContext, 
     app.post(`/broadcasts/:id/${name}`, audited(change.action), async (request, reply) => {
       const broadcast = await change.run(parts, await find(request), sessionOf(request).operator.name);
       const [deed, count] = said;
-      const url = doneUrl(sessionOf(request), urlOfBroadcast(broadcast), deed, broadcast.counts[count]);
-      return reply.redirect(url, 303);
+      return sendDone(reply, urlOfBroadcast(broadcast), deed, broadcast.counts[count]);
     });
   }
 }

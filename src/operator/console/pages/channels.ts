@@ -7,7 +7,7 @@ import { findChannel, updateChannel, removeChannel } from '../../../operations/c
 import type { OperatorContext } from '../../context.ts';
 import { onOff, prose, table, untrusted, urlWith, wide } from '../components.ts';
 import { type ConsoleSession, csrfField, sessionOf } from '../sessions.ts';
-import { changes, doneUrl, pages, type Question, sendPage, sendQuestion } from '../page.ts';
+import { changes, pages, type Question, sendDone, sendPage, sendQuestion } from '../page.ts';
 import { toFaults } from '../draft.ts';
 import { checkbox, textArea, textInput, type FormState } from '../form-fields.ts';
 import { audited, fieldFault, textField, textFields, type Fields } from '../forms.ts';
@@ -82,9 +82,8 @@ export function addChannelPages(app: FastifyInstance, parts: OperatorContext): v
     audited(removeChannel.action, ({ body }) => `channel ${textField(body, 'name')}`),
     async (request, reply) => {
       const name = textField(request.body, 'name');
-      const session = sessionOf(request);
-      await removeChannel.run(parts, { name }, session.operator.name);
-      return reply.redirect(doneUrl(session, pages.Channels, 'channelRemoved', 1), 303);
+      await removeChannel.run(parts, { name }, sessionOf(request).operator.name);
+      return sendDone(reply, pages.Channels, 'channelRemoved');
     },
   );
 }

@@ -32,7 +32,7 @@ import { counted, figure, figuresOf } from '../figures.ts';
 import { audited, idField, textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { answersTable } from '../outcomes-table.ts';
-import { changes, doneUrl, pages, postForm, type Question, sendPage, sendQuestion } from '../page.ts';
+import { changes, pages, postForm, type Question, sendDone, sendPage, sendQuestion } from '../page.ts';
 import { type ConsoleSession, sessionOf } from '../sessions.ts';
 
 const backUrl = pages['Push services'];
@@ -62,7 +62,7 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
         if (((await find(origin))?.subscriptions ?? 0) > agreedTo)
           return reply.redirect(urlWith('/console/held-deletions/confirm', { origin }), 303);
         const count = await store.heldDeletions[decision](origin);
-        return reply.redirect(doneUrl(sessionOf(request), backUrl, deed, count), 303);
+        return sendDone(reply, backUrl, deed, count);
       },
     );
   }

@@ -29,10 +29,10 @@ import {
 } from '../components.ts';
 import {
   changes,
-  doneUrl,
   pages,
   type Question,
   renderTags,
+  sendDone,
   sendPage,
   sendQuestion,
   subscriptionLink,
@@ -126,8 +126,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
   app.post('/subscriptions/:id/remove', audited(removeSubscription.action), async (request, reply) => {
     const { operator } = sessionOf(request);
     await removeSubscription.run(parts, await find(request), operator.name);
-    const url = doneUrl(sessionOf(request), pages.Subscriptions, 'removed', 1);
-    return reply.redirect(url, 303);
+    return sendDone(reply, pages.Subscriptions, 'removed');
   });
 }
 
