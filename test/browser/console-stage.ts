@@ -7,7 +7,7 @@ import { firstTimeAfter } from '../../src/delivery/schedule/recurrence.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { openTestStore } from '../store/test-database.ts';
-import { madeUpSchedule, recordAnswer } from '../store/store-under-test.ts';
+import { commitPage, madeUpSchedule, recordAnswer } from '../store/store-under-test.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 
 const minuteMs = 60_000;
@@ -173,21 +173,11 @@ async function deliver(store: Store, broadcastId: number, toResult: ToResult, li
     const rows = await store.ledger.readRows(slice, slice.cursor, left);
     left -= Math.max(1, rows.length);
     const isWhole = left > 0;
-    await store.ledger.commit({
-      broadcastId,
-      fenceToken: slice.fenceToken,
-      slice: {
-        number: slice.slice,
-        fromCursor: slice.cursor,
-        cursor: isWhole ? slice.throughPosition : rows.at(-1)!.position,
-      },
-      rows: rows.map((recipient) => ({
-        recipient,
-        origin: new URL(recipient.endpoint).origin,
-        ...toResult(recipient),
-      })),
-      leaseMs,
+    const results = rows.map((recipient): RowResult => {
+      const { origin } = new URL(recipient.endpoint);
+      return { recipient, origin, ...toResult(recipient) };
     });
+    await commitPage(store, slice, results, isWhole ? {} : { cursor: rows.at(-1)!.position });
     if (!isWhole) await store.leases.release(slice);
   }
 }

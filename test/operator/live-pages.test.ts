@@ -15,6 +15,7 @@ import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscriptio
 import {
   addSubscriptions,
   commitNext,
+  commitPage,
   commitSlice,
   madeUpBroadcast,
   withResult,
@@ -679,13 +680,8 @@ test('a broadcast says that a share is not reached yet, or never will be; the li
   const commit = async (count: number, result: 'accepted' | 'gone' = 'accepted') => {
     const some = rows.filter(({ position }) => position > fromCursor).slice(0, count);
     const cursor = some.at(-1)!.position;
-    await store.ledger.commit({
-      broadcastId: id,
-      fenceToken: slice.fenceToken,
-      slice: { number: slice.slice, fromCursor, cursor },
-      rows: some.map(withResult('https://fcm.googleapis.com', result)),
-      leaseMs,
-    });
+    const results = some.map(withResult('https://fcm.googleapis.com', result));
+    await commitPage(store, slice, results, { fromCursor, cursor });
     fromCursor = cursor;
   };
   await commit(100);
