@@ -19,10 +19,6 @@ export interface OwnedRow {
   readonly tags: readonly string[];
 }
 
-/** Finds a subscription and locks it until the transaction ends. */
-const findById = (database: PortableDatabase, id: number): Work<OwnedRow | undefined> =>
-  find(database, 'id = :id', { id });
-
 /** Finds the subscription that has this endpoint and this `auth`. */
 export function* findOwn(
   database: PortableDatabase,
@@ -37,6 +33,7 @@ function findByEndpoint(database: PortableDatabase, endpoint: string): Work<Owne
   return find(database, `${column} = :endpoint`, { endpoint: valueOf(normalizeEndpoint(endpoint)) });
 }
 
+/** Finds a subscription and locks it until the transaction ends. */
 function* find(
   { tags, readJson, forUpdate }: PortableDatabase,
   condition: string,
@@ -141,15 +138,21 @@ export interface PeopleStore {
 
 export function createPeople(database: PortableDatabase): PeopleStore {
   const { table } = database.tags;
+
+  /** @returns false if there is no such subscription */
+  const change = (id: number, work: (row: OwnedRow) => Work<void>): Promise<boolean> =>
+    database.transaction(function* () {
+      const row = yield* find(database, 'id = :id', { id });
+      if (row !== undefined) yield* work(row);
+      return row !== undefined;
+    });
+
   return {
-    assign: async (id, change) => {
-      const { user, tags } = checkOwnerChange(change);
-      return database.transaction(function* () {
-        const row = yield* findById(database, id);
-        if (row === undefined) return false;
+    assign: async (id, given) => {
+      const { user, tags } = checkOwnerChange(given);
+      return change(id, (row) => {
         const changed = (user === undefined ? row.user_name : user) ?? undefined;
-        yield* assignOwner(database, id, { user: changed, tags: tags ?? row.tags });
-        return true;
+        return assignOwner(database, id, { user: changed, tags: tags ?? row.tags });
       });
     },
     signOut: async (endpoint, auth) => {
@@ -165,16 +168,13 @@ export function createPeople(database: PortableDatabase): PeopleStore {
         return row !== undefined;
       });
     },
-    changeTags: async (id, change) => {
-      const { add, remove } = checkTagChange(change);
-      return database.transaction(function* () {
-        const row = yield* findById(database, id);
-        if (row === undefined) return false;
+    changeTags: async (id, given) => {
+      const { add, remove } = checkTagChange(given);
+      return change(id, (row) => {
         const kept = row.tags.filter((tag) => !remove.includes(tag));
         const tags = [...new Set([...kept, ...add])];
         checkTagCount(id, tags.length);
-        yield* assignTags(database, id, tags);
-        return true;
+        return assignTags(database, id, tags);
       });
     },
     countTags: () =>

@@ -12,6 +12,7 @@ import {
   leftOutCodes,
   splitSets,
   type AudienceSplit,
+  type ReaderFinder,
   type ReaderGroup,
   type ReadersOfSet,
 } from './split-audience.ts';
@@ -34,15 +35,13 @@ interface FoundSets {
 }
 
 /** Functions that each database implements itself. */
-export interface MemberFinder {
+export interface MemberFinder extends Pick<ReaderFinder, 'joinSets'> {
   /** For how many slices members are searched at once when an audience is split, so that sets are not too small. */
   readonly slicesToSplit: number;
   /** Finds subscriptions that match an expression at this moment, among some of the ids after `afterId`. */
   findMatching(expression: AudienceExpression, range: SearchedRange): Promise<FoundSets>;
   /** @param ids ascending, without duplicates; they need not be stored */
   cutSets(ids: readonly number[], sliceRows: number): Promise<readonly MemberSet[]>;
-  /** Distributes the members of the given sets over new sets of about `sliceRows` members each. */
-  joinSets(sets: readonly MemberSet[], sliceRows: number): readonly MemberSet[];
 }
 
 export type Preparations = Pick<BroadcastStore, 'addIds' | 'prepare' | 'findUnprepared'>;

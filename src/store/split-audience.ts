@@ -43,7 +43,7 @@ type LeftOutCode = (typeof leftOutCodes)[LeftOut];
 export const reasonOf = (code: number): LeftOut =>
   (Object.keys(leftOutCodes) as LeftOut[]).find((reason) => leftOutCodes[reason] === code)!;
 
-interface ReaderFinder {
+export interface ReaderFinder {
   /**
    * Returns the stored members of a set in one query, grouped by current language, time zone, and whether they turned
    * the channel off or are inactive.
