@@ -43,7 +43,7 @@ const promised: readonly string[] = [
   `| ${defaultRetention.attempts} days from the end of the broadcast | \`keepAttemptsDays\` |`,
   `| audit records | ${defaultRetention.audit} days | \`keepAuditDays\` |`,
   `If there are fewer than ${deletionGuardPolicy.minWindowAnswers} responses, Deskbell raises neither`,
-  `to ${defaultWorkerSettings.warnFromAudience.toLocaleString('en-US')} or more prints one warning`,
+  `to ${defaultWorkerSettings.warnFromAudience.toLocaleString('en-US')} or more recipients prints one warning`,
   `${secondMs / probePauseMs} times a second at first, later every ${maxProbePauseMs / minuteMs} minutes`,
   ...Object.entries(defaultRetryPolicy).map(
     ([name, value]) => `| \`${name}\` | ${value.toLocaleString('en-US')} |`,
