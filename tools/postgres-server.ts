@@ -21,6 +21,7 @@ const unsafeFlags = ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
 export interface TestDatabase {
   readonly url: string;
   run(sql: string): Promise<void>;
+  endConnections(): Promise<void>;
   /** Ends whatever is connected to it. */
   remove(): Promise<void>;
 }
@@ -61,6 +62,8 @@ export class PostgresServer {
     return {
       url: this.urlOf(name),
       run: (sql) => this.administer(sql, name),
+      endConnections: () =>
+        this.administer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`),
       remove: () => this.administer(`drop database ${name} with (force)`),
     };
   }

@@ -260,11 +260,8 @@ describe(`broadcasts: ${databaseName()}`, () => {
 
   test('a list member that is gone is deleted from the store where it stands there with the same keys', async () => {
     await addSubscriptions(store, 2);
-    const audienceId = await store.broadcasts.openAudience();
-    await store.broadcasts.addToAudience(audienceId, [
-      madeUpSubscription(0),
-      { ...madeUpSubscription(1), auth: new Uint8Array(16) },
-    ]);
+    const other = { ...madeUpSubscription(1), auth: new Uint8Array(16) };
+    const audienceId = await openList(store, [0, other]);
     const { id } = await createBroadcast({ audienceId });
     await settleAll(id, gone);
     assert.equal((await found(id)).counts.gone, 2);

@@ -5,7 +5,13 @@ import { beforeEach, describe, test } from 'node:test';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { addSubscriptions, madeUpBroadcast, openForEachTest, recordAnswer } from './store-under-test.ts';
+import {
+  addSubscriptions,
+  madeUpBroadcast,
+  openForEachTest,
+  openList,
+  recordAnswer,
+} from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
 
@@ -56,9 +62,8 @@ describe(`endpoint spellings: ${databaseName()}`, () => {
   });
 
   test('a list of recipients has each once', async () => {
-    const audienceId = await store.broadcasts.openAudience();
-    await store.broadcasts.addToAudience(
-      audienceId,
+    const audienceId = await openList(
+      store,
       spellings.map((endpoint) => spelled(endpoint)),
     );
     const { broadcast } = await store.broadcasts.create(madeUpBroadcast(1_800_000_000_000, { audienceId }));

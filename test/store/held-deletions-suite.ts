@@ -372,9 +372,8 @@ describe(`held deletions: ${databaseName()}`, () => {
     await answerOne(0, 'accepted');
     assert.equal(await store.subscriptions.count(), 2, 'another one was registered again with other keys');
     await addSubscriptions(store, 4);
-    const audienceId = await store.broadcasts.openAudience();
-    await store.broadcasts.addToAudience(audienceId, [
-      madeUpSubscription(0),
+    const audienceId = await openList(store, [
+      0,
       { ...madeUpSubscription(1), auth: new Uint8Array(16).fill(9) },
       { ...madeUpSubscription(2), p256dh: new Uint8Array(65).fill(9) },
     ]);

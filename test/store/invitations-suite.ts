@@ -8,6 +8,7 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { openForSuite, removeSubscriptions } from './store-under-test.ts';
 import { databaseName, openAgain } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
+import { refusalsOf } from '../../tools/refuses.ts';
 
 const notInvited = { code: 'ERR_NOT_INVITED' };
 const endpointOf = (index: number) => madeUpSubscription(index).endpoint;
@@ -72,11 +73,7 @@ describe(`invitations: ${databaseName()}`, () => {
       register(3),
       register(4, {}, other),
     ]);
-    const refused = results.filter((result) => result.status === 'rejected');
-    assert.deepEqual(
-      refused.map(({ reason }) => reason.code),
-      Array.from({ length: 3 }, () => notInvited.code),
-    );
+    assert.deepEqual(refusalsOf(results), [notInvited.code, notInvited.code, notInvited.code]);
     assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
   });
 
@@ -100,10 +97,7 @@ describe(`invitations: ${databaseName()}`, () => {
     const renew = (index: number, at = store) => register(index, renewal, at);
     const results = await Promise.allSettled([renew(2), renew(3, other), renew(4), renew(5, other)]);
     const stored = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-    assert.deepEqual(
-      results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : [])),
-      Array.from({ length: 3 }, () => notInvited.code),
-    );
+    assert.deepEqual(refusalsOf(results), [notInvited.code, notInvited.code, notInvited.code]);
     assert.equal(stored[0]!.user, 'me');
     const page = await store.subscriptions.page({ afterId: 0, limit: 10 });
     assert.deepEqual(pluck(page, 'id'), [stored[0]!.id]);

@@ -29,16 +29,12 @@ describe('a PostgreSQL server that goes away', () => {
 
   const register = (index: number, into = store) =>
     into.subscriptions.put(madeUpSubscription(index), vapidPublicKey);
-  const endConnections = () =>
-    database.run(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    );
   /** For connections from now on. */
   const setReadOnly = async (value: 'on' | 'off') => {
     await (
       await getServer()
     ).administer(`alter database ${nameOf(database)} set default_transaction_read_only = ${value}`);
-    await endConnections().catch(() => {});
+    await database.endConnections().catch(() => {});
   };
 
   test('is waited for while it restarts: each registration is stored once', async () => {

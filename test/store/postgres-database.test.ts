@@ -799,9 +799,7 @@ describe('a PostgreSQL store', () => {
   test('goes on when the server ends its connections', async () => {
     await addSubscriptions(store, 10);
     for (let count = 0; count < 3; count += 1) {
-      await database.run(
-        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-      );
+      await database.endConnections();
       await store.subscriptions.put(madeUpSubscription(100 + count), vapidPublicKey);
     }
     assert.equal(await store.subscriptions.count(), 13);

@@ -79,10 +79,14 @@ export const madeUpBroadcast = (startAtMs: number, changes: Partial<NewBroadcast
   ...changes,
 });
 
-/** A list of recipients, of the made-up subscriptions with these numbers. */
-export async function openList({ broadcasts }: Store, numbers: readonly number[]): Promise<number> {
+/** A list of recipients. @param members a number stands for the made-up subscription with this number */
+export async function openList(
+  { broadcasts }: Store,
+  members: readonly (number | Subscription)[],
+): Promise<number> {
   const audienceId = await broadcasts.openAudience();
-  await broadcasts.addToAudience(audienceId, numbers.map(madeUpSubscription));
+  const given = members.map((member) => (typeof member === 'number' ? madeUpSubscription(member) : member));
+  await broadcasts.addToAudience(audienceId, given);
   return audienceId;
 }
 

@@ -246,9 +246,7 @@ describe('a worker that waits for work in PostgreSQL', () => {
   test('hears again after its connection has ended', async () => {
     await using waiting = await openWaiting();
     await untilHearing(waiting);
-    await database.run(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    );
+    await database.endConnections();
     await until(() => !waiting.notices.isHearing, 'the end of the connection to be noticed');
     await untilHearing(waiting);
     const told = waiting.work.waitForWork({ signal });
