@@ -10,7 +10,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
 import timers, { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client, Pool } from 'pg';
@@ -1132,12 +1132,16 @@ describe('a PostgreSQL store', () => {
     await own.close();
   });
 
-  test('tries calls again for 20 seconds while its server is away, and no longer', async (t) => {
+  /** A server that ends connections at once. @param timeOf the monotonic time from the connection with a number on */
+  const openAway = async (
+    t: TestContext,
+    timeOf: (connection: number) => number,
+    maxConnections?: number,
+  ) => {
     let monotonicMs = 0;
     let tries = 0;
     const away = createServer((socket) => {
-      // the pause after most tries is a second
-      monotonicMs = tries < 8 ? 1000 * tries : ([18_900, 19_100][tries - 8] ?? 1e9);
+      monotonicMs = timeOf(tries);
       tries += 1;
       socket.destroy();
     });
@@ -1145,7 +1149,8 @@ describe('a PostgreSQL store', () => {
     const port = await listenOnNewPort(away);
     const url = new URL(database.url);
     url.port = String(port);
-    const own = await PostgresDatabase.open({ url: url.href });
+    const own = await PostgresDatabase.open({ url: url.href, maxConnections });
+    t.after(() => own.close());
     t.mock.method(performance, 'now', () => monotonicMs);
     const pauses = t.mock.method(timers, 'setTimeout', async () => {});
     syncBuiltinESMExports();
@@ -1153,9 +1158,24 @@ describe('a PostgreSQL store', () => {
       pauses.mock.restore();
       syncBuiltinESMExports();
     });
+    return { own, tries: () => tries };
+  };
+
+  test('tries calls again for 20 seconds while its server is away, and no longer', async (t) => {
+    const { own, tries } = await openAway(t, (connection) =>
+      // the pause after most tries is a second
+      connection < 8 ? 1000 * connection : ([18_900, 19_100][connection - 8] ?? 1e9),
+    );
     await assert.rejects(own.query('select 1'), { code: 'ERR_STORE_UNAVAILABLE' });
-    assert.equal(tries, 10);
-    await own.close();
+    assert.equal(tries(), 10);
+  });
+
+  test('lets calls that wait for a connection fail when their time is over too, without trying each', async (t) => {
+    const { own, tries } = await openAway(t, (connection) => 20_000 * connection, 1);
+    const calls = await Promise.allSettled(Array.from({ length: 10 }, () => own.query('select 1')));
+    assert.ok(calls.every(({ status }) => status === 'rejected'));
+    // the third begins before it is known that the second gives up
+    assert.equal(tries(), 3);
   });
 
   test('has 32 partitions of subscriptions, and room on the pages of tables that change often', async () => {

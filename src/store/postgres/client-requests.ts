@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { ClientRequests, ClientWindow } from '../client-requests.ts';
 import type { AgingTable } from '../retention.ts';
-import type { PostgresDatabase } from './database.ts';
+import { type PostgresDatabase, retryBrieflyForMs } from './database.ts';
 import { WriteQueue } from './write-queue.ts';
 
 interface Request {
@@ -80,7 +80,7 @@ export function createPostgresClientRequests(database: PostgresDatabase): Client
     if (performance.now() - countedMs < 2 * forgetEveryMs) forgetLater();
   };
 
-  const queue = new WriteQueue(count);
+  const queue = new WriteQueue(count, retryBrieflyForMs);
 
   return {
     count: (client, windowMs) =>

@@ -67,22 +67,32 @@ export type Value = string | number | bigint | boolean | Date | Uint8Array | nul
 /** Runs one statement. @returns its rows */
 export type Query = <Row extends object>(sql: string, values?: readonly Value[]) => Promise<readonly Row[]>;
 
+/** A call that waits until a connection is free. */
+interface WaitingCall {
+  /** When it is no longer retried. */
+  readonly endMs: number;
+  readonly start: () => void;
+  readonly fail: (error: unknown) => void;
+}
+
 const defaultRetryForMs = 20_000;
 const firstPauseMs = 50;
 const maxPauseMs = 1000;
-const retryBrieflyForMs = 500;
+/** How long `queryBriefly` retries. */
+export const retryBrieflyForMs = 500;
 
 export class PostgresDatabase {
   #pool: Pool;
   readonly #options: PostgresDatabaseOptions;
-  readonly #retryForMs: number;
   readonly #closing = new AbortController();
   #freeConnections: number;
-  readonly #waiting: (() => void)[] = [];
+  #waiting: WaitingCall[] = [];
   #pending = 0;
   #onIdle: (() => void) | undefined;
   /** Ids of `once` calls whose responses have arrived. The next call of `once` deletes these ids from `commits`. */
   readonly #answered: string[] = [];
+  /** How long calls are retried while the server is unavailable. */
+  readonly retryForMs: number;
   /** Name for error messages, without user and password. */
   readonly label: string;
   /** The time that statements get as an argument; `null` if they use the database's own clock. */
@@ -96,7 +106,7 @@ export class PostgresDatabase {
     this.#pool = pool;
     this.#options = options;
     this.#freeConnections = options.maxConnections ?? defaultMaxConnections;
-    this.#retryForMs = options.retryForMs ?? defaultRetryForMs;
+    this.retryForMs = options.retryForMs ?? defaultRetryForMs;
     this.label = describeDatabase(options.url);
     this.now = options.now ?? (() => null);
     this.clock = options.now
@@ -237,17 +247,18 @@ export class PostgresDatabase {
     );
   }
 
-  async #retry<Result>(work: () => Promise<Result>, forMs = this.#retryForMs): Promise<Result> {
+  async #retry<Result>(work: () => Promise<Result>, forMs = this.retryForMs): Promise<Result> {
     if (this.#closing.signal.aborted) throw new DeskbellError('ERR_CLOSED', 'The store is closed.');
     const endMs = performance.now() + forMs;
     this.#pending += 1;
     try {
       for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
         try {
-          return await this.#inTurn(work);
+          return await this.#inTurn(work, endMs);
         } catch (error) {
           const mayPass = (await this.#adaptTo(error)) || isPassing(error);
           const isOver = this.#closing.signal.aborted || performance.now() + pauseMs >= endMs;
+          if (mayPass && isOver) this.#failOverdue(error);
           if (!mayPass || isOver) throw toStoreError(error, this.label);
           await sleep(pauseMs * (0.5 + Math.random() / 2));
         }
@@ -259,16 +270,25 @@ export class PostgresDatabase {
   }
 
   /** Queues here while all connections are in use. The pool would mistake a long queue for an unavailable server. */
-  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#freeConnections === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  async #inTurn<Result>(work: () => Promise<Result>, endMs: number): Promise<Result> {
+    if (this.#freeConnections === 0)
+      await new Promise<void>((start, fail) => this.#waiting.push({ endMs, start, fail }));
     else this.#freeConnections -= 1;
     try {
       return await work();
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#freeConnections += 1;
-      else next();
+      else next.start();
     }
+  }
+
+  /** If a call gives up, calls whose time has passed in the queue fail too. Otherwise each would first try to connect. */
+  #failOverdue(error: unknown): void {
+    const nowMs = performance.now();
+    const overdue = this.#waiting.filter(({ endMs }) => endMs <= nowMs);
+    this.#waiting = this.#waiting.filter(({ endMs }) => endMs > nowMs);
+    for (const { fail } of overdue) fail(error);
   }
 
   /** Connects without the settings that PgBouncer refuses. Then only the client gives up on slow statements. */

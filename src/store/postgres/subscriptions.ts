@@ -115,7 +115,10 @@ export function createPostgresSubscriptions(
     });
   };
 
-  const queue = new WriteQueue((rows: readonly NewRow[]) => putRows(rows, database.query));
+  const queue = new WriteQueue(
+    (rows: readonly NewRow[]) => putRows(rows, database.query),
+    database.retryForMs,
+  );
 
   /** In one transaction: stores the row, consumes its right to register, and moves a former subscription's data. */
   const putAlone = (row: NewRow, { invitation, former, replacesFormer, assign }: Registration) =>
