@@ -177,16 +177,17 @@ test('a 429 that asks to wait says something of the rate only as the second in a
   assert.ok(limitAfter(read({ status: 429, headers: {}, body: '' }), 1) < latencyFloor);
 });
 
+const connectionLost = () => new DeskbellError('ERR_CONNECTION', 'The connection was lost.');
+
 test('one error that ends the probe and requests before it ends the wait for the probe too', () => {
   const { admission, clock } = open();
   const [earlier, probe, next] = [{}, {}, {}];
-  const lost = (): DeskbellError => new DeskbellError('ERR_CONNECTION', 'The connection was lost.');
   admission.admit(earlier);
-  for (let run = 0; run < 10; run += 1) admission.recordFailure({}, lost());
+  for (let run = 0; run < 10; run += 1) admission.recordFailure({}, connectionLost());
   clock.ms += minuteMs;
   assert.equal(admission.admit(probe), undefined);
   assert.equal(admission.admit(next)?.kind, 'deferred');
-  const error = lost();
+  const error = connectionLost();
   admission.recordFailure(earlier, error);
   admission.recordFailure(probe, error);
   clock.ms += minuteMs;
