@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import { firstTimeAfter, readRecurrence } from '../../src/delivery/schedule/recurrence.ts';
 
 function times(cron: string, timezone: string, after: string, count: number): readonly string[] {
-  const recurrence = readRecurrence(cron, timezone);
+  const nextAfter = readRecurrence(cron, timezone);
   const found: string[] = [];
   let timeMs = Date.parse(after);
   while (found.length < count) {
-    timeMs = recurrence.after(timeMs) ?? Number.NaN;
+    timeMs = nextAfter(timeMs) ?? Number.NaN;
     found.push(new Date(timeMs).toISOString().slice(0, 16));
   }
   return found;
@@ -125,7 +125,7 @@ test('a schedule is due first at a time that is to come', () => {
 
 test('a day of the month that few years have is found', () => {
   assert.deepEqual(times('0 0 29 2 *', 'UTC', '2027-01-01T00:00Z', 1), ['2028-02-29T00:00']);
-  assert.equal(readRecurrence('0 0 30 2 *', 'UTC').after(Date.parse('2027-01-01T00:00Z')), undefined);
+  assert.equal(readRecurrence('0 0 30 2 *', 'UTC')(Date.parse('2027-01-01T00:00Z')), undefined);
 });
 
 for (const [cron, timezone, words] of [

@@ -85,14 +85,11 @@ function remedyFor(obstacle: string | undefined, machines: readonly string[]): s
   return `Check name resolution, firewall and proxy of ${machines.join(', ')}.`;
 }
 
-/** @param facts `raised`: the alarms that broadcasts have raised */
-export const heldAlarms = ({
-  held,
-  raised,
-}: {
-  readonly held: readonly HeldOrigin[];
-  readonly raised: readonly RaisedAlarm[];
-}): readonly FoundAlarm[] =>
+/** @param raised the alarms that broadcasts have raised */
+export const heldAlarms = (
+  held: readonly HeldOrigin[],
+  raised: readonly RaisedAlarm[],
+): readonly FoundAlarm[] =>
   held.map(({ origin, subscriptions, sinceMs }) => ({
     kind: heldDeletionsReason,
     pushService: pushServiceName(origin),

@@ -74,7 +74,7 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
     ...refusedTokens(suspended, raised),
     ...findUnanimous(intervals, (name) => named.has(name)),
     ...findManyEnded(intervals).filter(({ pushService = '' }) => !named.has(pushService)),
-    ...heldAlarms({ held, raised }),
+    ...heldAlarms(held, raised),
     ...ofBroadcasts,
   ];
   const names = new Set(found.map(({ pushService = '' }) => pushService).filter((name) => name !== ''));

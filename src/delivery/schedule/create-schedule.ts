@@ -77,12 +77,12 @@ const shownTimes = 3;
 export async function withTimes(schedule: Schedule): Promise<ScheduleWithTimes> {
   if (schedule.pausedAtMs !== undefined) return { ...schedule, nextTimes: [] };
   const { readRecurrence } = await import('./recurrence.ts');
-  const recurrence = readRecurrence(schedule.cron, schedule.timezone);
+  const nextAfter = readRecurrence(schedule.cron, schedule.timezone);
   const nextTimes: number[] = [];
   let next: number | undefined = schedule.nextAtMs;
   while (next !== undefined && nextTimes.length < shownTimes) {
     nextTimes.push(next);
-    next = recurrence.after(next);
+    next = nextAfter(next);
   }
   return { ...schedule, nextTimes };
 }

@@ -5,23 +5,21 @@ import { Cron } from 'croner';
 import { isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
-export interface Recurrence {
-  /** @returns milliseconds since 1970; `undefined` if there are no more occurrences */
-  after(timeMs: number): number | undefined;
-}
+/** Returns the next occurrence in milliseconds since 1970; `undefined` if there are no more. */
+export type NextAfter = (timeMs: number) => number | undefined;
 
 /** @throws {DeskbellError} ERR_SCHEDULE_INVALID */
-export function readRecurrence(cron: string, timezone: string): Recurrence {
+export function readRecurrence(cron: string, timezone: string): NextAfter {
   if (!isTimeZone(timezone)) {
     throw invalid(`"${timezone}" is not a time zone; give an IANA name such as Europe/Berlin, or UTC.`);
   }
   const [minute = '', hour = ''] = cron.trim().split(/\s+/);
   if (/[*?/]/.test(minute + hour)) {
     const job = readCron(cron, timezone);
-    return { after: (timeMs) => nextRun(job, timeMs) };
+    return (timeMs) => nextRun(job, timeMs);
   }
   const wallTimes = readCron(cron, 'UTC');
-  return { after: (timeMs) => nextFixed(wallTimes, timezone, timeMs) };
+  return (timeMs) => nextFixed(wallTimes, timezone, timeMs);
 }
 
 /**
@@ -30,7 +28,7 @@ export function readRecurrence(cron: string, timezone: string): Recurrence {
  * @throws {DeskbellError} ERR_SCHEDULE_INVALID, including when there is no future time
  */
 export function firstTimeAfter(timeMs: number, cron: string, timezone: string): number {
-  const firstMs = readRecurrence(cron, timezone).after(timeMs);
+  const firstMs = readRecurrence(cron, timezone)(timeMs);
   if (firstMs === undefined) throw invalid(`"${cron}" names no time to come.`);
   return firstMs;
 }

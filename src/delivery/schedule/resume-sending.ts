@@ -65,7 +65,7 @@ async function leaveOutMissed({ schedules, now }: PausedStore): Promise<void> {
   const { readRecurrence } = await import('./recurrence.ts');
   const nowMs = now();
   for (const { id, cron, timezone, nextAtMs: fromMs } of await schedules.list()) {
-    const toMs = fromMs > nowMs ? undefined : readRecurrence(cron, timezone).after(nowMs);
+    const toMs = fromMs > nowMs ? undefined : readRecurrence(cron, timezone)(nowMs);
     if (toMs !== undefined) await schedules.advance(id, { fromMs, toMs });
   }
 }

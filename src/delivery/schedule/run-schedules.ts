@@ -9,7 +9,7 @@ import type { DueSchedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import type { MatchingAudience } from '../broadcast/audience.ts';
 import { createBroadcast } from '../broadcast/create-broadcast.ts';
-import type { Recurrence } from './recurrence.ts';
+import type { NextAfter } from './recurrence.ts';
 
 export interface RunSchedulesOptions {
   readonly store: Store;
@@ -62,12 +62,12 @@ async function startDue(schedule: DueSchedule, options: RunSchedulesOptions): Pr
 /** @returns the newest due occurrence, unless it is too late to be sent, and the next occurrence */
 function decide(
   { id, nextAtMs, nowMs }: DueSchedule,
-  recurrence: Recurrence,
+  nextAfter: NextAfter,
 ): { readonly newestMs: number | undefined; readonly nextMs: number } {
   const earliestMs = nowMs - latestMs;
   let newestMs = nextAtMs >= earliestMs ? nextAtMs : undefined;
   for (let timeMs = newestMs ?? earliestMs; ;) {
-    const nextMs = recurrence.after(timeMs);
+    const nextMs = nextAfter(timeMs);
     if (nextMs === undefined) throw new Error(`Schedule ${id} names no time to come.`);
     if (nextMs > nowMs) return { newestMs, nextMs };
     newestMs = nextMs;
