@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { Transport } from '../../src/transport/create-transport.ts';
+import type { TransportRules } from '../../src/transport/create-transport.ts';
 import type { TransportOptions, TransportResult } from '../../src/transport/transport.ts';
 import {
   answer,
@@ -20,16 +20,7 @@ import {
   type Wire,
 } from './http2-wire.ts';
 import { ManualClock } from './manual-clock.ts';
-import {
-  describe,
-  openTransport,
-  pushBody,
-  pushHeaders,
-  sendMany,
-  sendOne,
-  tally,
-  withPeer,
-} from './sending.ts';
+import { describe, pushBody, pushHeaders, tally, openPeer } from './sending.ts';
 import { until, within } from '../../tools/until.ts';
 import { pluck } from '../../tools/pluck.ts';
 
@@ -47,21 +38,17 @@ const huffman = (name: string, bytes: number[]): Buffer =>
     Buffer.from([0x80 | bytes.length, ...bytes]),
   ]);
 
-async function withWire(
+/** A server whose connections run `script`, and a transport to it. */
+const openWire = async (
   script: (wire: Wire, connection: number) => void,
-  run: (transport: Transport, origin: string, wires: Wire[]) => Promise<void>,
   options: TransportOptions = {},
-): Promise<void> {
-  await withPeer(await startWire(script), ({ origin, wires }, transport) => run(transport, origin, wires), {
-    responseTimeoutMs: 10_000,
-    ...options,
-  });
-}
+  rules?: TransportRules,
+) => openPeer(await startWire(script), { responseTimeoutMs: 10_000, ...options }, rules);
 
 /** Sends `count` requests at once, and calls `advance` until all have their results. */
-async function sendMeanwhile(transport: Transport, origin: string, count: number, advance: () => void) {
+async function sendMeanwhile(peer: ReturnType<typeof openPeer>, count: number, advance: () => void) {
   let isDone = false;
-  const sent = sendMany(transport, origin, count, count).finally(() => (isDone = true));
+  const sent = peer.sendMany(count, count).finally(() => (isDone = true));
   await until(() => {
     if (!isDone) advance();
     return isDone;
@@ -162,18 +149,17 @@ test('each breach of the connection is answered with GOAWAY and its error code',
     Object.entries(cases).map(([what, bytes]) => [what, code[name as keyof typeof code], bytes] as const),
   );
   for (const [what, errorCode, bytes] of breaches) {
-    await withWire(saying(...bytes), async (transport, origin, wires) => {
-      // Where the answer itself is good, it counts.
-      const expected = what === 'more data than its window' ? '201' : 'ERR_PROTOCOL in doubt';
-      // A half answer whose status is known counts too.
-      const result = await sendOne(transport, origin);
-      const isHalf = what === 'empty DATA without end';
-      assert.equal(describe(result), isHalf ? '201' : expected, what);
-      const [wire] = wires;
-      assert.ok(wire);
-      await closed(wire);
-      assert.deepEqual(wire.goaways, [errorCode], what);
-    });
+    await using peer = await openWire(saying(...bytes));
+    // Where the answer itself is good, it counts.
+    const expected = what === 'more data than its window' ? '201' : 'ERR_PROTOCOL in doubt';
+    // A half answer whose status is known counts too.
+    const result = await peer.sendOne();
+    const isHalf = what === 'empty DATA without end';
+    assert.equal(describe(result), isHalf ? '201' : expected, what);
+    const [wire] = peer.wires;
+    assert.ok(wire);
+    await closed(wire);
+    assert.deepEqual(wire.goaways, [errorCode], what);
   }
 });
 
@@ -207,12 +193,11 @@ test('each breach of one stream is answered with RST_STREAM, and the connection 
     const script = onEachRequest((wire, streamId) =>
       wire.send(...(streamId === 1 ? bytes : [answer(streamId)])),
     );
-    await withWire(script, async (transport, origin, wires) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_PROTOCOL in doubt', what);
-      assert.equal(describe(await sendOne(transport, origin)), '201', what);
-      assert.equal(wires.length, 1, what);
-      assert.deepEqual(pluck(wires[0]!.resets, 'streamId'), [1], what);
-    });
+    await using peer = await openWire(script);
+    assert.equal(await peer.send(), 'ERR_PROTOCOL in doubt', what);
+    assert.equal(await peer.send(), '201', what);
+    assert.equal(peer.wires.length, 1, what);
+    assert.deepEqual(pluck(peer.wires[0]!.resets, 'streamId'), [1], what);
   }
 });
 
@@ -223,9 +208,8 @@ test('a connection that does not begin with SETTINGS takes no request', async ()
     answer(1),
   ]) {
     const script = (wire: Wire): void => wire.send(bytes);
-    await withWire(script, async (transport, origin) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_PROTOCOL');
-    });
+    await using peer = await openWire(script);
+    assert.equal(await peer.send(), 'ERR_PROTOCOL');
   }
 });
 
@@ -256,18 +240,16 @@ test('what is unusual and allowed is understood', async () => {
     ['a half answer and RST_STREAM', [headers(status201, 4), frame(type.rstStream, 0, 1, uint32(2))]],
   ];
   for (const [what, bytes] of cases) {
-    await withWire(saying(...bytes), async (transport, origin) => {
-      assert.equal(describe(await sendOne(transport, origin)), '201', what);
-    });
     // The same, one byte at a time.
     const dripping = (wire: Wire): void => {
       wire.greet();
       wire.socket.setNoDelay(true);
       wire.onRequest = () => void drip(wire, Buffer.concat(bytes));
     };
-    await withWire(dripping, async (transport, origin) => {
-      assert.equal(describe(await sendOne(transport, origin)), '201', `${what}, dripped`);
-    });
+    for (const script of [saying(...bytes), dripping]) {
+      await using peer = await openWire(script);
+      assert.equal(await peer.send(), '201', what);
+    }
   }
 });
 
@@ -281,19 +263,15 @@ async function drip(wire: Wire, bytes: Buffer): Promise<void> {
 test('PING is answered with the same bytes, and SETTINGS is acknowledged', async () => {
   const payload = Buffer.from('deskbell');
   const seen: string[] = [];
-  await withWire(
-    (wire: Wire): void => {
-      wire.send(settings([3, 7]), frame(type.ping, 0, 0, payload));
-      wire.onFrame = (frameType, flags, streamId, bytes) => {
-        if (flags === 1 && streamId === 0) seen.push(`${frameType} ${bytes.toString()}`);
-      };
-      wire.onRequest = (streamId) => wire.send(answer(streamId));
-    },
-    async (transport, origin) => {
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.deepEqual(seen, [`${type.settings} `, `${type.ping} deskbell`]);
-    },
-  );
+  await using peer = await openWire((wire: Wire): void => {
+    wire.send(settings([3, 7]), frame(type.ping, 0, 0, payload));
+    wire.onFrame = (frameType, flags, streamId, bytes) => {
+      if (flags === 1 && streamId === 0) seen.push(`${frameType} ${bytes.toString()}`);
+    };
+    wire.onRequest = (streamId) => wire.send(answer(streamId));
+  });
+  assert.equal(await peer.send(), '201');
+  assert.deepEqual(seen, [`${type.settings} `, `${type.ping} deskbell`]);
 });
 
 // `:status: 201`, to be put into the dynamic table, and as its entry of the given age.
@@ -302,113 +280,99 @@ const indexed201 = (age: number): Buffer => Buffer.from([0x80 | (62 + age)]);
 const insertedField = Buffer.from([0x40, 1, ...Buffer.from('x'), 3, ...Buffer.from('new')]);
 
 test('a peer that ignores our header table size, as h2o 2.2.5 does, is understood on one connection', async () => {
-  await withWire(
-    (wire: Wire): void => {
-      wire.greet();
-      let age = -1;
-      wire.onRequest = (streamId) => {
-        const block = age < 0 ? inserted201 : Buffer.concat([indexed201(age), insertedField]);
-        age = (age + 1) % 40;
-        wire.send(headersOn(streamId, age === 0 ? inserted201 : block));
-      };
-    },
-    async (transport, origin, wires) => {
-      assert.deepEqual(tally(await sendMany(transport, origin, 600, 60)), { 201: 600 });
-      assert.equal(wires.length, 1);
-      assert.deepEqual(wires[0]?.goaways, []);
-    },
-  );
+  await using peer = await openWire((wire: Wire): void => {
+    wire.greet();
+    let age = -1;
+    wire.onRequest = (streamId) => {
+      const block = age < 0 ? inserted201 : Buffer.concat([indexed201(age), insertedField]);
+      age = (age + 1) % 40;
+      wire.send(headersOn(streamId, age === 0 ? inserted201 : block));
+    };
+  });
+  assert.deepEqual(tally(await peer.sendMany(600, 60)), { 201: 600 });
+  assert.equal(peer.wires.length, 1);
+  assert.deepEqual(peer.wires[0]?.goaways, []);
 });
 
 test('an answer that comes too late still changes the header table', async () => {
   const clock = new ManualClock();
-  await withWire(
+  await using peer = await openWire(
     onEachRequest((wire, streamId) => {
       if (streamId === 1) clock.advance(11_000);
       else wire.send(headersOn(1, inserted201), headersOn(streamId, indexed201(0)));
     }),
-    async (transport, origin, wires) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.equal(wires.length, 1);
-    },
     clock,
   );
+  assert.equal(await peer.send(), 'ERR_TIMEOUT in doubt');
+  assert.equal(await peer.send(), '201');
+  assert.equal(peer.wires.length, 1);
 });
 
 test('GOAWAY on every connection after its first request: what waits goes out, however often it is handed back', async () => {
   let processed = 0;
-  await withWire(
+  await using peer = await openWire(
     onEachRequest((wire, streamId) => {
       if (streamId > 1) return;
       processed += 1;
       wire.send(frame(type.goaway, 0, 0, uint32(1, 0)), answer(1));
     }),
-    async (transport, origin, wires) => {
-      assert.deepEqual(tally(await sendMany(transport, origin, 60, 60)), { 201: 60 });
-      assert.equal(processed, 60);
-      assert.equal(wires.length, 60);
-    },
   );
+  assert.deepEqual(tally(await peer.sendMany(60, 60)), { 201: 60 });
+  assert.equal(processed, 60);
+  assert.equal(peer.wires.length, 60);
 });
 
 test('a graceful GOAWAY lets what is in flight be answered', async () => {
-  await withWire(
+  await using peer = await openWire(
     onEachRequest((wire, streamId) => {
       wire.send(frame(type.goaway, 0, 0, uint32(2 ** 31 - 1, 0)));
       setTimeout(() => wire.send(frame(type.goaway, 0, 0, uint32(streamId, 0)), answer(streamId)), 20);
     }),
-    async (transport, origin, wires) => {
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.equal(wires.length, 2);
-    },
   );
+  assert.equal(await peer.send(), '201');
+  assert.equal(await peer.send(), '201');
+  assert.equal(peer.wires.length, 2);
 });
 
 test('closing does not wait for a message whose time is over and that was handed back', async () => {
   const requested = Promise.withResolvers<Wire>();
-  await withWire(onEachRequest(requested.resolve), async (transport, origin) => {
-    const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
-    const result = new Promise<TransportResult>((resolve) => transport.send(request, resolve, 200));
-    const wire = await requested.promise;
-    assert.equal(describe(await result), 'ERR_TIMEOUT in doubt');
-    const closing = transport.close(10_000);
-    wire.send(frame(type.goaway, 0, 0, uint32(0, 0)));
-    await within(closing, 'that it is closed', 5000);
-  });
+  await using peer = await openWire(onEachRequest(requested.resolve));
+  const { transport, origin } = peer;
+  const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+  const result = new Promise<TransportResult>((resolve) => transport.send(request, resolve, 200));
+  const wire = await requested.promise;
+  assert.equal(describe(await result), 'ERR_TIMEOUT in doubt');
+  const closing = transport.close(10_000);
+  wire.send(frame(type.goaway, 0, 0, uint32(0, 0)));
+  await within(closing, 'that it is closed', 5000);
 });
 
 test('a retired connection that still awaits an answer does not delay new requests', async () => {
-  await withWire(
+  await using peer = await openWire(
     onEachRequest((wire, streamId, connection) => {
       wire.send(connection === 1 ? frame(type.goaway, 0, 0, uint32(streamId, 0)) : answer(streamId));
     }),
-    async (transport, origin, wires) => {
-      const owed = sendOne(transport, origin);
-      const first = await until(() => wires[0]?.onRequest && wires[0], 'the first connection');
-      await delay(50);
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      first.send(answer(1));
-      assert.equal(describe(await owed), '201');
-    },
   );
+  const owed = peer.sendOne();
+  const first = await until(() => peer.wires[0]?.onRequest && peer.wires[0], 'the first connection');
+  await delay(50);
+  assert.equal(await peer.send(), '201');
+  first.send(answer(1));
+  assert.equal(describe(await owed), '201');
 });
 
 test('REFUSED_STREAM is sent again on the same connection; other resets are in doubt', async () => {
-  await withWire(
+  await using peer = await openWire(
     onEachRequest((wire, streamId) => {
       if (streamId === 1) wire.send(frame(type.rstStream, 0, 1, uint32(7)));
       else if (streamId === 5) wire.send(frame(type.rstStream, 0, 5, uint32(8)));
       else wire.send(answer(streamId));
     }),
-    async (transport, origin, wires) => {
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION in doubt');
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.equal(wires.length, 1);
-    },
   );
+  assert.equal(await peer.send(), '201');
+  assert.equal(await peer.send(), 'ERR_CONNECTION in doubt');
+  assert.equal(await peer.send(), '201');
+  assert.equal(peer.wires.length, 1);
 });
 
 const refused = (streamId: number): Buffer => frame(type.rstStream, 0, streamId, uint32(7));
@@ -416,25 +380,23 @@ const refused = (streamId: number): Buffer => frame(type.rstStream, 0, streamId,
 test('what is refused goes out again after a pause, which doubles, and other messages do not wait for it', async () => {
   const clock = new ManualClock();
   let requests = 0;
-  await withWire(
+  await using peer = await openWire(
     onEachRequest((wire, streamId) => {
       requests += 1;
       wire.send(requests < 4 ? refused(streamId) : answer(streamId));
     }),
-    async (transport, origin) => {
-      const refusedOne = sendOne(transport, origin);
-      for (const [tries, pauseMs] of [20, 40, 80].entries()) {
-        await until(() => transport.snapshot()[0]?.queued === 1 && requests > tries, 'the refusal');
-        if (tries === 2) assert.equal(describe(await sendOne(transport, origin)), '201');
-        clock.advance(pauseMs - 1);
-        await delay(10);
-        assert.equal(requests, tries === 2 ? 4 : tries + 1);
-        clock.advance(1);
-      }
-      assert.equal(describe(await refusedOne), '201');
-    },
     clock,
   );
+  const refusedOne = peer.sendOne();
+  for (const [tries, pauseMs] of [20, 40, 80].entries()) {
+    await until(() => peer.transport.snapshot()[0]?.queued === 1 && requests > tries, 'the refusal');
+    if (tries === 2) assert.equal(await peer.send(), '201');
+    clock.advance(pauseMs - 1);
+    await delay(10);
+    assert.equal(requests, tries === 2 ? 4 : tries + 1);
+    clock.advance(1);
+  }
+  assert.equal(describe(await refusedOne), '201');
 });
 
 test('a push service that refuses requests for half a second is left alone for a while', async () => {
@@ -444,21 +406,16 @@ test('a push service that refuses requests for half a second is left alone for a
     requests += 1;
     wire.send(refused(streamId));
   });
-  await withWire(
-    script,
-    async (transport, origin, wires) => {
-      const results = await sendMeanwhile(transport, origin, 400, () => clock.advance(20));
-      assert.deepEqual(tally(results), { deferred: 400 });
-      assert.ok(requests < 2000, `${requests} requests, where each message is sent ten times`);
-      const result = await sendOne(transport, origin);
-      assert.ok(result.kind === 'deferred' && result.obstacle === undefined);
-      assert.match(result.detail, /refuses requests \(HTTP\/2 error 7\)/);
-      assert.deepEqual(
-        wires.flatMap(({ goaways }) => goaways),
-        [],
-      );
-    },
-    clock,
+  await using peer = await openWire(script, clock);
+  const results = await sendMeanwhile(peer, 400, () => clock.advance(20));
+  assert.deepEqual(tally(results), { deferred: 400 });
+  assert.ok(requests < 2000, `${requests} requests, where each message is sent ten times`);
+  const result = await peer.sendOne();
+  assert.ok(result.kind === 'deferred' && result.obstacle === undefined);
+  assert.match(result.detail, /refuses requests \(HTTP\/2 error 7\)/);
+  assert.deepEqual(
+    peer.wires.flatMap(({ goaways }) => goaways),
+    [],
   );
 });
 
@@ -468,9 +425,8 @@ test('more than a push service takes before its SETTINGS have come is refused, a
     requests += 1;
     wire.send(requests <= 50 ? answer(streamId) : requests <= 100 ? refused(streamId) : answer(streamId));
   });
-  await withWire(script, async (transport, origin) => {
-    assert.deepEqual(tally(await sendMany(transport, origin, 100, 100)), { 201: 100 });
-  });
+  await using peer = await openWire(script);
+  assert.deepEqual(tally(await peer.sendMany(100, 100)), { 201: 100 });
 });
 
 test('any number of refusals breaks no rule of HTTP/2', async () => {
@@ -481,10 +437,8 @@ test('any number of refusals breaks no rule of HTTP/2', async () => {
     const ping = frame(type.ping, 0, 0, Buffer.alloc(8));
     wire.send(ping, requests <= 900 ? refused(streamId) : answer(streamId));
   });
-  await using peer = await startWire(script);
-  const options = { ...clock, pushServices: [peer.origin] };
-  await using transport = openTransport(options, { hasBreaker: false });
-  const results = await sendMeanwhile(transport, peer.origin, 400, () => clock.advance(200));
+  await using peer = await openWire(script, clock, { hasBreaker: false });
+  const results = await sendMeanwhile(peer, 400, () => clock.advance(200));
   assert.deepEqual(tally(results), { 201: 400 });
   assert.deepEqual(
     peer.wires.flatMap(({ goaways }) => goaways),
@@ -495,184 +449,149 @@ test('any number of refusals breaks no rule of HTTP/2', async () => {
 test('a push service whose GOAWAY hands back the first request of each connection is left alone for a while', async () => {
   const clock = new ManualClock();
   const script = onEachRequest((wire) => wire.send(frame(type.goaway, 0, 0, uint32(0, 0))));
-  await withWire(
-    script,
-    async (transport, origin, wires) => {
-      const results = await sendMeanwhile(transport, origin, 50, () => clock.advance(200));
-      const { ERR_CONNECTION: failed = 0, deferred = 0 } = tally(results);
-      assert.equal(failed + deferred, 50);
-      assert.ok(wires.length <= 10, `${wires.length} connections`);
-      const result = await sendOne(transport, origin);
-      assert.ok(result.kind === 'deferred' && result.obstacle === undefined);
-      assert.match(result.detail, /refuses requests \(HTTP\/2 GOAWAY before the first one\)/);
-    },
-    clock,
-  );
+  await using peer = await openWire(script, clock);
+  const results = await sendMeanwhile(peer, 50, () => clock.advance(200));
+  const { ERR_CONNECTION: failed = 0, deferred = 0 } = tally(results);
+  assert.equal(failed + deferred, 50);
+  assert.ok(peer.wires.length <= 10, `${peer.wires.length} connections`);
+  const result = await peer.sendOne();
+  assert.ok(result.kind === 'deferred' && result.obstacle === undefined);
+  assert.match(result.detail, /refuses requests \(HTTP\/2 GOAWAY before the first one\)/);
 });
 
 test('a push service that sends GOAWAY at once is not connected to again and again', async () => {
-  await withWire(
-    (wire: Wire): void => {
-      wire.send(settings(), frame(type.goaway, 0, 0, uint32(0, 0)));
-      wire.socket.end();
-    },
-    async (transport, origin, wires) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION');
-      assert.equal(describe(await sendOne(transport, origin)), 'deferred');
-      assert.equal(wires.length, 1);
-    },
-  );
+  await using peer = await openWire((wire: Wire): void => {
+    wire.send(settings(), frame(type.goaway, 0, 0, uint32(0, 0)));
+    wire.socket.end();
+  });
+  assert.equal(await peer.send(), 'ERR_CONNECTION');
+  assert.equal(await peer.send(), 'deferred');
+  assert.equal(peer.wires.length, 1);
 });
 
 test('a push service that breaks HTTP/2 on every connection gets three of them, then a pause and an alarm', async () => {
-  await withWire(
+  await using peer = await openWire(
     // As h2o 2.2.5 does it: an entry of a table that it was told not to use, after some good answers.
     onEachRequest((wire, streamId) =>
       wire.send(streamId < 21 ? answer(streamId) : headersOn(streamId, indexed201(9))),
     ),
-    async (transport, origin, wires) => {
-      const results = await sendMany(transport, origin, 200, 5);
-      const counts = tally(results);
-      assert.equal(wires.length, 3);
-      assert.equal(counts['201'], 30);
-      assert.ok((counts['ERR_PROTOCOL in doubt'] ?? 0) <= 15, JSON.stringify(counts));
-      for (const result of results)
-        if (result.kind === 'failure')
-          assert.partialDeepStrictEqual(result.outcome, { reason: 'protocol-error' });
-      const deferred = results.filter((result) => result.kind === 'deferred');
-      assert.ok(deferred.length >= 155);
-      for (const { obstacle, afterMs } of deferred) {
-        assert.ok(obstacle === 'protocol-error' && afterMs >= 59_000, `${afterMs} ms`);
-      }
-    },
   );
+  const results = await peer.sendMany(200, 5);
+  const counts = tally(results);
+  assert.equal(peer.wires.length, 3);
+  assert.equal(counts['201'], 30);
+  assert.ok((counts['ERR_PROTOCOL in doubt'] ?? 0) <= 15, JSON.stringify(counts));
+  for (const result of results)
+    if (result.kind === 'failure')
+      assert.partialDeepStrictEqual(result.outcome, { reason: 'protocol-error' });
+  const deferred = results.filter((result) => result.kind === 'deferred');
+  assert.ok(deferred.length >= 155);
+  for (const { obstacle, afterMs } of deferred) {
+    assert.ok(obstacle === 'protocol-error' && afterMs >= 59_000, `${afterMs} ms`);
+  }
 });
 
 test('resets of everything leave no request without its result, and open the breaker', async () => {
-  await withWire(
+  await using peer = await openWire(
     onEachRequest((wire, streamId) => wire.send(frame(type.rstStream, 0, streamId, uint32(2)))),
-    async (transport, origin) => {
-      const counts = tally(await sendMany(transport, origin, 500, 500));
-      const failed = counts['ERR_CONNECTION in doubt'] ?? 0;
-      assert.ok(failed >= 10 && failed < 120, `${failed} failed`);
-      assert.equal(counts['deferred'], 500 - failed);
-    },
   );
+  const counts = tally(await peer.sendMany(500, 500));
+  const failed = counts['ERR_CONNECTION in doubt'] ?? 0;
+  assert.ok(failed >= 10 && failed < 120, `${failed} failed`);
+  assert.equal(counts['deferred'], 500 - failed);
 });
 
 test('a connection that is reset leaves what has no status in doubt, and a half answer counts', async () => {
-  await withWire(
+  await using peer = await openWire(
     onEachRequest((wire, streamId) => {
       if (streamId === 1) wire.send(frame(type.headers, endHeaders, 1, status201));
       if (streamId === 3) setTimeout(() => wire.socket.destroy(), 20);
     }),
-    async (transport, origin) => {
-      const results = await Promise.all([sendOne(transport, origin), sendOne(transport, origin)]);
-      assert.deepEqual(results.map(describe), ['201', 'ERR_CONNECTION in doubt']);
-    },
   );
+  const results = await Promise.all([peer.sendOne(), peer.sendOne()]);
+  assert.deepEqual(results.map(describe), ['201', 'ERR_CONNECTION in doubt']);
 });
 
 test('an answer before the body is sent ends the request', async () => {
-  await withWire(
-    (wire: Wire): void => {
-      wire.greet([4, 0]);
-      wire.onFrame = (frameType, _flags, streamId) => {
-        const tooLarge = field(':status', '413');
-        if (frameType === type.headers)
-          wire.send(frame(type.headers, endHeaders | endStream, streamId, tooLarge));
-      };
-    },
-    async (transport, origin, wires) => {
-      assert.equal(describe(await sendOne(transport, origin)), '413');
-      await until(() => wires[0]?.resets.length, 'the reset');
-      assert.deepEqual(wires[0]?.resets, [{ streamId: 1, code: 8 }]);
-    },
-  );
+  await using peer = await openWire((wire: Wire): void => {
+    wire.greet([4, 0]);
+    wire.onFrame = (frameType, _flags, streamId) => {
+      const tooLarge = field(':status', '413');
+      if (frameType === type.headers)
+        wire.send(frame(type.headers, endHeaders | endStream, streamId, tooLarge));
+    };
+  });
+  assert.equal(await peer.send(), '413');
+  await until(() => peer.wires[0]?.resets.length, 'the reset');
+  assert.deepEqual(peer.wires[0]?.resets, [{ streamId: 1, code: 8 }]);
 });
 
 test('a push service that says nothing after TLS costs the connect time-out, and nothing is in doubt', async () => {
   const clock = new ManualClock();
-  await withWire(
+  await using peer = await openWire(
     // The preface has come, so the session waits for SETTINGS.
     (wire) => void wire.socket.once('data', () => clock.advance(11_000)),
-    async (transport, origin) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT');
-    },
     clock,
   );
+  assert.equal(await peer.send(), 'ERR_TIMEOUT');
 });
 
 test('a push service that stops answering costs the response time-out, and the next connection is a new one', async () => {
   const clock = new ManualClock();
-  await withWire(
+  await using peer = await openWire(
     onEachRequest((wire, streamId, connection) => {
       if (connection === 1 && streamId > 1) clock.advance(11_000);
       else wire.send(answer(streamId));
     }),
-    async (transport, origin, wires) => {
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      clock.advance(1);
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.equal(wires.length, 2);
-      const first = wires[0] as Wire;
-      await closed(first);
-      assert.deepEqual(first.resets, [{ streamId: 3, code: 8 }]);
-    },
     clock,
   );
+  assert.equal(await peer.send(), '201');
+  clock.advance(1);
+  assert.equal(await peer.send(), 'ERR_TIMEOUT in doubt');
+  assert.equal(await peer.send(), '201');
+  assert.equal(peer.wires.length, 2);
+  const first = peer.wires[0] as Wire;
+  await closed(first);
+  assert.deepEqual(first.resets, [{ streamId: 3, code: 8 }]);
 });
 
 test('one request without an answer does not delay the others on its connection', async () => {
   const clock = new ManualClock();
-  await withWire(
+  await using peer = await openWire(
     onEachRequest((wire, streamId) => {
       if (streamId !== 1) wire.send(answer(streamId));
     }),
-    async (transport, origin, wires) => {
-      const late = sendOne(transport, origin);
-      for (let count = 0; count < 20; count += 1) {
-        assert.equal(describe(await sendOne(transport, origin)), '201');
-        clock.advance(1000);
-      }
-      assert.equal(describe(await late), 'ERR_TIMEOUT in doubt');
-      assert.equal(wires.length, 1);
-    },
     clock,
   );
+  const late = peer.sendOne();
+  for (let count = 0; count < 20; count += 1) {
+    assert.equal(await peer.send(), '201');
+    clock.advance(1000);
+  }
+  assert.equal(describe(await late), 'ERR_TIMEOUT in doubt');
+  assert.equal(peer.wires.length, 1);
 });
 
 test('windows that never open cost the response time-out', async () => {
   const clock = new ManualClock();
-  await withWire(
-    (wire: Wire): void => {
-      wire.greet([4, 0]);
-      wire.onFrame = (frameType) => {
-        if (frameType === type.headers) clock.advance(11_000);
-      };
-    },
-    async (transport, origin) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
-    },
-    clock,
-  );
+  await using peer = await openWire((wire: Wire): void => {
+    wire.greet([4, 0]);
+    wire.onFrame = (frameType) => {
+      if (frameType === type.headers) clock.advance(11_000);
+    };
+  }, clock);
+  assert.equal(await peer.send(), 'ERR_TIMEOUT in doubt');
 });
 
 test('a push service that allows no streams does not keep requests for ever', async () => {
   const clock = new ManualClock();
-  await withWire(
-    (wire: Wire): void => {
-      wire.greet([3, 0]);
-      wire.onFrame = (frameType, flags) => {
-        if (frameType === type.settings && flags === 1) clock.advance(61_000);
-      };
-    },
-    async (transport, origin) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION');
-    },
-    clock,
-  );
+  await using peer = await openWire((wire: Wire): void => {
+    wire.greet([3, 0]);
+    wire.onFrame = (frameType, flags) => {
+      if (frameType === type.settings && flags === 1) clock.advance(61_000);
+    };
+  }, clock);
+  assert.equal(await peer.send(), 'ERR_CONNECTION');
 });
 
 test('a push service that allows few streams gets more connections, one that allows none does not', async () => {
@@ -681,49 +600,41 @@ test('a push service that allows few streams gets more connections, one that all
     // The one that replaces the first when that has been idle too long.
     [0, 1, 2],
   ] as const) {
-    await withWire(
+    await using peer = await openWire(
       (wire) => {
         wire.greet([3, streams]);
         wire.onRequest = (streamId) => void setTimeout(() => wire.send(answer(streamId)), 20);
       },
-      async (transport, origin, wires) => {
-        await sendMany(transport, origin, 400, 400);
-        assert.ok(wires.length >= least && wires.length <= most, `${wires.length} connections`);
-      },
       { idleTimeoutMs: 500 },
     );
+    const { wires } = peer;
+    await peer.sendMany(400, 400);
+    assert.ok(wires.length >= least && wires.length <= most, `${wires.length} connections`);
   }
 });
 
 test('an idle connection is closed after its time, with GOAWAY', async () => {
   const clock = new ManualClock();
-  await withWire(
-    answering,
-    async (transport, origin, wires) => {
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      const wire = wires[0] as Wire;
-      clock.advance(61_000);
-      await closed(wire);
-      assert.deepEqual(wire.goaways, [0]);
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.equal(wires.length, 2);
-    },
-    clock,
-  );
+  await using peer = await openWire(answering, clock);
+  assert.equal(await peer.send(), '201');
+  const wire = peer.wires[0] as Wire;
+  clock.advance(61_000);
+  await closed(wire);
+  assert.deepEqual(wire.goaways, [0]);
+  assert.equal(await peer.send(), '201');
+  assert.equal(peer.wires.length, 2);
 });
 
 test('a push service that does not read stops being written to', async () => {
-  await withWire(
+  await using peer = await openWire(
     (wire: Wire): void => {
       wire.greet([3, 1000], [4, 2 ** 31 - 1]);
       wire.socket.pause();
     },
-    async (transport, origin) => {
-      const body = Buffer.alloc(1_000_000);
-      const results = await sendMany(transport, origin, 60, 60, () => ({ body }));
-      assert.equal(results.length, 60);
-      assert.ok(results.every(({ kind }) => kind !== 'response'));
-    },
     { responseTimeoutMs: 500, connectTimeoutMs: 500 },
   );
+  const body = Buffer.alloc(1_000_000);
+  const results = await peer.sendMany(60, 60, () => ({ body }));
+  assert.equal(results.length, 60);
+  assert.ok(results.every(({ kind }) => kind !== 'response'));
 });

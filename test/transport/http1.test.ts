@@ -5,13 +5,12 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 
-import type { Transport } from '../../src/transport/create-transport.ts';
 import { Http1Session } from '../../src/transport/http1.ts';
 import type { TransportOptions } from '../../src/transport/transport.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemorySocket, newExchange, sessionSettings } from './memory-socket.ts';
 import { startServer } from './peers.ts';
-import { describe, sendMany, sendOne, tally, withPeer } from './sending.ts';
+import { describe, tally, openPeer } from './sending.ts';
 
 type Expected = readonly [status: number, body: string, isReusable: boolean];
 
@@ -169,11 +168,7 @@ test('a body of more than 4096 bytes is cut there, and ends the connection', asy
 });
 
 /** A server that runs `script` for each request that has come whole. */
-async function withScript(
-  script: (socket: Socket, request: number) => void,
-  run: (transport: Transport, origin: string, connections: () => number) => Promise<void>,
-  options: TransportOptions = {},
-): Promise<void> {
+async function openScript(script: (socket: Socket, request: number) => void, options: TransportOptions = {}) {
   let requests = 0;
   const server = createServer((socket) => {
     let held = '';
@@ -189,34 +184,23 @@ async function withScript(
       }
     });
   });
-  await withPeer(
-    await startServer(server, 'http'),
-    (peer, transport) => run(transport, peer.origin, peer.connections),
-    { responseTimeoutMs: 10_000, ...options },
-  );
+  return openPeer(await startServer(server, 'http'), { responseTimeoutMs: 10_000, ...options });
 }
 
 const created = 'HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n';
 
 test('a connection is kept for the next request', async () => {
-  await withScript(
-    (socket) => socket.write(created),
-    async (transport, origin, connections) => {
-      for (let round = 0; round < 20; round += 1)
-        assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.equal(connections(), 1);
-    },
-  );
+  await using peer = await openScript((socket) => socket.write(created));
+  for (let round = 0; round < 20; round += 1) assert.equal(await peer.send(), '201');
+  assert.equal(peer.connections(), 1);
 });
 
 test('a connection that closes after every answer loses nothing', async () => {
-  await withScript(
-    (socket) => socket.end('HTTP/1.1 201 Created\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'),
-    async (transport, origin, connections) => {
-      assert.deepEqual(tally(await sendMany(transport, origin, 200, 20)), { 201: 200 });
-      assert.equal(connections(), 200);
-    },
+  await using peer = await openScript((socket) =>
+    socket.end('HTTP/1.1 201 Created\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'),
   );
+  assert.deepEqual(tally(await peer.sendMany(200, 20)), { 201: 200 });
+  assert.equal(peer.connections(), 200);
 });
 
 test('each way to end without a status leaves the request in doubt', async () => {
@@ -228,9 +212,8 @@ test('each way to end without a status leaves the request in doubt', async () =>
     (socket) => socket.end('HTTP/1.1 201 Created\r\ncontent-le'),
   ];
   for (const end of endings) {
-    await withScript(end, async (transport, origin) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_CONNECTION in doubt', end.toString());
-    });
+    await using peer = await openScript(end);
+    assert.equal(await peer.send(), 'ERR_CONNECTION in doubt', end.toString());
   }
 });
 
@@ -241,32 +224,23 @@ test('a half answer whose status is known counts', async () => {
     'x: y\r\n\r\nhalf',
   ];
   for (const half of halves) {
-    await withScript(
-      (socket) => socket.end(`HTTP/1.1 410 Gone\r\n${half}`),
-      async (transport, origin) => {
-        const result = await sendOne(transport, origin);
-        assert.ok(result.kind === 'response');
-        assert.equal(result.response.status, 410);
-        assert.equal(result.response.body, 'half');
-      },
-    );
+    await using peer = await openScript((socket) => socket.end(`HTTP/1.1 410 Gone\r\n${half}`));
+    const result = await peer.sendOne();
+    assert.ok(result.kind === 'response');
+    assert.equal(result.response.status, 410);
+    assert.equal(result.response.body, 'half');
   }
 });
 
 test('no answer costs the response time-out and that connection', async () => {
   const clock = new ManualClock();
-  await withScript(
-    (socket, request) => {
-      if (request === 1) clock.advance(11_000);
-      else socket.write(created);
-    },
-    async (transport, origin, connections) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.equal(connections(), 2);
-    },
-    clock,
-  );
+  await using peer = await openScript((socket, request) => {
+    if (request === 1) clock.advance(11_000);
+    else socket.write(created);
+  }, clock);
+  assert.equal(await peer.send(), 'ERR_TIMEOUT in doubt');
+  assert.equal(await peer.send(), '201');
+  assert.equal(peer.connections(), 2);
 });
 
 test('dripped bytes without end cost the response time-out', async () => {
@@ -278,47 +252,33 @@ test('dripped bytes without end cost the response time-out', async () => {
       clock.advance(1000);
     }
   };
-  await withScript(
-    (socket) => void drip(socket),
-    async (transport, origin) => {
-      assert.equal(describe(await sendOne(transport, origin)), 'ERR_TIMEOUT in doubt');
-    },
-    clock,
-  );
+  await using peer = await openScript((socket) => void drip(socket), clock);
+  assert.equal(await peer.send(), 'ERR_TIMEOUT in doubt');
 });
 
 test('an answer without a request ends the connection, and the next request is not answered by it', async () => {
   let first: Socket | undefined;
-  await withScript(
-    (socket) => {
-      first ??= socket;
-      socket.write(created);
-    },
-    async (transport, origin, connections) => {
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.ok(first);
-      first.write('HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n');
-      await once(first, 'close');
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.equal(connections(), 2);
-    },
-  );
+  await using peer = await openScript((socket) => {
+    first ??= socket;
+    socket.write(created);
+  });
+  assert.equal(await peer.send(), '201');
+  assert.ok(first);
+  first.write('HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n');
+  await once(first, 'close');
+  assert.equal(await peer.send(), '201');
+  assert.equal(peer.connections(), 2);
 });
 
 test('what follows an answer in the same read never answers the next request', async () => {
   const gone = 'HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n';
   for (const extra of [gone, gone.repeat(50), gone.slice(0, 12), gone.slice(0, -2), 'nonsense']) {
-    await withScript(
-      (socket, request) => socket.write(request === 1 ? created + extra : created),
-      async (transport, origin) => {
-        assert.match(
-          describe(await sendOne(transport, origin)),
-          /^201$|^ERR_(PROTOCOL|CONNECTION) in doubt$/,
-        );
-        const next = describe(await sendOne(transport, origin));
-        assert.match(next, /^201$|^ERR_(PROTOCOL|CONNECTION) in doubt$/, `after ${JSON.stringify(extra)}`);
-      },
+    await using peer = await openScript((socket, request) =>
+      socket.write(request === 1 ? created + extra : created),
     );
+    assert.match(await peer.send(), /^201$|^ERR_(PROTOCOL|CONNECTION) in doubt$/);
+    const next = await peer.send();
+    assert.match(next, /^201$|^ERR_(PROTOCOL|CONNECTION) in doubt$/, `after ${JSON.stringify(extra)}`);
   }
 });
 
@@ -329,13 +289,10 @@ test('a redirect is an answer like any other: nobody goes there', async () => {
     'http',
   );
   for (const status of [301, 302, 303, 307, 308]) {
-    await withScript(
-      (socket) =>
-        socket.write(
-          `HTTP/1.1 ${status} Moved\r\nlocation: ${elsewhere.origin}/\r\ncontent-length: 0\r\n\r\n`,
-        ),
-      async (transport, origin) => assert.equal(describe(await sendOne(transport, origin)), String(status)),
+    await using peer = await openScript((socket) =>
+      socket.write(`HTTP/1.1 ${status} Moved\r\nlocation: ${elsewhere.origin}/\r\ncontent-length: 0\r\n\r\n`),
     );
+    assert.equal(await peer.send(), String(status));
   }
   await elsewhere.close();
   assert.equal(visits, 0);
@@ -343,53 +300,42 @@ test('a redirect is an answer like any other: nobody goes there', async () => {
 
 test('repeated fields are joined, and a field may be called constructor', async () => {
   const fields = 'A: 1\r\na:2 \r\nretry-after: 3\r\nretry-after: 4\r\nconstructor: x\r\n__proto__: y\r\n';
-  await withScript(
-    (socket) => socket.write(`HTTP/1.1 201 C\r\n${fields}content-length: 0\r\n\r\n`),
-    async (transport, origin) => {
-      const result = await sendOne(transport, origin);
-      assert.ok(result.kind === 'response');
-      const { headers } = result.response;
-      assert.equal(headers['a'], '1, 2');
-      assert.equal(headers['retry-after'], '3, 4');
-      assert.equal(headers['constructor'], 'x');
-      assert.equal(headers['__proto__'], 'y');
-      assert.equal(Object.getPrototypeOf(headers), null);
-    },
+  await using peer = await openScript((socket) =>
+    socket.write(`HTTP/1.1 201 C\r\n${fields}content-length: 0\r\n\r\n`),
   );
+  const result = await peer.sendOne();
+  assert.ok(result.kind === 'response');
+  const { headers } = result.response;
+  assert.equal(headers['a'], '1, 2');
+  assert.equal(headers['retry-after'], '3, 4');
+  assert.equal(headers['constructor'], 'x');
+  assert.equal(headers['__proto__'], 'y');
+  assert.equal(Object.getPrototypeOf(headers), null);
 });
 
 test('an idle connection is closed after its time', async () => {
   const clock = new ManualClock();
   let ended: Promise<unknown> | undefined;
-  await withScript(
-    (socket) => {
-      ended = once(socket, 'end');
-      socket.write(created);
-    },
-    async (transport, origin, connections) => {
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      clock.advance(59_000);
-      assert.equal(describe(await sendOne(transport, origin)), '201');
-      assert.equal(connections(), 1);
-      clock.advance(61_000);
-      await ended;
-    },
-    clock,
-  );
+  await using peer = await openScript((socket) => {
+    ended = once(socket, 'end');
+    socket.write(created);
+  }, clock);
+  assert.equal(await peer.send(), '201');
+  clock.advance(59_000);
+  assert.equal(await peer.send(), '201');
+  assert.equal(peer.connections(), 1);
+  clock.advance(61_000);
+  await ended;
 });
 
 test('a slow answer delays no other connection of the origin', async () => {
   let slow: Socket | undefined;
-  await withScript(
-    (socket, request) => {
-      if (request === 1) slow = socket;
-      else socket.write(created);
-    },
-    async (transport, origin) => {
-      const late = sendOne(transport, origin);
-      assert.deepEqual(tally(await sendMany(transport, origin, 20, 5)), { 201: 20 });
-      slow?.write(created);
-      assert.equal(describe(await late), '201');
-    },
-  );
+  await using peer = await openScript((socket, request) => {
+    if (request === 1) slow = socket;
+    else socket.write(created);
+  });
+  const late = peer.sendOne();
+  assert.deepEqual(tally(await peer.sendMany(20, 5)), { 201: 20 });
+  slow?.write(created);
+  assert.equal(describe(await late), '201');
 });

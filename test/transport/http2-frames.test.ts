@@ -8,7 +8,7 @@ import { HpackEncoder } from '../../src/transport/http2/hpack-encoder.ts';
 import { Http2Fault } from '../../src/transport/http2/protocol.ts';
 import { type FieldChoice, ModelEncoder } from './hpack-model.ts';
 import { respond, startHttp2 } from './peers.ts';
-import { pushHeaders, sendMany, withPeer } from './sending.ts';
+import { pushHeaders, openPeer } from './sending.ts';
 
 const huffman = (hex: string): string | undefined => {
   const bytes = Buffer.from(hex, 'hex');
@@ -212,18 +212,17 @@ test("Node's server understands what we write, and we what it writes, whatever t
       },
       { settings: { headerTableSize } },
     );
-    await withPeer(echo, async ({ origin }, transport) => {
-      const results = await sendMany(transport, origin, 600, 40, (index) => ({
-        path: `/${index}`,
-        headers: requests[(index * 7) % 60] as Record<string, string>,
-        body: new Uint8Array(0),
-      }));
-      for (const [index, result] of results.entries()) {
-        assert.ok(result.kind === 'response', JSON.stringify(result));
-        const own = Object.entries(result.response.headers).filter(([name]) => name.startsWith('x-'));
-        assert.deepEqual(Object.fromEntries(own), { ...requests[(index * 7) % 60] });
-      }
-    });
+    await using peer = openPeer(echo);
+    const results = await peer.sendMany(600, 40, (index) => ({
+      path: `/${index}`,
+      headers: requests[(index * 7) % 60] as Record<string, string>,
+      body: new Uint8Array(0),
+    }));
+    for (const [index, result] of results.entries()) {
+      assert.ok(result.kind === 'response', JSON.stringify(result));
+      const own = Object.entries(result.response.headers).filter(([name]) => name.startsWith('x-'));
+      assert.deepEqual(Object.fromEntries(own), { ...requests[(index * 7) % 60] });
+    }
   }
 });
 

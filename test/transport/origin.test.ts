@@ -21,7 +21,7 @@ import {
   sendMany,
   sendOne,
   tally,
-  withPeer,
+  openPeer,
 } from './sending.ts';
 import { until } from '../../tools/until.ts';
 
@@ -104,16 +104,14 @@ test('after an outage, a message that ends before there is a connection leaves t
 });
 
 test('two 429 with Retry-After in a row make the origin wait that long', async () => {
-  await withPeer(
+  await using peer = openPeer(
     await startHttp((response) => response.writeHead(429, { 'retry-after': '30' }).end()),
-    async ({ origin }, transport) => {
-      for (let run = 0; run < 2; run += 1) assert.equal(describe(await sendOne(transport, origin)), '429');
-      const result = await sendOne(transport, origin);
-      assert.ok(result.kind === 'deferred');
-      assert.ok(result.afterMs > 29_000 && result.afterMs <= 36_000, `${result.afterMs} ms`);
-      assert.match(result.detail, /429/);
-    },
   );
+  for (let run = 0; run < 2; run += 1) assert.equal(await peer.send(), '429');
+  const result = await peer.sendOne();
+  assert.ok(result.kind === 'deferred');
+  assert.ok(result.afterMs > 29_000 && result.afterMs <= 36_000, `${result.afterMs} ms`);
+  assert.match(result.detail, /429/);
 });
 
 test('what is handed back while a push service has asked to wait is not sent', async () => {
@@ -153,29 +151,25 @@ test('a push service that has asked to wait is not forgotten for others, nor is 
 });
 
 test('a 429 now and then slows the origin down and does not stop it', async () => {
-  await withPeer(
+  await using peer = openPeer(
     await startHttp((response, request) => {
       response.writeHead(request % 5 === 0 ? 429 : 201, { 'retry-after': '30' }).end();
     }),
-    async ({ origin }, transport) => {
-      const results = await sendMany(transport, origin, 500, 50);
-      assert.deepEqual(tally(results), { 201: 400, 429: 100 });
-    },
   );
+  const results = await peer.sendMany(500, 50);
+  assert.deepEqual(tally(results), { 201: 400, 429: 100 });
 });
 
 test('what a push service answers to a message, many times in a row, says nothing against the origin', async () => {
   const statuses = [404, 410, 413, 400, 403, 408, 421, 425];
   const [inRow, count] = [30, 30 * statuses.length];
-  await withPeer(
+  await using peer = openPeer(
     await startHttp((response, request) =>
       response.writeHead(statuses[Math.floor((request % count) / inRow)]!).end(),
     ),
-    async ({ origin }, transport) => {
-      const results = await sendMany(transport, origin, count, 50);
-      assert.deepEqual(tally(results), Object.fromEntries(statuses.map((status) => [status, inRow])));
-    },
   );
+  const results = await peer.sendMany(count, 50);
+  assert.deepEqual(tally(results), Object.fromEntries(statuses.map((status) => [status, inRow])));
 });
 
 test('a full queue defers what it cannot take', async () => {

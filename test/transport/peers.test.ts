@@ -15,7 +15,7 @@ import {
   startNginx,
   startServer,
 } from './peers.ts';
-import { pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
+import { pushBody, pushHeaders, tally, openPeer } from './sending.ts';
 
 const noNginx = skipWithout('this test', [nginx]);
 const noNghttpd = skipWithout('this test', [nghttpd]);
@@ -25,21 +25,19 @@ test(
   'nginx says GOAWAY every 1000 requests: each of 6,000 messages is processed exactly once',
   { skip: noNginx },
   async () => {
-    await withPeer(await startNginx('keepalive_requests 1000;'), async (peer, transport) => {
-      const paths = Array.from({ length: 6000 }, (_, index) => `/wpush/v2/${index}`);
-      const results = await sendMany(transport, peer.origin, paths.length, 1000, (index) => ({
-        path: paths[index] as string,
-      }));
-      assert.deepEqual(tally(results), { 201: 6000 });
-      assert.deepEqual(peer.requests().sort(), paths.sort());
-    });
+    await using peer = openPeer(await startNginx('keepalive_requests 1000;'));
+    const paths = Array.from({ length: 6000 }, (_, index) => `/wpush/v2/${index}`);
+    const results = await peer.sendMany(paths.length, 1000, (index) => ({
+      path: paths[index] as string,
+    }));
+    assert.deepEqual(tally(results), { 201: 6000 });
+    assert.deepEqual(peer.requests().sort(), paths.sort());
   },
 );
 
 test('nginx that allows 8 streams at a time gets no more and refuses none', { skip: noNginx }, async () => {
-  await withPeer(await startNginx('http2_max_concurrent_streams 8;'), async ({ origin }, transport) => {
-    assert.deepEqual(tally(await sendMany(transport, origin, 2000, 500)), { 201: 2000 });
-  });
+  await using peer = openPeer(await startNginx('http2_max_concurrent_streams 8;'));
+  assert.deepEqual(tally(await peer.sendMany(2000, 500)), { 201: 2000 });
 });
 
 for (const [what, options] of [
@@ -51,38 +49,36 @@ for (const [what, options] of [
   ['trailers behind its answers', ['--trailer', 'x-end: yes']],
 ] as const) {
   test(`nghttpd with ${what} answers every message`, { skip: noNghttpd }, async () => {
-    await withPeer(await startNghttpd(...options), async ({ origin }, transport) => {
-      const results = await sendMany(transport, origin, 1000, 200);
-      assert.deepEqual(tally(results), { 404: 1000 });
-      const [first] = results;
-      assert.ok(first?.kind === 'response' && first.response.body.includes('404'));
-    });
+    await using peer = openPeer(await startNghttpd(...options));
+    const results = await peer.sendMany(1000, 200);
+    assert.deepEqual(tally(results), { 404: 1000 });
+    const [first] = results;
+    assert.ok(first?.kind === 'response' && first.response.body.includes('404'));
   });
 }
 
 test('Go gets every body whole and unchanged, from 0 to 200,000 bytes', { skip: noGo }, async () => {
-  await withPeer(await startGoServer(), async ({ origin }, transport) => {
-    const sizes = [0, 1, 4095, 4096, 16_384, 16_385, 65_535, 65_536, 200_000];
-    const bodies = Array.from({ length: 90 }, (_, index) => randomBytes(sizes[index % 9] as number));
-    const results = await sendMany(transport, origin, bodies.length, 30, (index) => ({
-      path: `/wpush/${index}?a=%2B+`,
-      body: bodies[index] as Buffer,
-    }));
-    for (const [index, result] of results.entries()) {
-      assert.ok(result.kind === 'response', `message ${index}: ${JSON.stringify(result)}`);
-      const { status, headers } = result.response;
-      assert.equal(status, 201);
-      assert.equal(headers['location'], `/wpush/${index}?a=%2B+`);
-      assert.equal(headers['x-protocol'], 'HTTP/2.0');
-      assert.equal(headers['x-ttl'], '2419200');
-      assert.equal(
-        headers['x-sha256'],
-        createHash('sha256')
-          .update(bodies[index] as Buffer)
-          .digest('hex'),
-      );
-    }
-  });
+  await using peer = openPeer(await startGoServer());
+  const sizes = [0, 1, 4095, 4096, 16_384, 16_385, 65_535, 65_536, 200_000];
+  const bodies = Array.from({ length: 90 }, (_, index) => randomBytes(sizes[index % 9] as number));
+  const results = await peer.sendMany(bodies.length, 30, (index) => ({
+    path: `/wpush/${index}?a=%2B+`,
+    body: bodies[index] as Buffer,
+  }));
+  for (const [index, result] of results.entries()) {
+    assert.ok(result.kind === 'response', `message ${index}: ${JSON.stringify(result)}`);
+    const { status, headers } = result.response;
+    assert.equal(status, 201);
+    assert.equal(headers['location'], `/wpush/${index}?a=%2B+`);
+    assert.equal(headers['x-protocol'], 'HTTP/2.0');
+    assert.equal(headers['x-ttl'], '2419200');
+    assert.equal(
+      headers['x-sha256'],
+      createHash('sha256')
+        .update(bodies[index] as Buffer)
+        .digest('hex'),
+    );
+  }
 });
 
 const serverSettings: [what: string, settings: Settings][] = [
@@ -105,30 +101,29 @@ for (const [what, settings] of serverSettings) {
       stream.on('data', (chunk: Buffer) => (length += chunk.length));
       stream.on('end', () => respond(stream, 201, { 'x-got': JSON.stringify([headers, length]) }));
     });
-    await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
-      const topics = Array.from({ length: 20 }, (_, index) => ({ ...pushHeaders, topic: `topic-${index}` }));
-      const results = await sendMany(transport, origin, 600, 100, (index) => ({
-        path: `/${index}`,
-        headers: topics[(index * index) % 20] as Record<string, string>,
-        body: pushBody.subarray(0, index % 320),
-      }));
-      for (const [index, result] of results.entries()) {
-        assert.ok(result.kind === 'response', JSON.stringify(result));
-        const [got, length] = JSON.parse(result.response.headers['x-got'] as string) as [
-          Record<string, string>,
-          number,
-        ];
-        assert.equal(length, index % 320);
-        assert.deepEqual(got, {
-          ':method': 'POST',
-          ':scheme': 'https',
-          ':authority': origin.slice('https://'.length),
-          ':path': `/${index}`,
-          'content-length': String(index % 320),
-          ...topics[(index * index) % 20],
-        });
-      }
-    });
+    await using peer = openPeer(await startServer(server, 'https'));
+    const topics = Array.from({ length: 20 }, (_, index) => ({ ...pushHeaders, topic: `topic-${index}` }));
+    const results = await peer.sendMany(600, 100, (index) => ({
+      path: `/${index}`,
+      headers: topics[(index * index) % 20] as Record<string, string>,
+      body: pushBody.subarray(0, index % 320),
+    }));
+    for (const [index, result] of results.entries()) {
+      assert.ok(result.kind === 'response', JSON.stringify(result));
+      const [got, length] = JSON.parse(result.response.headers['x-got'] as string) as [
+        Record<string, string>,
+        number,
+      ];
+      assert.equal(length, index % 320);
+      assert.deepEqual(got, {
+        ':method': 'POST',
+        ':scheme': 'https',
+        ':authority': peer.origin.slice('https://'.length),
+        ':path': `/${index}`,
+        'content-length': String(index % 320),
+        ...topics[(index * index) % 20],
+      });
+    }
   });
 }
 
@@ -137,13 +132,12 @@ test('a body of more than 4096 bytes is cut there and the session goes on', asyn
     stream.respond({ ':status': 400 });
     stream.end('ü'.repeat(50_000));
   });
-  await withPeer(server, async ({ origin }, transport) => {
-    for (let round = 0; round < 40; round += 1) {
-      const result = await sendOne(transport, origin);
-      assert.ok(result.kind === 'response');
-      assert.equal(result.response.body, 'ü'.repeat(2048));
-    }
-  });
+  await using peer = openPeer(server);
+  for (let round = 0; round < 40; round += 1) {
+    const result = await peer.sendOne();
+    assert.ok(result.kind === 'response');
+    assert.equal(result.response.body, 'ü'.repeat(2048));
+  }
 });
 
 test('a server without HTTP/2 is spoken to in HTTP/1.1 over TLS', async () => {
@@ -153,12 +147,11 @@ test('a server without HTTP/2 is spoken to in HTTP/1.1 over TLS', async () => {
       response.end();
     });
   });
-  await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
-    const results = await sendMany(transport, origin, 500, 50, (index) => ({ path: `/${index}` }));
-    for (const [index, result] of results.entries()) {
-      assert.ok(result.kind === 'response');
-      assert.equal(result.response.headers['x-version'], '1.1');
-      assert.equal(result.response.headers['location'], `/${index}`);
-    }
-  });
+  await using peer = openPeer(await startServer(server, 'https'));
+  const results = await peer.sendMany(500, 50, (index) => ({ path: `/${index}` }));
+  for (const [index, result] of results.entries()) {
+    assert.ok(result.kind === 'response');
+    assert.equal(result.response.headers['x-version'], '1.1');
+    assert.equal(result.response.headers['location'], `/${index}`);
+  }
 });

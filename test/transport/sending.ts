@@ -21,15 +21,23 @@ export function openTransport(
   return { ...transport, [Symbol.asyncDispose]: () => transport.close(0) };
 }
 
-/** Runs a test with a transport to one server, and closes both. */
-export async function withPeer<T extends Peer>(
-  peer: T,
-  run: (peer: T, transport: Transport) => Promise<void>,
-  options: TransportOptions = {},
-): Promise<void> {
-  await using _peer: AsyncDisposable = peer;
-  await using transport = openTransport({ pushServices: [peer.origin], ...options });
-  await run(peer, transport);
+/** A server with a transport to it; both are closed with their block. */
+export function openPeer<T extends Peer>(peer: T, options: TransportOptions = {}, rules?: TransportRules) {
+  const { origin } = peer;
+  const transport = openTransport({ pushServices: [origin], ...options }, rules);
+  return {
+    ...peer,
+    transport,
+    /** What one request gets, as `describe` says it. */
+    send: async () => describe(await sendOne(transport, origin)),
+    sendOne: (request?: Partial<PushRequest>) => sendOne(transport, origin, request),
+    sendMany: (count: number, inHand: number, request?: (index: number) => Partial<PushRequest>) =>
+      sendMany(transport, origin, count, inHand, request),
+    async [Symbol.asyncDispose]() {
+      await transport.close(0);
+      await peer.close();
+    },
+  };
 }
 
 /** What every push request of a broadcast has in common. */
