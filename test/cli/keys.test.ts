@@ -104,13 +104,6 @@ suite('deskbell keys', { concurrency: true }, () => {
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready'];
 
-interface ListedKey {
-  readonly publicKey: string;
-  readonly state: string;
-  readonly subscriptions: number;
-  readonly hasKeyFile: boolean;
-}
-
 const offeredBy = async (service: string): Promise<string> =>
   (await (await fetch(`${service}/vapidKey`)).json()) as string;
 
@@ -118,8 +111,7 @@ test('deskbell keys beside two services and a worker', async (t) => {
   const pushService = await startPushService();
   t.after(() => pushService.close());
   const { data, environment, run, publicKey: first } = await newData(pushService);
-  const listed = async (): Promise<readonly ListedKey[]> =>
-    parseLines((await run('keys list --json')).stdout);
+  const listed = async () => parseLines((await run('keys list --json')).stdout);
   const rotate = async (): Promise<string> => {
     const stdout = await outputOf(run('keys rotate --json'));
     return parseLines(stdout)[0].publicKey;

@@ -3,34 +3,20 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createSender, type Sender } from '../../src/delivery/sender.ts';
-import { createUserAgent, startPushService, type UserAgent } from '../../src/push-service/index.ts';
+import { createSender } from '../../src/delivery/sender.ts';
+import { createUserAgent, startPushService } from '../../src/push-service/index.ts';
 import { createServer } from '../../src/service/create-service.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
-import { createSessionCookie, type SessionCookie } from '../../src/service/demonstration/session.ts';
-import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session.ts';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
-import { type LogRecord, recordingLog } from '../service/running-service.ts';
+import { recordingLog } from '../service/running-service.ts';
 
-export interface ConformanceService extends AsyncDisposable {
-  readonly base: string;
-  readonly data: DataDirectory;
-  readonly records: LogRecord[];
-  /** Method and path of every route that takes an unsafe method, described or not. */
-  readonly changingRoutes: readonly string[];
-  readonly userAgent: UserAgent;
-  readonly sender: Sender;
-  readonly session: SessionCookie;
-  /** A request to the service; a body is sent as JSON. */
-  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
-}
+export type ConformanceService = Awaited<ReturnType<typeof startConformanceService>>;
 
 export const contact = 'mailto:contact@deskbell.example';
 
-export async function startConformanceService(
-  options: Partial<ServerOptions> = {},
-  folder?: string,
-): Promise<ConformanceService> {
+export async function startConformanceService(options: Partial<ServerOptions> = {}, folder?: string) {
   const cleanUp = new AsyncDisposableStack();
   const directory = folder ?? (await mkdtemp(join(fastFolder(), 'deskbell-conformance-')));
   if (folder === undefined) cleanUp.defer(() => rm(directory, { recursive: true }));
@@ -66,11 +52,13 @@ export async function startConformanceService(
     base,
     data,
     records,
+    /** Method and path of every route that takes an unsafe method, described or not. */
     changingRoutes,
     userAgent,
     sender,
     session: await createSessionCookie({ sessionKey: data.sessionKey, value: 'ada' }),
-    ask: (method, path, body, headers = {}) =>
+    /** A request to the service; a body is sent as JSON. */
+    ask: (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
       fetch(base + path, {
         method,
         headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },

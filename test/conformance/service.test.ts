@@ -11,7 +11,7 @@ import { readKeyFile } from '../../src/keys/vapid-key-files.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import { openExampleUsers } from '../../src/service/demonstration/users.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session.ts';
-import { spawnUntilStopped, temporaryFolder, type RunningCommand } from '../cli/run-command.ts';
+import { spawnUntilStopped, temporaryFolder } from '../cli/run-command.ts';
 import { readDescription, sendJson } from '../service/running-service.ts';
 import { startConformanceService, subscribe, type ConformanceService } from './conformance-service.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -28,19 +28,8 @@ before(async () => {
 });
 after(() => service[Symbol.asyncDispose]());
 
-interface Described {
-  readonly paths: Readonly<Record<string, object>>;
-}
-
-interface Serve {
-  readonly command: RunningCommand;
-  readonly address: string;
-  /** Its data directory. */
-  readonly data: string;
-}
-
 /** Starts the real command; it is stopped after the test that asks for it. */
-async function startServe(words: readonly string[]): Promise<Serve> {
+async function startServe(words: readonly string[]) {
   const data = await temporaryFolder();
   const command = spawnUntilStopped(['serve', '--json', '--port', '0', '--data', data, ...words]);
   const [line] = await command.waitFor(/^.*"address".*$/);
@@ -94,9 +83,9 @@ describe('What the service does', () => {
   });
 
   test('Sending is not an HTTP endpoint of the service', async () => {
-    const { paths } = (await readDescription(service.base)) as Described;
+    const { paths } = await readDescription(service.base);
     const changing = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.keys(methods)
+      Object.keys(methods as object)
         .filter((method) => method !== 'get')
         .map((method) => `${method} ${path}`),
     );
@@ -165,9 +154,9 @@ describe('Resources and their fields', () => {
     const { command, address, data } = await startServe([]);
     const { privateKey } = await readKeyFile(data);
     assert.match(privateKey, /^[A-Za-z0-9_-]{43}$/);
-    const { paths } = (await readDescription(address)) as Described;
+    const { paths } = await readDescription(address);
     for (const [path, methods] of Object.entries(paths)) {
-      for (const method of Object.keys(methods)) {
+      for (const method of Object.keys(methods as object)) {
         const url = address + path.replace('{arg}', 'x').replace('{user_id}', '1');
         const body = method === 'get' ? {} : { body: '{}', headers: { 'content-type': 'application/json' } };
         const response = await fetch(url, { method: method.toUpperCase(), ...body });

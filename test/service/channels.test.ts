@@ -22,11 +22,6 @@ const options = {
   subscriberTokens: { algorithm: 'HS256', key, audience },
 } satisfies Partial<ServerOptions>;
 
-interface Answered {
-  readonly name: string;
-  readonly isOn: boolean;
-}
-
 async function addChannels(store: Store): Promise<void> {
   await store.channels.put({
     name: 'news',
@@ -51,7 +46,7 @@ describe('POST /webPush/channels', () => {
     const response = await ask(body, headers);
     assert.equal(response.status, 200);
     return Object.fromEntries(
-      ((await response.json()) as Answered[]).map(({ name, isOn: on }) => [name, on]),
+      ((await response.json()) as { name: string; isOn: boolean }[]).map(({ name, isOn: on }) => [name, on]),
     );
   };
   const register = async (headers?: Record<string, string>, further?: object) => {

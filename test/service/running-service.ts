@@ -5,7 +5,6 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { after, before, type TestContext } from 'node:test';
-import type { FastifyInstance } from 'fastify';
 import { createServer } from '../../src/service/create-service.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -15,16 +14,7 @@ import { openTestStore, type OpenedStore } from '../store/test-database.ts';
 
 export const vapidPublicKey = encodeBase64url(newPoint());
 
-export interface RunningService {
-  readonly app: FastifyInstance;
-  readonly base: string;
-  readonly port: number;
-  readonly store: Store;
-  readonly sessionKey: Uint8Array;
-  /** Everything that was logged, in order. */
-  readonly records: LogRecord[];
-  close(): Promise<void>;
-}
+export type RunningService = Awaited<ReturnType<typeof startService>>;
 
 export type LogRecord = Record<string, unknown>;
 
@@ -71,10 +61,7 @@ export async function serveUntilEnd(t: TestContext, handler: RequestListener): P
 }
 
 /** Registrations are not limited, nor do kept connections end, unless a test asks for it; a test that is handed in has the service closed behind it. */
-export async function startService(
-  options: Partial<ServerOptions> = {},
-  t?: Pick<TestContext, 'after'>,
-): Promise<RunningService> {
+export async function startService(options: Partial<ServerOptions> = {}, t?: Pick<TestContext, 'after'>) {
   const { store, remove } = await openTestStore();
   const sessionKey = randomBytes(32);
   const { records, log } = recordingLog();
@@ -107,6 +94,7 @@ export async function startService(
     base: `http://127.0.0.1:${port}${options.prefix ?? ''}`,
     store,
     sessionKey,
+    /** Everything that was logged, in order. */
     records,
     close,
   };
@@ -211,7 +199,7 @@ export async function openConnection(port: number): Promise<Socket> {
 
 /** A connection with both of its ends. */
 export async function connectTo(
-  { server }: Pick<FastifyInstance, 'server'>,
+  { server }: Pick<RunningService['app'], 'server'>,
   port: number,
 ): Promise<{ readonly socket: Socket; readonly served: Socket }> {
   const accepted = once(server, 'connection') as Promise<[Socket]>;
