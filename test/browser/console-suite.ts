@@ -126,8 +126,8 @@ export function testConsole({ browserTest, chromiumTest, furtherTest }: BrowserT
       await says('size', /^325 of 3,993 bytes$/);
       // cut after one line, and after two
       const [one, two] = [
-        await heightOf('.linux [data-shows=title]'),
-        await heightOf('.windows [data-shows=title]'),
+        await heightOf('.linux [data-sample=Title]'),
+        await heightOf('.windows [data-sample=Title]'),
       ];
       assert.ok(Math.abs(two - 2 * one) < 1, `${one} and ${two} pixels`);
 

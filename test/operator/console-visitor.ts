@@ -19,7 +19,7 @@ export interface Visitor {
   /** The same as the page's script does while somebody types, and gets what is said of it. */
   draft(
     fields: Readonly<Record<string, string>>,
-  ): Promise<Record<'notes' | 'faults' | 'shown', Readonly<Record<string, string>>>>;
+  ): Promise<Record<'notes' | 'faults', Readonly<Record<string, string>>> & { readonly previews: string }>;
 }
 
 export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor {

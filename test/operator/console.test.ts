@@ -17,7 +17,7 @@ import { settlements } from '../../src/store/broadcasts.ts';
 import type { OutcomeInterval } from '../../src/store/statistics.ts';
 import { madeUpSubscription, noOutcomes, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { addSubscriptions, madeUpBroadcast } from '../store/store-under-test.ts';
-import { createVisitor, openConsole, signIn, wordsOf } from './console-visitor.ts';
+import { createVisitor, decode, openConsole, signIn, wordsOf } from './console-visitor.ts';
 import { type RunningOperator, startOperator, startStage } from './running-operator.ts';
 
 const createBroadcast = async ({ store, sender }: RunningOperator) => {
@@ -306,8 +306,9 @@ test('a preview shows a language, or what a person gets with their data, as text
     'texts.pt.actions.1.title': 'Ler',
   };
   const ask = async (asked: Record<string, string>) => {
-    const { notes, shown } = await visitor.draft({ ...fields, ...asked });
-    return [shown['title'], shown['actions.0.title'], notes['shown']];
+    const { notes, previews } = await visitor.draft({ ...fields, ...asked });
+    const [, title = '', action] = /data-sample="Title"[^>]*>([^<]*)<.*?<li>([^<]*)</s.exec(previews)!;
+    return [decode(title), action, notes['shown']];
   };
   assert.deepEqual(await ask({}), ['Good morning, there', 'Read', 'The message’s own text.']);
   assert.deepEqual(await ask({ shownLanguage: 'de' }), [
@@ -331,7 +332,7 @@ test('a preview shows a language, or what a person gets with their data, as text
   assert.equal(note, 'The text in Portuguese (pt). The person has no name.');
 
   const page = await visitor.compose({ ...fields, shownUser: 'ada', step: 'edit' });
-  assert.match(page.html, /data-shows="title"[^>]*>Bom dia, &lt;b&gt;Ada&lt;\/b&gt;</);
+  assert.match(page.html, /data-sample="Title"[^>]*>Bom dia, &lt;b&gt;Ada&lt;\/b&gt;</);
   const wrong = await visitor.submit('/console/send', { ...fields, title: 'Hello {', step: 'edit' });
   assert.match(wordsOf(wrong), /brace at character 7 belongs to no placeholder/);
 });

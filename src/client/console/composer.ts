@@ -9,23 +9,14 @@ const pauseMs = 400;
 
 export function startComposer(form: HTMLFormElement): void {
   let timer: number | undefined;
-  // only the server knows the texts for other languages and for stored data
-  let isShownByServer = false;
-  const ask = createAsker(form, ({ shown }) => {
-    isShownByServer = shown !== undefined;
-    showPreviews(form, shown);
-  });
-  const update = (): void => {
-    if (!isShownByServer) showPreviews(form);
-    showAudience(form);
-  };
+  const ask = createAsker(form);
   suggestFurtherTags(form);
   form.addEventListener('input', () => {
-    update();
+    showAudience(form);
     clearTimeout(timer);
     timer = setTimeout(() => void ask(), pauseMs);
   });
-  update();
+  showAudience(form);
   // the server's errors stay beside their fields until something is typed
   void ask(shownFaults(form));
   const button = form.querySelector<HTMLButtonElement>('[data-send-to-me]')!;
@@ -37,14 +28,13 @@ export function startComposer(form: HTMLFormElement): void {
 interface Draft {
   readonly notes: Readonly<Record<string, string>>;
   readonly faults: Readonly<Record<string, string>>;
-  /** Values for the preview that replace the form's own values. */
-  readonly shown?: Readonly<Record<string, string>>;
+  readonly previews?: string;
 }
 
 type Asker = (refused?: Draft['faults']) => Promise<void>;
 
 /** Returns a function that asks the server about the form. Only the response to the latest question is shown. */
-function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): Asker {
+function createAsker(form: HTMLFormElement): Asker {
   let asking = new AbortController();
   let announced = '';
   return async (refused = {}) => {
@@ -55,7 +45,6 @@ function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): As
     if (signal.aborted) return;
     const faults = { ...refused, ...draft.faults };
     showDraft(form, { ...draft, faults });
-    onDraft(draft);
     const news = [...Object.values(faults), draft.notes['startAt'], draft.notes['recipients']];
     const text = news.filter(Boolean).join(' ');
     if (announced !== '' && text !== announced) announce(text);
@@ -81,7 +70,8 @@ async function readDraft(form: HTMLFormElement, signal: AbortSignal): Promise<Dr
 const refusalOf = ({ status }: Response): string =>
   status === 401 || status === 403 ? 'your session has ended' : `the server answers ${status}`;
 
-function showDraft(form: HTMLFormElement, { notes, faults }: Draft): void {
+function showDraft(form: HTMLFormElement, { notes, faults, previews }: Draft): void {
+  if (previews !== undefined) form.querySelector('[data-previews]')!.innerHTML = previews;
   for (const place of form.querySelectorAll<HTMLElement>('[data-note]'))
     place.textContent = notes[place.dataset['note']!] ?? '';
   for (const place of form.querySelectorAll<HTMLElement>('[data-fault]')) {
@@ -137,35 +127,6 @@ async function subscribeHere(vapidKey: string): Promise<PushSubscription> {
   await navigator.serviceWorker.register('/console/service-worker.js', { scope: '/console/' });
   const { pushManager } = await navigator.serviceWorker.ready;
   return subscribe(pushManager, vapidKey, defaultTimeoutMs);
-}
-
-/** @param shown values to preview instead of the form's own */
-function showPreviews(form: HTMLFormElement, shown: Readonly<Record<string, string>> = {}): void {
-  const fields = new FormData(form);
-  const given = (name: string): string => String(fields.get(name) ?? '');
-  const text = (name: string): string => shown[name] ?? given(name);
-  const places = (name: string) => form.querySelectorAll<HTMLElement>(`[data-shows="${name}"]`);
-  for (const place of places('title')) place.textContent = text('title');
-  for (const place of places('message')) place.textContent = text('message');
-  for (const place of places('url')) place.textContent = text('url') || 'your page';
-  const actions = [...fields.keys()]
-    .filter((name) => /^actions\.\d\.title$/.test(name))
-    .map(text)
-    .filter(Boolean);
-  for (const place of places('actions')) {
-    place.replaceChildren(
-      ...actions.slice(0, Number(place.dataset['max'])).map((title) => {
-        const item = document.createElement('li');
-        item.textContent = title;
-        return item;
-      }),
-    );
-  }
-  const icon = text('icon');
-  for (const picture of places('icon'))
-    (picture as HTMLImageElement).src = /^data:image\//i.test(icon) ? icon : '/console/icon.svg';
-  for (const place of form.querySelectorAll<HTMLElement>('[data-when]'))
-    place.hidden = given(place.dataset['when']!) === '';
 }
 
 /** Browsers replace the whole value by what a `datalist` suggests: each suggestion begins with the tags typed already. */

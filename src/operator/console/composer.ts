@@ -23,8 +23,6 @@ import type { Channel } from '../../audience/channels.ts';
 import { describeLanguage, languagesOf, renderLanguages } from './languages.ts';
 import { type ConsoleSession, csrfField } from './sessions.ts';
 import { figure } from './figures.ts';
-import type { Fields } from './forms.ts';
-import { renderPreviews } from './preview.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
 export interface Composer extends FormState {
@@ -36,12 +34,11 @@ export interface Composer extends FormState {
   /** Whether the counts of `tags` are estimates. */
   readonly isSample: boolean;
   readonly channels: readonly Channel[];
-  /** Title, text, link and buttons in the preview. */
-  readonly shown: Fields;
+  readonly previews: Html;
 }
 
 export function renderComposer(form: Composer, session: ConsoleSession): Html {
-  const { fields, notice, shown } = form;
+  const { fields, notice, previews } = form;
   return html`${notice}
     <form method="post" action="/console/send" class="composer" data-composer>
       ${csrfField(session)}
@@ -55,7 +52,11 @@ export function renderComposer(form: Composer, session: ConsoleSession): Html {
       </div>
       <aside class="form">
         ${renderSummary(form)}
-        ${card('Preview', html`${renderReader(form)} ${renderPreviews({ ...fields, ...shown })}`)}
+        ${card(
+          'Preview',
+          html`${renderReader(form)}
+            <div data-previews>${previews}</div>`,
+        )}
       </aside>
     </form>`;
 }

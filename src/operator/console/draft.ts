@@ -19,12 +19,11 @@ import { figure, idText } from './figures.ts';
 import { type Fields, optionalField } from './forms.ts';
 import { describeLocalTime, toLocalTime, toStart } from './local-time-input.ts';
 import { findSingleFaults, toAudience, toMessage } from './message-form.ts';
-import { showMessage } from './preview.ts';
+import { renderPreviews, showMessage } from './preview.ts';
 
 /** `notes` has a note for some fields, and the additional notes `size`, `recipients` and `shown`. */
 export interface Draft extends Pick<FormState, 'notes' | 'faults'> {
-  /** Values that the preview shows instead of the form's fields. */
-  readonly shown?: Fields | undefined;
+  readonly previews: Html;
 }
 
 export async function describeDraft(
@@ -45,7 +44,7 @@ export async function describeDraft(
       ...parts.map(({ notes }) => notes),
     ) as Fields,
     faults: Object.assign(findSingleFaults(fields), ...parts.map(({ faults }) => faults)) as Fields,
-    shown: shown.fields,
+    previews: renderPreviews({ ...fields, ...shown.fields }),
   };
 }
 

@@ -169,8 +169,8 @@ const surfaces: readonly Surface[] = [
 export function renderPreviews(fields: Fields): Html {
   return html`<div class="previews">${surfaces.map((surface) => renderSurface(surface, fields))}</div>
     <p class="quiet small">
-      A click opens <span data-shows="url">${fields['url'] || 'your page'}</span>. Widths and fonts are those
-      of this page: where a line ends differs from what people see.
+      A click opens ${fields['url'] || 'your page'}. Widths and fonts are those of this page: where a line
+      ends differs from what people see.
     </p>`;
 }
 
@@ -181,34 +181,33 @@ function renderSurface(surface: Surface, fields: Fields): Html {
   );
   const { name, style, maxActions, hasActionsAtFirst, note } = surface;
   const actions = actionIndexes.slice(0, maxActions).map((index) => lookUp(fields, `actions.${index}.title`));
+  const omitted = omissions(surface).filter(([field]) => lookUp(fields, field));
   const picture =
     surface.pictures.includes('icon') && /^data:image\//i.test(icon) ? icon : '/console/icon.svg';
   return html`<figure class="preview ${style}">
     <figcaption class="small"><strong>${name}</strong></figcaption>
     <div class="notification">
-      <span class="picture" aria-hidden="true"
-        ><img src="${picture}" alt="" ${surface.pictures.includes('icon') && html`data-shows="icon"`}
-      /></span>
-      <strong data-shows="title" data-sample="Title" dir="auto">${title}</strong>
-      <p class="message" data-shows="message" data-sample="What you want to say" dir="auto">${message}</p>
-      ${
-        style === 'windows' &&
-        html`<span class="image small quiet" ${hiddenUnless(fields, 'image')}>The image stands here.</span>`
-      }
+      <span class="picture" aria-hidden="true"><img src="${picture}" alt="" /></span>
+      <strong data-sample="Title" dir="auto">${title}</strong>
+      <p class="message" data-sample="What you want to say" dir="auto">${message}</p>
+      ${style === 'windows' && fields['image'] && html`<span class="image small quiet">The image stands here.</span>`}
       ${
         hasActionsAtFirst &&
-        html`<ul class="actions" data-shows="actions" data-max="${String(maxActions)}">
+        html`<ul class="actions">
           ${actions.filter(Boolean).map((text) => html`<li>${text}</li>`)}
         </ul>`
       }
     </div>
     <p class="quiet small">${note}</p>
-    <div class="omitted small">
-      <span class="quiet">Not shown:</span>
-      <ul>
-        ${omissions(surface).map(([field, what]) => html`<li ${hiddenUnless(fields, field)}>${badge(what, 'warn')}</li>`)}
-      </ul>
-    </div>
+    ${
+      omitted.length > 0 &&
+      html`<div class="omitted small">
+        <span class="quiet">Not shown:</span>
+        <ul>
+          ${omitted.map(([, what]) => html`<li>${badge(what, 'warn')}</li>`)}
+        </ul>
+      </div>`
+    }
   </figure>`;
 }
 
@@ -219,7 +218,3 @@ const omissions = ({ pictures: shown, maxActions }: Surface): readonly (readonly
     .slice(maxActions)
     .map((index) => [`actions.${index}.title`, `button ${index + 1}`] as const),
 ];
-
-/** Hides a part until its field has a value; the page's script then shows the part. */
-const hiddenUnless = (fields: Fields, name: string): Html =>
-  html`data-when="${name}" ${(lookUp(fields, name) ?? '') === '' && html`hidden`}`;

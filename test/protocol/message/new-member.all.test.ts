@@ -79,7 +79,7 @@ suite('a member that is added to the table of members', () => {
 
   test('has a field in the console', async () => {
     const { renderComposer } = await importCopy<typeof Composer>('src/operator/console/composer.ts');
-    const { htmlText } = await importCopy<typeof HtmlTexts>('src/http/description/html.ts');
+    const { html, htmlText } = await importCopy<typeof HtmlTexts>('src/http/description/html.ts');
     const session = { csrfToken: '' } as unknown as Parameters<typeof renderComposer>[1];
     const form = {
       fields: { pulse: '200, 100' },
@@ -88,9 +88,9 @@ suite('a member that is added to the table of members', () => {
       tags: [],
       isSample: false,
       channels: [],
-      shown: {},
+      previews: html``,
     };
-    const page = renderComposer({ ...form, channels: [], shown: {}, vapidPublicKey: undefined }, session);
+    const page = renderComposer({ ...form, channels: [], vapidPublicKey: undefined }, session);
     assert.match(htmlText(page), /<input type="text" name="pulse" value="200, 100"/);
     const { readFields, toMessage } = await importCopy<typeof MessageForm>(
       'src/operator/console/message-form.ts',

@@ -7,7 +7,7 @@ import { countReadersOf } from '../../../delivery/broadcast/count-readers.ts';
 import { forecast } from '../../../delivery/broadcast/progress.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
-import { html, type Html } from '../../../http/description/html.ts';
+import { html, type Html, htmlText } from '../../../http/description/html.ts';
 import { sendJson } from '../../../http/json-body.ts';
 import type { sentMessageToJson } from '../../../operations/message.ts';
 import { encodePayload } from '../../../protocol/message/encode-payload.ts';
@@ -56,12 +56,11 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     fields: Fields,
     { error, done }: { readonly error?: DeskbellError; readonly done?: Html | undefined } = {},
   ) => {
-    const { notes, shown = {}, faults: known } = await describeDraft(fields, estimator, store);
+    const { faults: known, ...draft } = await describeDraft(fields, estimator, store);
     const faults = error === undefined ? {} : { ...known, ...toFaults(error, fields) };
     const form = {
+      ...draft,
       fields,
-      notes,
-      shown,
       channels: await store.channels.list(),
       faults,
       notice:
@@ -147,9 +146,10 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
   );
 
   // The page's script calls this while the form is filled in.
-  app.post('/send/draft', { bodyLimit, config: { audit: 'none' } }, async (request, reply) =>
-    sendJson(reply, await describeDraft(readFields(request.body), estimator, store)),
-  );
+  app.post('/send/draft', { bodyLimit, config: { audit: 'none' } }, async (request, reply) => {
+    const { previews, ...draft } = await describeDraft(readFields(request.body), estimator, store);
+    return sendJson(reply, { ...draft, previews: htmlText(previews) });
+  });
 
   app.post(
     '/send/confirm',
