@@ -36,20 +36,18 @@ const texts = { p256dh: encodeBase64url(p256dh), auth: encodeBase64url(auth) };
 
 type To = typeof texts & { readonly endpoint: string };
 
-/** Runs a test against a plain HTTP server, with a sender that admits it and a subscription `to` it. */
-async function withServer(
-  answer: RequestListener,
-  use: (sender: Sender, to: To) => Promise<void>,
-  options: Partial<SenderOptions> = {},
-): Promise<void> {
+/** A plain HTTP server, with a sender that admits it and a subscription `to` it. */
+async function openServer(answer: RequestListener, options: Partial<SenderOptions> = {}) {
   const { origin, close } = await startServer(createServer(answer), 'http');
   const sender = createSender({ vapid, pushServices: [origin], ...options });
-  try {
-    await use(sender, { endpoint: `${origin}/p/1`, ...texts });
-  } finally {
-    await close();
-    await sender.close();
-  }
+  return {
+    sender,
+    to: { endpoint: `${origin}/p/1`, ...texts },
+    async [Symbol.asyncDispose]() {
+      await close();
+      await sender.close();
+    },
+  };
 }
 
 describe('with the local push service', () => {
@@ -185,16 +183,16 @@ test('TTL and urgency are in the request, whose length says nothing but that of 
       response.writeHead(201, { location: '/m/1' }).end();
     });
   };
-  await withServer(listener, async (sender, to) => {
-    const { origin } = new URL(to.endpoint);
-    const { outcome } = await sender.send(to, message, { ttlSeconds: 0, urgency: 'low' });
-    assert.deepEqual(outcome, { kind: 'accepted', messageUrl: `${origin}/m/1` });
-    const [request] = seen;
-    assert.ok(request !== undefined);
-    assert.equal(request.headers['ttl'], '0');
-    assert.equal(request.headers['urgency'], 'low');
-    assert.equal(request.bytes, 86 + JSON.stringify(message).length + 17);
-  });
+  await using peer = await openServer(listener);
+  const { sender, to } = peer;
+  const { origin } = new URL(to.endpoint);
+  const { outcome } = await sender.send(to, message, { ttlSeconds: 0, urgency: 'low' });
+  assert.deepEqual(outcome, { kind: 'accepted', messageUrl: `${origin}/m/1` });
+  const [request] = seen;
+  assert.ok(request !== undefined);
+  assert.equal(request.headers['ttl'], '0');
+  assert.equal(request.headers['urgency'], 'low');
+  assert.equal(request.bytes, 86 + JSON.stringify(message).length + 17);
 });
 const silent: RequestListener = () => {};
 const late: RequestListener = (_request, response) => {
@@ -202,18 +200,14 @@ const late: RequestListener = (_request, response) => {
 };
 
 test('no answer in time is a retry in doubt, with no response', async () => {
-  await withServer(
-    silent,
-    async (sender, to) => {
-      const result = await sender.send(to, message);
-      assert.ok(result.outcome.kind === 'retry', result.outcome.kind);
-      assert.equal(result.outcome.reason, 'connection');
-      assert.equal(result.outcome.isInDoubt, true);
-      assert.equal(result.response, undefined);
-      assert.equal(result.error?.code, 'ERR_TIMEOUT');
-    },
-    { responseTimeoutMs: 300 },
-  );
+  await using peer = await openServer(silent, { responseTimeoutMs: 300 });
+  const { sender, to } = peer;
+  const result = await sender.send(to, message);
+  assert.ok(result.outcome.kind === 'retry', result.outcome.kind);
+  assert.equal(result.outcome.reason, 'connection');
+  assert.equal(result.outcome.isInDoubt, true);
+  assert.equal(result.response, undefined);
+  assert.equal(result.error?.code, 'ERR_TIMEOUT');
 });
 
 test('a push service that is not there is a retry, and nothing is in doubt', async () => {
@@ -254,35 +248,32 @@ describe('what is checked before anything is sent', () => {
   for (const [code, cases] of Object.entries(refused)) {
     for (const [what, argumentsFor] of Object.entries(cases)) {
       test(`${what} is refused`, async () => {
-        await withServer(counting, async (sender, to) => {
-          await assert.rejects(sender.send(...argumentsFor(to)), { code });
-          assert.equal(requests, 0);
-        });
+        await using peer = await openServer(counting);
+        const { sender, to } = peer;
+        await assert.rejects(sender.send(...argumentsFor(to)), { code });
+        assert.equal(requests, 0);
       });
     }
   }
 });
 
 test('a closed sender sends nothing, and may be closed again', async () => {
-  await withServer(
-    (_request, response) => response.writeHead(201).end(),
-    async (sender, to) => {
-      await sender.close();
-      await sender.close();
-      await assert.rejects(sender.send(to, message), {
-        code: 'ERR_CLOSED',
-      });
-    },
-  );
+  await using peer = await openServer((_request, response) => response.writeHead(201).end());
+  const { sender, to } = peer;
+  await sender.close();
+  await sender.close();
+  await assert.rejects(sender.send(to, message), {
+    code: 'ERR_CLOSED',
+  });
 });
 
 test('closing waits for the answer of what was sent', async () => {
-  await withServer(late, async (sender, to) => {
-    const sending = sender.send(to, message);
-    await sender.close();
-    const { outcome } = await sending;
-    assert.equal(outcome.kind, 'accepted');
-  });
+  await using peer = await openServer(late);
+  const { sender, to } = peer;
+  const sending = sender.send(to, message);
+  await sender.close();
+  const { outcome } = await sending;
+  assert.equal(outcome.kind, 'accepted');
 });
 
 for (const [what, options, code] of [
@@ -325,26 +316,18 @@ test('messages that share origin and options share their header object until the
 describe('the time that a message may take in all', () => {
   test('is the sum of the single times, up to the longest that a timer takes', async () => {
     const longest = 2 ** 31 - 1;
-    await withServer(
-      late,
-      async (sender, to) => {
-        const { outcome } = await sender.send(to, message);
-        assert.equal(outcome.kind, 'accepted');
-      },
-      { connectTimeoutMs: longest, responseTimeoutMs: longest },
-    );
+    await using peer = await openServer(late, { connectTimeoutMs: longest, responseTimeoutMs: longest });
+    const { sender, to } = peer;
+    const { outcome } = await sender.send(to, message);
+    assert.equal(outcome.kind, 'accepted');
   });
 
   test('ends one that is in flight, which may have arrived', async () => {
-    await withServer(
-      silent,
-      async (sender, to) => {
-        const { outcome, error } = await sender.send(to, message);
-        assert.ok(outcome.kind === 'retry', outcome.kind);
-        assert.deepEqual([outcome.isInDoubt, error?.code], [true, 'ERR_TIMEOUT']);
-      },
-      { sendTimeoutMs: 100 },
-    );
+    await using peer = await openServer(silent, { sendTimeoutMs: 100 });
+    const { sender, to } = peer;
+    const { outcome, error } = await sender.send(to, message);
+    assert.ok(outcome.kind === 'retry', outcome.kind);
+    assert.deepEqual([outcome.isInDoubt, error?.code], [true, 'ERR_TIMEOUT']);
   });
 
   for (const [what, timeouts, inAllMs] of [
