@@ -32,15 +32,11 @@ export class Breaker {
   #takenUntilMs = 0;
   /** The request that was admitted in HALF_OPEN. */
   #probe: object | undefined;
-  #reason = '';
+  /** One sentence that says why no request is admitted. */
+  reason = '';
 
   get isClosed(): boolean {
     return this.#state === 'CLOSED';
-  }
-
-  /** One sentence that says why no request is admitted. */
-  get reason(): string {
-    return this.#reason;
   }
 
   isOpen(nowMs: number): boolean {
@@ -67,7 +63,7 @@ export class Breaker {
   /** Opens because the push service asked another sender to wait. This does not count as a failure. */
   pause(reason: string, untilMs: number): void {
     this.#openUntilMs = this.#state === 'OPEN' ? Math.max(this.#openUntilMs, untilMs) : untilMs;
-    if (this.#state !== 'OPEN') this.#reason = reason;
+    if (this.#state !== 'OPEN') this.reason = reason;
     this.#state = 'OPEN';
   }
 
@@ -138,7 +134,7 @@ export class Breaker {
       : nowMs + Math.max(this.#openMs, minMs);
     if (wasOpen) return false;
     this.#state = 'OPEN';
-    this.#reason = reason;
+    this.reason = reason;
     this.#failuresInRow = 0;
     this.#retryAfterMs = 0;
     this.#openMs = Math.min(this.#openMs * 2, maxOpenMs);

@@ -54,11 +54,11 @@ export class Assignment {
   /** The commit in progress. The next commit waits for it, so that the cursor only moves forward. */
   committed: Promise<void> | undefined;
   #mode: Mode;
-  #isStopped = false;
+  isStopped = false;
   #cursor = 0;
   /** Index of the first member that the cursor has not passed, if the slice lists its members. */
   #nextMember = 0;
-  #readPosition = 0;
+  readPosition = 0;
   /** Rows that were read. The rows from index `#nextUnsent` on have not been taken. */
   #unsent: readonly (Recipient | RetryRow)[];
   #nextUnsent = 0;
@@ -66,7 +66,8 @@ export class Assignment {
   #pageStart = 0;
   readonly #detached = new Set<AssignedRow>();
   #settledDetached: RowResult[] = [];
-  #uncommittedRows = 0;
+  /** Number of taken rows whose commit is not confirmed. After a crash, these rows are sent again. */
+  uncommittedRows = 0;
   /** The tries of a row that was never sent. */
   readonly #untried: Tries;
   readonly #options: PushOptions;
@@ -100,7 +101,7 @@ export class Assignment {
       this.#unsent = [];
       this.#cursor = source.cursor;
       this.#passMembers();
-      this.#readPosition = source.cursor;
+      this.readPosition = source.cursor;
     }
   }
 
@@ -117,27 +118,14 @@ export class Assignment {
     return this.#detached.size + (this.slice === undefined ? this.unsentRows : 0);
   }
 
-  /** Number of taken rows whose commit is not confirmed. After a crash, these rows are sent again. */
-  get uncommittedRows(): number {
-    return this.#uncommittedRows;
-  }
-
   get needsReading(): boolean {
     return this.#mode === 'READING' && this.unsentRows === 0;
-  }
-
-  get readPosition(): number {
-    return this.#readPosition;
   }
 
   /** True if every row that was taken is committed. */
   get isDone(): boolean {
     const open = this.unsentRows + this.pageRows + this.#detached.size + this.#settledDetached.length;
     return this.#mode !== 'READING' && open === 0 && !this.#isBeforeEnd;
-  }
-
-  get isStopped(): boolean {
-    return this.#isStopped;
   }
 
   /** True if other workers will continue the assignment. */
@@ -158,7 +146,7 @@ export class Assignment {
     this.#unsent = rows;
     this.#nextUnsent = 0;
     this.#data = data;
-    this.#readPosition = rows.at(-1)?.position ?? this.#readPosition;
+    this.readPosition = rows.at(-1)?.position ?? this.readPosition;
     if (isLast) this.#mode = 'READ';
   }
 
@@ -176,7 +164,7 @@ export class Assignment {
     const recipient = this.#unsent[this.#nextUnsent];
     if (recipient === undefined) return undefined;
     this.#nextUnsent += 1;
-    this.#uncommittedRows += 1;
+    this.uncommittedRows += 1;
     const isDetached = this.slice === undefined;
     const { broadcast } = this;
     const isRetry = 'deferrals' in recipient;
@@ -219,11 +207,11 @@ export class Assignment {
   }
 
   recordCommitted(rows: readonly RowResult[]): void {
-    for (const { result } of rows) if (result !== 'detached') this.#uncommittedRows -= 1;
+    for (const { result } of rows) if (result !== 'detached') this.uncommittedRows -= 1;
   }
 
   stop(): void {
-    this.#isStopped = true;
+    this.isStopped = true;
     if (this.unsentRows > 0 || this.#mode === 'READING') this.#mode = 'STOPPED';
     this.#unsent = [];
     this.#nextUnsent = 0;

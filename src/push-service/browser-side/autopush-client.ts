@@ -24,7 +24,7 @@ const maxReconnectDelayMs = 5_000;
 export class AutopushClient {
   readonly #options: AutopushClientOptions;
   readonly #expected = new Map<string, (frame: Frame) => void>();
-  #uaid = '';
+  uaid = '';
   #socket: WebSocket | undefined;
   #opening: Promise<void> | undefined;
   #reconnects = false;
@@ -33,10 +33,6 @@ export class AutopushClient {
 
   constructor(options: AutopushClientOptions) {
     this.#options = options;
-  }
-
-  get uaid(): string {
-    return this.#uaid;
   }
 
   /** @throws {Error} if the push service cannot be reached or does not answer the hello */
@@ -117,10 +113,10 @@ export class AutopushClient {
     try {
       await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
       socket.on('error', () => socket.terminate());
-      const known = this.#uaid === '' ? {} : { uaid: this.#uaid };
+      const known = this.uaid === '' ? {} : { uaid: this.uaid };
       const { uaid } = await this.request('hello', { use_webpush: true, broadcasts: {}, ...known });
-      if (uaid !== this.#uaid) this.#options.onForgotten();
-      this.#uaid = String(uaid);
+      if (uaid !== this.uaid) this.#options.onForgotten();
+      this.uaid = String(uaid);
       this.#reconnectDelayMs = firstReconnectDelayMs;
     } catch (cause) {
       socket.terminate();

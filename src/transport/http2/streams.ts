@@ -54,17 +54,13 @@ export class Stream {
 export class StreamTable {
   readonly #slots: (Stream | undefined)[];
   readonly #mask: number;
-  #size = 0;
+  size = 0;
 
   /** @param capacity maximum number of streams at a time */
   constructor(capacity: number) {
     const length = 2 ** Math.ceil(Math.log2(2 * capacity));
     this.#slots = Array.from({ length }, () => undefined);
     this.#mask = length - 1;
-  }
-
-  get size(): number {
-    return this.#size;
   }
 
   get(id: number): Stream | undefined {
@@ -78,13 +74,13 @@ export class StreamTable {
     let slot = this.#home(stream.id);
     while (this.#slots[slot] !== undefined) slot = (slot + 1) & this.#mask;
     this.#slots[slot] = stream;
-    this.#size += 1;
+    this.size += 1;
   }
 
   delete(stream: Stream): void {
     let hole = this.#home(stream.id);
     while (this.#slots[hole] !== stream) hole = (hole + 1) & this.#mask;
-    this.#size -= 1;
+    this.size -= 1;
     // fill the hole with streams that were displaced past it, so that every search still ends at an empty slot
     for (let slot = (hole + 1) & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const next = this.#slots[slot];
