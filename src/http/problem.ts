@@ -76,12 +76,7 @@ export function cut(text: string, maxCharacters: number): string {
   return `${text.slice(0, half)}…${text.slice(-half)}`.toWellFormed();
 }
 
-interface ErrorSettings {
-  readonly rules: ResponseRules;
-  readonly log: Log;
-}
-
-export function sendProblems(app: FastifyInstance, { rules, log }: ErrorSettings): void {
+export function sendProblems(app: FastifyInstance, rules: ResponseRules, log: Log): void {
   app.setErrorHandler((error, request, reply) => {
     const fault = toFault(error, request);
     const problem = toProblem(fault, rules.errors);
@@ -165,22 +160,14 @@ export function toFault(error: unknown, { routeOptions, server }: FastifyRequest
   return new DeskbellError(fallback, detail, { cause: error });
 }
 
-export interface RenderedResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
-}
+export type RenderedResponse = ReturnType<typeof render>;
 
 export interface Rejection {
   readonly fault: DeskbellError;
   readonly allow?: string;
 }
 
-export function renderError(
-  head: RequestHead,
-  { fault, allow }: Rejection,
-  rules: ResponseRules,
-): RenderedResponse {
+export function renderError(head: RequestHead, { fault, allow }: Rejection, rules: ResponseRules) {
   const problem = toProblem(fault, rules.errors);
   const headers = { 'content-type': problemType, ...(allow !== undefined && { allow }) };
   return render(head, problem.status, headers, Buffer.from(JSON.stringify(problem)), rules);
@@ -193,7 +180,7 @@ export function render(
   ownHeaders: Readonly<Record<string, string>>,
   body: Buffer,
   rules: ResponseRules,
-): RenderedResponse {
+) {
   const headers: Record<string, string> = { ...rules.headers, ...ownHeaders };
   const setHeader = (name: string, value: string): void => {
     headers[name] = value;

@@ -219,7 +219,7 @@ function createListener(options: ListenerOptions): {
   app.setSerializerCompiler(() => JSON.stringify);
   // The API and the console each add parsers for their own bodies.
   app.removeAllContentTypeParsers();
-  sendProblems(app, { rules, log });
+  sendProblems(app, rules, log);
 
   // A request passes the following hooks and routes in this order.
   readForwarded(app);

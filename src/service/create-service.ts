@@ -95,7 +95,7 @@ export function prepareScope(app: FastifyInstance, settings: ScopeSettings): voi
   app.setSerializerCompiler(() => JSON.stringify);
   readJsonBodies(app, settings.bodyLimitBytes ?? defaultBodyLimitBytes);
   acceptConsumedBodies(app);
-  sendProblems(app, settings);
+  sendProblems(app, settings.rules, settings.log);
 
   readForwarded(app);
   enableFilters(app, settings.rules.filters);

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeResumption, type Resumption } from '../../delivery/schedule/resume-sending.ts';
+import { describeResumption } from '../../delivery/schedule/resume-sending.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createPrivateFile, linkUnlessThere, syncDirectory } from '../../keys/private-file.ts';
 import { isSecretFile, readSecretFiles, writeSecretFiles } from '../../keys/secret-files.ts';
@@ -68,12 +68,6 @@ async function readExampleUsers(directory: string, temporary: string): Promise<r
   }
 }
 
-export interface Restored {
-  readonly subscriptions: number;
-  /** What the restored store will send when sending is resumed. */
-  readonly resumption: Resumption;
-}
-
 /**
  * Makes a data directory from a backup. The database is put in place last, after it was opened once. Sending is
  * paused, because messages that the original sent after the backup would be sent again.
@@ -82,7 +76,7 @@ export interface Restored {
  * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS if keys differ from the backup's,
  *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE; the reason of `stop`
  */
-export async function restore(file: string, directory: string, stop?: AbortSignal): Promise<Restored> {
+export async function restore(file: string, directory: string, stop?: AbortSignal) {
   await stat(file);
   checkBackup(file);
   await makeDirectory(directory);
@@ -153,12 +147,13 @@ async function copyFile(from: string, to: string, stop: AbortSignal | undefined)
 }
 
 /** Opens the unfinished directory as a data directory. */
-async function useDraft(draft: string, directory: string): Promise<Restored> {
+async function useDraft(draft: string, directory: string) {
   try {
     return await withData({ data: draft, database: undefined }, {}, async ({ store }) => {
       await store.sending.pause('restored');
       return {
         subscriptions: await store.subscriptions.count(),
+        /** What the restored store will send when sending is resumed. */
         resumption: await describeResumption(store),
       };
     });

@@ -15,10 +15,7 @@ export interface CopyLocation {
   readonly label: string;
 }
 
-export interface CopyLocations {
-  readonly from: CopyLocation;
-  readonly to: CopyLocation;
-}
+export type CopyLocations = ReturnType<typeof readCopyLocations>;
 
 /**
  * If only a data directory is given, the other location is the configured database. If only a database is given, the
@@ -29,7 +26,7 @@ export interface CopyLocations {
 export function readCopyLocations(
   given: { readonly from?: string | undefined; readonly to?: string | undefined },
   { data, database }: DataSettings,
-): CopyLocations {
+) {
   const otherThan = (location: CopyLocation | undefined): CopyLocation => {
     if (location?.kind === 'database') return directory(data);
     if (database !== undefined) return toLocation('database', database);

@@ -26,12 +26,6 @@ import { listenAt, untilStopped } from '../serve/listening.ts';
 import { openOperator } from '../serve/open-operator.ts';
 import { type DeliveryReport, withReport } from '../serve/report-delivery.ts';
 
-export interface DemoOperator {
-  readonly address: string;
-  readonly token: string;
-  close(): Promise<void>;
-}
-
 const usualPort = 8081;
 
 /** Opens the operator's listener on the usual port, or on a free one. @param onEvent called with broadcast events */
@@ -41,7 +35,7 @@ async function openDemoOperator(
   log: Log,
   host: string,
   onEvent: DeliveryReport['event'],
-): Promise<DemoOperator> {
+) {
   const { token, tokenHash } = generateOperatorToken();
   await data.store.operators.add({ name: 'demo', role: 'full', tokenHash });
   const metrics = createMetrics(data.store);
@@ -211,7 +205,7 @@ const logTo = (output: Output): Log => ({
   error: (record) => output.diagnostic(inspect(record)),
 });
 
-const describeNext = (address: string, command: string, operator: DemoOperator): string => `
+const describeNext = (address: string, command: string, operator: Record<'address' | 'token', string>) => `
 Send the next message from another terminal:
 
   ${command} --all --title Hello --message 'From another terminal'

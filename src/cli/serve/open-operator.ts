@@ -47,14 +47,7 @@ export function machineFiguresReader(
   };
 }
 
-interface Closable {
-  close(): Promise<void>;
-}
-
-export interface OpenOperator extends Closable, AsyncDisposable {
-  /** The URL, with scheme and port. */
-  readonly address: string;
-}
+export type OpenOperator = Awaited<ReturnType<typeof listen>>;
 
 /** What a listener needs to handle requests. */
 export type ListenerParts = Pick<
@@ -79,7 +72,7 @@ export async function openWebhook(
   { store, vapidKeys }: Pick<DataDirectory, 'store' | 'vapidKeys'>,
   log: Log,
   environment: Context['environment'],
-): Promise<Closable | undefined> {
+) {
   if (webhook === undefined) return undefined;
   const { startWebhook } = await import('../../operator/webhook/post-events.ts');
   const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
@@ -131,10 +124,11 @@ async function listen(
   app: FastifyInstance,
   access: ListenerAccess,
   flag: '--operator' | '--metrics' | '--bells',
-): Promise<OpenOperator> {
+) {
   const address = await listenAt(app, access, flag);
   const close = (): Promise<void> => app.close();
   return {
+    /** The URL, with scheme and port. */
     address: access.tls === undefined ? address : address.replace(/^http/, 'https'),
     close,
     [Symbol.asyncDispose]: close,
