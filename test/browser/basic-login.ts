@@ -1,15 +1,10 @@
 // A login with basic authentication in front of a service, as a reverse proxy has it.
 import { request as sendRequest } from 'node:http';
-import { type Site, startSite } from './site.ts';
-
-export interface BasicLogin extends Site {
-  /** With user and password: a browser that has opened it sends them to every path of the origin. */
-  readonly urlWithCredentials: string;
-}
+import { startSite } from './site.ts';
 
 const credentials = 'ada:lovelace';
 
-export async function startBasicLogin(serviceUrl: string): Promise<BasicLogin> {
+export async function startBasicLogin(serviceUrl: string) {
   const site = await startSite((request, response) => {
     if (request.headers.authorization !== `Basic ${btoa(credentials)}`) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="shop"' }).end();
@@ -23,5 +18,6 @@ export async function startBasicLogin(serviceUrl: string): Promise<BasicLogin> {
     onward.on('error', () => response.destroy());
     request.pipe(onward);
   });
+  // a browser that has opened it sends them to every path of the origin
   return { ...site, urlWithCredentials: site.url.replace('//', `//${credentials}@`) };
 }

@@ -506,29 +506,28 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
     },
   );
 
-  furtherTest('a browser without Web Push is told so', async ({ testBrowser, backend }) => {
-    const page = await testBrowser.browser.newPage();
-    await page.evaluateOnNewDocument('delete window.PushManager');
-    await page.goto(backend.url);
-    await waitFor(page, 'deskbell-subscribe[state="no-support"]');
-    assert.match(
-      await saidByElement(page),
+  for (const [who, lacks, state, said] of [
+    [
+      'a browser without Web Push is told so',
+      'delete window.PushManager',
+      'no-support',
       /^This browser cannot show notifications\. Use a current Firefox/,
-    );
-    assert.equal(await isButtonShown(page), false);
-  });
-
-  furtherTest(
-    'a tab of an iPhone is told to add the page to the Home Screen first',
-    async ({ testBrowser, backend }) => {
+    ],
+    [
+      'a tab of an iPhone is told to add the page to the Home Screen first',
+      'delete window.PushManager; navigator.standalone = false;',
+      'home-screen-required',
+      /^First add this page to the Home Screen: press Share/,
+    ],
+  ] as const)
+    furtherTest(who, async ({ testBrowser, backend }) => {
       const page = await testBrowser.browser.newPage();
-      await page.evaluateOnNewDocument('delete window.PushManager; navigator.standalone = false;');
+      await page.evaluateOnNewDocument(lacks);
       await page.goto(backend.url);
-      await waitFor(page, 'deskbell-subscribe[state="home-screen-required"]');
-      assert.match(await saidByElement(page), /^First add this page to the Home Screen: press Share/);
+      await waitFor(page, `deskbell-subscribe[state="${state}"]`);
+      assert.match(await saidByElement(page), said);
       assert.equal(await isButtonShown(page), false);
-    },
-  );
+    });
 
   furtherTest(
     'a question closed without an answer is told with what to do',

@@ -1,7 +1,7 @@
 // Live parts of pages. A page asks once a second for the parts that have changed since its last answer. All viewers of an
 // address share one read of the store. Parts that depend on the viewer are created separately.
 import { randomUUID } from 'node:crypto';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { htmlText, type Html } from '../../http/description/html.ts';
 import { sendJson } from '../../http/json-body.ts';
 import { liveId } from './components.ts';
@@ -19,14 +19,11 @@ export interface LivePage {
   readonly status?: readonly string[] | undefined;
 }
 
-/** Identifies the page that is viewed. */
-export interface LiveAddress {
-  readonly params: unknown;
-  readonly query: unknown;
-}
-
 /** Adds a route. About once a second, it calls `read` for all viewers together. */
-export type AddLive = (path: string, read: (address: LiveAddress) => Promise<LivePage>) => void;
+export type AddLive = (
+  path: string,
+  read: (address: Pick<FastifyRequest, 'params' | 'query'>) => Promise<LivePage>,
+) => void;
 
 /** A page as it was read. Reads are numbered in the order in which they begin. */
 interface LiveState extends LivePage {
