@@ -14,7 +14,6 @@ import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import { createMiddleware, createService, type OfferedSubscription } from '../../src/service/index.ts';
 import {
-  type LogRecord,
   newSubscription,
   openStoreForSuite,
   optionsFor,
@@ -35,14 +34,6 @@ declare module 'fastify' {
   }
 }
 
-interface Application {
-  /** Of the service. */
-  readonly base: string;
-  /** What the hooks were told, such as "subscribe ada". */
-  readonly calls: string[];
-  readonly records: LogRecord[];
-}
-
 const secret = 'a secret of at least thirty-two bytes';
 /** As in an application that is embedded in pages of other sites. */
 const sameSite = 'none';
@@ -59,8 +50,9 @@ describe('the session of an application around the service', () => {
     }) as const;
 
   /** Reads bodies of every type ahead of the service, and allows credentials everywhere. */
-  async function startExpress(t: TestContext): Promise<Application> {
+  async function startExpress(t: TestContext) {
     const { records, log } = recordingLog();
+    // what the hooks were told, such as "subscribe ada"
     const calls: string[] = [];
     const service = createMiddleware<express.Request>({
       ...options(),
@@ -88,7 +80,7 @@ describe('the session of an application around the service', () => {
     return { base, calls, records };
   }
 
-  async function startFastify(t: TestContext): Promise<Application> {
+  async function startFastify(t: TestContext) {
     const { records, log } = recordingLog();
     const calls: string[] = [];
     const app = Fastify();

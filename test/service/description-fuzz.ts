@@ -27,20 +27,27 @@ export interface FuzzOptions {
 interface Media {
   readonly schema: JsonSchema;
   readonly example?: unknown;
-  readonly examples?: Readonly<Record<string, unknown>>;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-interface OperationDescription {
+export interface OperationDescription {
+  readonly operationId: string;
+  readonly summary: string;
   readonly parameters?: readonly {
     readonly in: string;
     readonly name: string;
     readonly schema: JsonSchema;
   }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
+  readonly responses: Readonly<
+    Record<string, { description: string; headers: object; content?: Readonly<Record<string, Media>> }>
+  >;
 }
 
-interface Document {
+export interface Document {
+  readonly openapi: string;
+  readonly info: { readonly version: string };
+  readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationDescription>>>>;
   readonly components: { readonly schemas: { readonly Problem: TSchema } };
 }

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv } from 'ajv';
-import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { type ServiceErrorCode, serviceErrors } from '../../src/errors/catalogue.ts';
 import {
@@ -13,29 +12,8 @@ import {
   assertPlainPatterns,
   dereference,
 } from './dereference.ts';
+import type { Document, OperationDescription } from './description-fuzz.ts';
 import { readDescription, sendJson, startService, startServiceForSuite } from './running-service.ts';
-
-interface Media {
-  readonly schema: TSchema;
-  readonly example?: unknown;
-  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
-}
-interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly parameters?: readonly { readonly schema: TSchema }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
-  readonly responses: Readonly<
-    Record<string, { description: string; headers: object; content?: Readonly<Record<string, Media>> }>
-  >;
-}
-interface Document {
-  readonly openapi: string;
-  readonly info: { readonly version: string };
-  readonly servers: readonly { readonly url: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: object };
-}
 
 const receiptKey = new Uint8Array(32);
 
@@ -44,7 +22,7 @@ describe('the description document', () => {
   /** As it is answered, and with each model where it is used. */
   let named: Document;
   let document: Document;
-  let operations: [string, Operation][];
+  let operations: [string, OperationDescription][];
 
   before(async () => {
     const response = await fetch(`${service.base}/openapi.json`);
@@ -52,7 +30,7 @@ describe('the description document', () => {
     named = (await response.json()) as Document;
     document = dereference(named);
     operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]): [string, Operation] => [
+      Object.entries(methods).map(([method, operation]): [string, OperationDescription] => [
         `${method.toUpperCase()} ${path}`,
         operation,
       ]),

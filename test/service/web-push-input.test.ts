@@ -42,14 +42,8 @@ const damages: readonly Damage[] = [
   ['one byte more', 'ERR_SUBSCRIPTION_KEY_INVALID', (_text, bytes) => withLength(bytes + 1)],
 ];
 
-interface BadFields {
-  readonly what: string;
-  readonly body: unknown;
-  /** `pointer code` of each entry in `errors`. */
-  readonly errors: readonly string[];
-}
-
-const badFields: readonly BadFields[] = [
+/** With `pointer code` of each entry in `errors`. */
+const badFields: readonly { what: string; body: unknown; errors: readonly string[] }[] = [
   { what: 'no endpoint', body: without('endpoint'), errors: ['/endpoint ERR_FIELD_MISSING'] },
   { what: 'no p256dh', body: without('p256dh'), errors: ['/p256dh ERR_FIELD_MISSING'] },
   { what: 'no auth', body: without('auth'), errors: ['/auth ERR_FIELD_MISSING'] },
