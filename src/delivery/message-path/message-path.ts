@@ -5,14 +5,14 @@
 // The first three steps are here. The caller records the result.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import type { EncryptBatch, MessageToEncrypt } from '../../protocol/message-encryption.ts';
+import type { EncryptBatch } from '../../protocol/message-encryption.ts';
 import type { Outcome, PushResponse } from '../../protocol/outcome.ts';
 import type { PushOptions } from '../../protocol/request.ts';
 import type { SenderReport } from '../../store/sending.ts';
 import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { createTransport, type TransportRules } from '../../transport/create-transport.ts';
-import type { PushHeaders, PushRequest, Sending, TransportResult } from '../../transport/transport.ts';
+import type { Sending, TransportResult } from '../../transport/transport.ts';
 import type { NotSent } from '../limits/not-sent.ts';
 import { ClockCheck } from '../reports/clock-check.ts';
 import { startSenderReport } from '../reports/sender-report.ts';
@@ -46,46 +46,20 @@ export type Result = TransportResult | NotSent;
 /** Called before any work on a message. @returns `undefined` if the message may be sent */
 type Admit<Message extends PushMessage> = (message: Message) => NotSent | undefined;
 
-interface Selected extends MessageToEncrypt {
-  readonly origin: string;
-  readonly path: string;
-  readonly headers: PushHeaders;
+function refuse<Message extends PushMessage>(message: Message, admit: Admit<Message>): NotSent | undefined {
+  const { notListed, notSendable } = message.destination;
+  if (notListed !== undefined) return { kind: 'notListed', detail: notListed };
+  if (notSendable !== undefined) return { kind: 'notSendable', fault: notSendable };
+  return admit(message);
 }
 
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID if the options are wrong and were not checked before */
-function select<Message extends PushMessage>(message: Message, admit: Admit<Message>): Selected | NotSent {
-  const { recipient, destination, payload, options } = message;
-  const { notListed } = destination;
-  if (notListed !== undefined) return { kind: 'notListed', detail: notListed };
-  if (destination.notSendable !== undefined) return { kind: 'notSendable', fault: destination.notSendable };
-  const notNow = admit(message);
-  if (notNow !== undefined) return notNow;
-  return {
-    origin: destination.origin,
-    path: pathOf(recipient.endpoint),
-    headers: destination.headersFor(options),
-    plaintext: payload,
-    subscription: recipient,
-  };
-}
-
-/**
- * Encrypts messages, each with its own key pair. If a subscription's key is invalid, only its own message fails.
- *
- * @returns one entry for each message, in order
- */
-function encrypt(
-  messages: readonly Selected[],
-  encryptBatch: EncryptBatch,
-): readonly (PushRequest | NotSent)[] {
-  const bodies = encryptBatch(messages);
-  return messages.map(({ origin, path, headers }, index) => {
-    const body = bodies[index]!;
-    return body instanceof DeskbellError
-      ? { kind: 'notSendable', fault: { reason: 'bad-encryption', detail: body.message } }
-      : { origin, path, headers, body };
-  });
-}
+const toEncrypt = <Message extends PushMessage>(message: Message) => ({
+  message,
+  headers: message.destination.headersFor(message.options),
+  plaintext: message.payload,
+  subscription: message.recipient,
+});
 
 export type MessagePath = ReturnType<typeof openMessagePath>;
 
@@ -136,28 +110,28 @@ export function openMessagePath(
       admit: Admit<Message>,
       record: (message: Message, result: Result) => void,
     ): readonly Message[] {
-      const chosen: Message[] = [];
-      const selected: Selected[] = [];
+      const selected: ReturnType<typeof toEncrypt<Message>>[] = [];
       for (const message of messages) {
-        const selection = select(message, admit);
-        if ('kind' in selection) record(message, selection);
-        else {
-          chosen.push(message);
-          selected.push(selection);
-        }
+        const notSent = refuse(message, admit);
+        if (notSent === undefined) selected.push(toEncrypt(message));
+        else record(message, notSent);
       }
       const posted: Message[] = [];
-      for (const [index, request] of encrypt(selected, encryptBatch).entries()) {
-        const message = chosen[index]!;
-        if ('kind' in request) record(message, request);
-        else {
-          const done = (result: TransportResult): void => {
-            if (result.kind === 'response') clockCheck.look(request.origin, result.response, now());
-            record(message, result);
-          };
-          posted.push(message);
-          message.sending = transport.send(request, done, timeLeft(message));
+      // each body has its own key pair. If a subscription's key is invalid, only its own message fails
+      for (const [index, body] of encryptBatch(selected).entries()) {
+        const { message, headers } = selected[index]!;
+        if (body instanceof DeskbellError) {
+          record(message, { kind: 'notSendable', fault: { reason: 'bad-encryption', detail: body.message } });
+          continue;
         }
+        const { origin } = message.destination;
+        const request = { origin, path: pathOf(message.recipient.endpoint), headers, body };
+        const done = (result: TransportResult): void => {
+          if (result.kind === 'response') clockCheck.look(origin, result.response, now());
+          record(message, result);
+        };
+        posted.push(message);
+        message.sending = transport.send(request, done, timeLeft(message));
       }
       return posted;
     },
