@@ -35,13 +35,9 @@ async function readBytes(file: string): Promise<Buffer> {
   return clientFileBytes(file);
 }
 
-export interface Representation {
-  readonly body: string | Buffer;
-  readonly contentType: string;
-  readonly etag: string;
-}
+export type Representation = ReturnType<typeof represent>;
 
-export function represent(body: string | Buffer, contentType: string): Representation {
+export function represent(body: string | Buffer, contentType: string) {
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
   return { body, contentType, etag };
 }

@@ -4,21 +4,8 @@ import { decodeBase64 } from '../../protocol/bytes.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';
 import type { NewSubscription } from '../../store/subscriptions.ts';
 
-export type Member =
-  | 'subscription'
-  | 'keys'
-  | 'endpoint'
-  | 'p256dh'
-  | 'auth'
-  | 'vapidPublicKey'
-  | 'expirationTime'
-  | 'createdAt'
-  | 'language'
-  | 'timeZone'
-  | 'channels';
-
 /** Names of each member in other programs. Names match in any case, with or without "_", "." and other signs. */
-export const memberNames: Readonly<Record<Member, readonly string[]>> = {
+export const memberNames = {
   subscription: ['subscription', 'sub', 'push_subscription', 'subscription_info'],
   keys: ['keys'],
   endpoint: ['endpoint', 'identifier'],
@@ -50,6 +37,8 @@ export const memberNames: Readonly<Record<Member, readonly string[]>> = {
   timeZone: ['time_zone'],
   channels: ['channels'],
 };
+
+export type Member = keyof typeof memberNames;
 
 /** The names of the columns that contain the user and the tags. Applications use different names. */
 export interface ColumnNames {
