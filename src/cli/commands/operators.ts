@@ -136,14 +136,8 @@ function removeCommand({ environment, output }: Context): Command {
     });
 }
 
-/** Ids of unfinished broadcasts and schedules. */
-interface GoingWork {
-  readonly broadcasts: readonly number[];
-  readonly schedules: readonly number[];
-}
-
-/** Finds the broadcasts and schedules of an operator that are neither over nor paused. */
-async function findWorkOf({ broadcasts, schedules }: Store, name: string): Promise<GoingWork> {
+/** Finds the IDs of the broadcasts and schedules of an operator that are neither over nor paused. */
+async function findWorkOf({ broadcasts, schedules }: Store, name: string) {
   const isOwn = ({ createdBy }: Partial<Pick<NewSchedule, 'createdBy'>>) =>
     createdBy !== undefined && 'operator' in createdBy && createdBy.operator === name;
   const open = (await broadcasts.listOpen(Number.MAX_SAFE_INTEGER)).filter(isOwn);
@@ -177,7 +171,10 @@ async function pauseEach(
   return paused;
 }
 
-const describeWork = (going: GoingWork, isPaused: boolean): readonly string[] =>
+const describeWork = (
+  going: Readonly<Record<string, readonly number[]>>,
+  isPaused: boolean,
+): readonly string[] =>
   Object.entries(going).flatMap(([kind, ids]) =>
     ids.length === 0
       ? []

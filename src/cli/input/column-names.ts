@@ -179,34 +179,29 @@ export interface GivenMember {
 }
 
 /** Null and empty text are treated as absent. */
-export interface GivenMembers {
-  /** Returns the subscription's own member, or else the row's. */
-  ofSubscription(member: Member): GivenMember | undefined;
-  /** Returns the row's member, or else the subscription's. */
-  ofRow(member: Member | keyof ColumnNames): GivenMember | undefined;
-}
+export type GivenMembers = ReturnType<typeof findMembers>;
 
 /** A row, or an object in the row, with the members that were recognised. */
-interface Level {
-  readonly object: Row;
-  readonly pointer: string;
-  readonly members: ReadonlyMap<Member | keyof ColumnNames, GivenMember>;
-}
+type Level = ReturnType<typeof readLevel>;
 
 /** No known program nests a subscription deeper than this. */
 const maxDepth = 6;
 
 /** @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID for text that begins like a JSON object but is not one */
-export function findMembers(row: Row, memberOf: MemberOf): GivenMembers {
+export function findMembers(row: Row, memberOf: MemberOf) {
   const levels = findLevels(row, memberOf);
   const sources = levels.flatMap((level) => {
     const keys = level.members.get('keys');
     const object = keys && readObject(keys);
-    return [level, ...(object ? [readLevel(object, `${keys!.pointer}`, memberOf)] : [])];
+    return [level, ...(object ? [readLevel(object, keys!.pointer, memberOf)] : [])];
   });
   return {
-    ofSubscription: (member) => sources.findLast(({ members }) => members.has(member))?.members.get(member),
-    ofRow: (member) => sources.find(({ members }) => members.has(member))?.members.get(member),
+    /** Returns the subscription's own member, or else the row's. */
+    ofSubscription: (member: Member) =>
+      sources.findLast(({ members }) => members.has(member))?.members.get(member),
+    /** Returns the row's member, or else the subscription's. */
+    ofRow: (member: Member | keyof ColumnNames) =>
+      sources.find(({ members }) => members.has(member))?.members.get(member),
   };
 }
 
@@ -257,7 +252,7 @@ export function describeNames(row: Row): string {
   return listNames(names, (name) => isPlainName(name.replace(/ \(with .*\)$/, '')));
 }
 
-function readLevel(object: Row, pointer: string, memberOf: MemberOf): Level {
+function readLevel(object: Row, pointer: string, memberOf: MemberOf) {
   const members = new Map<Member | keyof ColumnNames, GivenMember>();
   for (const [name, wrapped] of Object.entries(object)) {
     const member = memberOf(name);
