@@ -184,6 +184,19 @@ test('closing tries every commit as often as it may be tried, and loses none tha
   );
 });
 
+test('closing waits for five seconds at most, whatever a commit waits for', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const stuck = later();
+  const { log, add, commits } = open(() => stuck.promise);
+  void add(1, 'gone');
+  const closed = log.close();
+  await untilTold();
+  t.mock.timers.tick(5000);
+  await closed;
+  assert.equal(commits.length, 1);
+  stuck.resolve();
+});
+
 test('a commit is not made again for longer than the store knows its id', async () => {
   const { log, add, commits } = open(async () => {
     throw new DeskbellError('ERR_STORE_UNAVAILABLE', 'It is away.');

@@ -51,6 +51,25 @@ test('a lease is not renewed again while its renewal waits, as on a full disk', 
   assert.equal(renewals.length, 2);
 });
 
+test('leases are given back together, so that a database that is away holds up none of them after another', async () => {
+  const settings = defaultWorkerSettings;
+  const released: unknown[] = [];
+  const away = new Promise<void>(() => {});
+  const release = ({ broadcastId }: { readonly broadcastId: number }) => {
+    released.push(broadcastId);
+    return away;
+  };
+  const parts = { settings, leases: { release } } as unknown as WorkerParts;
+  const workload = new Workload(parts);
+  for (const broadcastId of [7, 8]) {
+    const nothing = { takePage: () => undefined, takeDetached: () => undefined, isDone: false };
+    workload.assignments.add({ lease: { broadcastId }, ...nothing } as unknown as Assignment);
+  }
+  void new Committer(parts, workload, () => {}).releaseAll();
+  await delay(0);
+  assert.deepEqual(released, [7, 8]);
+});
+
 test('messages are logged once their outcome is stored, and not where another worker has the lease', async () => {
   const settings = defaultWorkerSettings;
   const logged: unknown[] = [];

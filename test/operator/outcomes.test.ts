@@ -458,6 +458,24 @@ test('a report that is on its way when its sender ends is taken back too', async
   assert.deepEqual(calls, ['stored', 'removed']);
 });
 
+test('a sender ends within a second though its database takes back no report', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] });
+  const senders = {
+    put: async () => {},
+    remove: () => new Promise(() => {}),
+  } as unknown as SenderReports;
+  const end = startSenderReport(
+    senders,
+    { snapshot: () => [] },
+    { kind: 'worker' },
+    { differenceMs: undefined },
+  );
+  t.mock.timers.tick(2000);
+  const ended = end();
+  t.mock.timers.tick(1000);
+  await ended;
+});
+
 test('a sender of single messages says nothing until it has sent, and then repeats itself only now and then', async (t) => {
   const { store } = await startOperator(t);
   const transport = createTransport();

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { createServer } from 'node:net';
+import { createServer, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
@@ -1168,6 +1168,29 @@ describe('a PostgreSQL store', () => {
     );
     await assert.rejects(own.query('select 1'), { code: 'ERR_STORE_UNAVAILABLE' });
     assert.equal(tries(), 10);
+  });
+
+  test('closes in seconds, and leaves no connection open, though its server is cut off', async (t) => {
+    await using proxy = await openProxy(database.url);
+    const begin = Socket.prototype.connect;
+    const sockets: Socket[] = [];
+    t.mock.method(Socket.prototype, 'connect', function note(this: Socket, ...to: Parameters<typeof begin>) {
+      sockets.push(this);
+      return begin.apply(this, to);
+    });
+    const own = await PostgresDatabase.open({ url: proxy.url, maxConnections: 2 });
+    await Promise.all([own.query('select pg_sleep(0.1)'), own.query('select pg_sleep(0.1)')]);
+    const toProxy = sockets.filter(({ remotePort }) => String(remotePort) === new URL(proxy.url).port);
+    assert.equal(toProxy.length, 2);
+    proxy.cutOff();
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const refused = assert.rejects(own.query('select 1'), { code: 'ERR_STORE_UNAVAILABLE' });
+    const closed = own.close();
+    t.mock.timers.tick(5000);
+    t.mock.timers.reset();
+    await within(Promise.all([refused, closed]), 'the call to fail and the database to close');
+    // one waited for an answer, the other one for a call
+    await until(() => toProxy.every(({ destroyed }) => destroyed), 'both connections to be gone');
   });
 
   test('lets calls that wait for a connection fail when their time is over too, without trying each', async (t) => {

@@ -24,6 +24,7 @@ import { startPushService } from '../../src/push-service/index.ts';
 import { countNotices } from '../../tools/notice-counter.ts';
 import { message, quickRetries, vapid, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startPgBouncer } from './pgbouncer.ts';
+import { openProxy } from './postgres-proxy.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import {
   addSubscriptions,
@@ -34,7 +35,7 @@ import {
   withResult,
   withRetry,
 } from './store-under-test.ts';
-import { until } from '../../tools/until.ts';
+import { until, within } from '../../tools/until.ts';
 
 const getServer = useSharedServer();
 const origin = 'https://fcm.googleapis.com';
@@ -195,6 +196,14 @@ describe('a worker that waits for work in PostgreSQL', () => {
     await other.leases.release(lease!);
     assert.equal((await notices.count(id)) - before, 2, 'and is told again');
     await notices.close();
+  });
+
+  test('ends at once though the connection for notices is cut off', async () => {
+    await using proxy = await openProxy(database.url);
+    await using worker = await openWaiting(proxy.url);
+    await untilHearing(worker);
+    proxy.cutOff();
+    await within(worker.notices.close(), 'the notices to end');
   });
 
   test('is told of retries that another one gives back when no slice is left', async () => {

@@ -8,6 +8,8 @@ import type { ClockCheck } from './clock-check.ts';
 const reportEveryMs = 2000;
 /** After this many intervals, a report is sent even if nothing has changed, to show that the process is alive. */
 const silentIntervals = 4;
+/** If the database is away, the sender ends nevertheless. Its report is ignored soon after. */
+const withdrawWithinMs = 1000;
 /** Only the busiest push services are reported, because strangers can register endpoints at any number of hosts. */
 const maxPushServices = 50;
 
@@ -45,9 +47,15 @@ export function startSenderReport(
 
   let reporting = Promise.resolve();
   const timer = setInterval(() => (reporting = report().catch(() => {})), reportEveryMs).unref();
-  return async () => {
-    clearInterval(timer);
+  const withdraw = async (): Promise<void> => {
     await reporting;
     if (last !== undefined) await senders.remove(id).catch(() => {});
+  };
+  return async () => {
+    clearInterval(timer);
+    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    const late = setTimeout(resolve, withdrawWithinMs);
+    await Promise.race([withdraw(), isLate]);
+    clearTimeout(late);
   };
 }

@@ -18,7 +18,7 @@ const reportAfterMs = 1000;
 const maxPending = 1000;
 /** The store itself retries for 20 seconds each time, and recognizes a repeated commit for ten minutes. */
 const maxTries = 5;
-/** After this time, `close` tries no further commit, so that a process ends soon if its database is away. */
+/** After this time, `close` waits for no commit, so that a process ends soon if its database is away. */
 const closeWithinMs = 5000;
 
 export class AnswerLog {
@@ -55,8 +55,11 @@ export class AnswerLog {
 
   async close(): Promise<void> {
     const untilMs = performance.now() + closeWithinMs;
-    do await this.#report();
+    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, closeWithinMs);
+    do await Promise.race([this.#report(), isLate]);
     while (this.#timer !== undefined && performance.now() < untilMs);
+    clearTimeout(timer);
     clearTimeout(this.#timer);
   }
 

@@ -63,14 +63,19 @@ export class Committer {
     }
   }
 
-  /** Commits all results, detaches rows without a response, and gives every lease back. */
+  /**
+   * Commits all results, detaches rows without a response, and gives every lease back: all at once, because each call
+   * is retried for a while if the database is away.
+   */
   async releaseAll(): Promise<void> {
-    for (const assignment of this.#workload.assignments) {
-      await assignment.committed;
-      if (!this.#workload.assignments.has(assignment)) continue;
-      await this.#commit(assignment, () => true);
-      await this.#parts.leases.release(assignment.lease);
-    }
+    await Promise.all(Array.from(this.#workload.assignments, (assignment) => this.#release(assignment)));
+  }
+
+  async #release(assignment: Assignment): Promise<void> {
+    await assignment.committed;
+    if (!this.#workload.assignments.has(assignment)) return;
+    await this.#commit(assignment, () => true);
+    await this.#parts.leases.release(assignment.lease);
   }
 
   /**

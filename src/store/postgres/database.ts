@@ -9,6 +9,7 @@ import type { ConnectionOptions } from './connection-options.ts';
 import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 import { describeDatabase } from './database-url.ts';
 import { describeFunctions } from './functions/all-functions.ts';
+import { cut } from './writable-server.ts';
 
 // The server's time, without asking the server each time. From time to time, a round trip measures how far it is from a
 // monotonic clock. So this machine's clock may be wrong or be changed.
@@ -75,6 +76,8 @@ interface WaitingCall {
   readonly fail: (error: unknown) => void;
 }
 
+/** If the server does not answer for this long while the store closes, connections are cut. */
+const closeWithinMs = 5000;
 const defaultRetryForMs = 20_000;
 const firstPauseMs = 50;
 const maxPauseMs = 1000;
@@ -83,6 +86,7 @@ export const retryBrieflyForMs = 500;
 
 export class PostgresDatabase {
   #pool: Pool;
+  readonly #connections = new Set<PoolClient>();
   readonly #options: PostgresDatabaseOptions;
   readonly #closing = new AbortController();
   #freeConnections: number;
@@ -103,7 +107,7 @@ export class PostgresDatabase {
   readonly functions = describeFunctions().schema;
 
   private constructor(pool: Pool, options: PostgresDatabaseOptions) {
-    this.#pool = pool;
+    this.#pool = this.#watch(pool);
     this.#options = options;
     this.#freeConnections = options.maxConnections ?? defaultMaxConnections;
     this.retryForMs = options.retryForMs ?? defaultRetryForMs;
@@ -234,8 +238,16 @@ export class PostgresDatabase {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
+    setTimeout(() => this.#connections.forEach(cut), closeWithinMs).unref();
     if (this.#pending > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     await this.#pool.end();
+  }
+
+  /** Remembers the pool's connections until they are closed. */
+  #watch(pool: Pool): Pool {
+    return pool
+      .on('connect', (client) => this.#connections.add(client))
+      .on('remove', (client) => this.#connections.delete(client));
   }
 
   #query<Row extends object>(sql: string, values: readonly Value[], forMs?: number): Promise<readonly Row[]> {
@@ -297,7 +309,7 @@ export class PostgresDatabase {
       codeOf(error) === '08P01' && /unsupported startup parameter/.test((error as Error).message);
     if (!isRefused) return false;
     const former = this.#pool;
-    this.#pool = await openPool(this.#options, {});
+    this.#pool = this.#watch(await openPool(this.#options, {}));
     void former.end();
     return true;
   }

@@ -16,6 +16,7 @@ import { lookForEndEveryMs } from '../leases.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import type { PostgresDatabase } from './database.ts';
 import { workChannel } from './migrations.ts';
+import { cut } from './writable-server.ts';
 
 const firstPauseMs = 1000;
 /** The longest pause between attempts to listen. Behind PgBouncer, every attempt fails. */
@@ -60,7 +61,7 @@ export class WorkNotices {
     this.#state = 'CLOSED';
     clearTimeout(this.#timer);
     clearTimeout(this.#gathering);
-    await this.#drop();
+    this.#drop();
   }
 
   async #open(): Promise<void> {
@@ -105,7 +106,7 @@ export class WorkNotices {
   #fail(client: Client | undefined): void {
     if (this.#client !== client || this.#isClosed || this.#state === 'FAILED') return;
     this.#state = 'FAILED';
-    void this.#drop();
+    this.#drop();
     this.#after(this.#pauseMs, () => void this.#open());
     this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
     // tell workers that wait for notices to poll from now on
@@ -126,10 +127,10 @@ export class WorkNotices {
     for (const listener of this.#listeners) listener();
   }
 
-  async #drop(): Promise<void> {
+  #drop(): void {
     const client = this.#client;
     this.#client = undefined;
-    await client?.end().catch(() => {});
+    if (client !== undefined) cut(client);
   }
 
   #after(ms: number, work: () => void): void {

@@ -7,7 +7,7 @@
 // is used. The other hosts are asked at the first connection, and every few seconds while there are connections. If
 // a host was promoted later, connections to the former primary are cut. Failed hosts are not remembered, because
 // their cluster may have returned to the former primary.
-import type { Client, ClientConfig } from 'pg';
+import type { Client, ClientBase, ClientConfig } from 'pg';
 import { codeOf } from './database-errors.ts';
 
 /** The code with which a read-only server refuses to write. */
@@ -162,8 +162,8 @@ async function timelineOf(driver: typeof Client, url: string): Promise<number> {
 }
 
 /** Closes the socket at once, because a hung server would not respond to a graceful close. */
-export function cut(client: Client): void {
-  (client as Client & { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+export function cut(client: ClientBase): void {
+  (client as ClientBase & { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
 
 /** Resolves when `work` does, or after `ms`. */
