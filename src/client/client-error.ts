@@ -49,11 +49,11 @@ export function missingSupport(): ClientError | undefined {
   if (globalThis.isSecureContext === false) {
     return new ClientError('insecure-context', 'Push needs https, or http on localhost.');
   }
-  // here even `navigator.serviceWorker` throws
-  if (globalThis.origin === 'null') {
-    return new ClientError('no-support', 'Local files and sandboxed frames have no Web Push.');
+  // in a sandboxed frame even `navigator.serviceWorker` throws
+  const isSandboxed = globalThis.origin === 'null';
+  if (!isSandboxed && 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window) {
+    return undefined;
   }
-  if ('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window) return undefined;
   // Only browsers on iPhone and iPad have this member; it is true in an app on the Home Screen.
   if ((navigator as { standalone?: boolean }).standalone === false) {
     return new ClientError(

@@ -1,6 +1,6 @@
 // The page's requests to the Deskbell service. Every failure is also reported on the browser's console.
 import { ClientError, reported } from './client-error.ts';
-import { defaultTimeoutMs } from './time-limit.ts';
+import { defaultTimeoutMs, withTimeLimit } from './time-limit.ts';
 
 type GetToken = () => string | undefined | Promise<string | undefined>;
 
@@ -23,14 +23,17 @@ export interface Channel {
 }
 
 export interface ServiceApiOptions {
-  /** Time limit of each request to the service and the push service, in milliseconds. Default: 15 000. */
+  /**
+   * Time limit of each request to the service and the push service, of `token`, and of the service worker's
+   * installation, in milliseconds. Default: 15 000.
+   */
   readonly timeoutMs?: number;
   /** Replaces `fetch`, for example to add a header for the service's `onSubscribe` hook. */
   readonly fetch?: Fetch;
   /**
    * Called whenever the subscription is sent. Returns a fresh subscriber token (valid for an hour at most), which names
    * the user and tags, or nothing to leave both unchanged. If it throws, `subscribe`, `resync`, `channels` and
-   * `setChannels` reject with its error.
+   * `setChannels` reject with its error. They also reject if it takes longer than `timeoutMs`.
    */
   readonly token?: GetToken;
 }
@@ -100,7 +103,7 @@ export class ServiceApi {
     further: object,
     headers?: HeaderFields,
   ): Promise<unknown> {
-    const token = await this.#options.token?.();
+    const token = await withTimeLimit(this.timeoutMs, this.#options.token?.(), 'token');
     const all = { ...jsonType, ...headers, ...(token && { authorization: `Bearer ${token}` }) };
     return this.#request('POST', path, isAnswer, all, JSON.stringify({ ...JSON.parse(body), ...further }));
   }
@@ -120,8 +123,9 @@ export class ServiceApi {
     try {
       const signal = AbortSignal.timeout(this.timeoutMs);
       const init = { method, headers, body, signal };
-      response = await requestService(url, init as RequestInit, this.#options.fetch);
-      answer = await readJson(response);
+      const asking = requestService(url, init as RequestInit, this.#options.fetch);
+      // the page's own `fetch` may ignore the signal
+      [response, answer] = await withTimeLimit(this.timeoutMs, readAnswer(asking));
     } catch (cause) {
       throw new ClientError('server-unreachable', `${name}: the service cannot be reached.`, cause);
     }
@@ -150,13 +154,14 @@ const isNothing = (answer: unknown): boolean => answer === undefined;
 /** A VAPID key has 65 bytes and begins with 4, here as base64url. */
 const isKey = (answer: unknown): boolean => isString(answer) && /^B[\w-]{86}$/.test(answer as string);
 
-/** Returns null if the body is not JSON, or undefined if the body is empty. */
-async function readJson(response: Response): Promise<any> {
+/** Returns null as the answer if the body is not JSON, or undefined if the body is empty. */
+async function readAnswer(asking: Promise<Response>): Promise<[response: Response, answer: any]> {
+  const response = await asking;
   const text = await response.text();
   try {
-    return text === '' ? undefined : JSON.parse(text);
+    return [response, text === '' ? undefined : JSON.parse(text)];
   } catch {
-    return null;
+    return [response, null];
   }
 }
 

@@ -6,9 +6,14 @@ export const lateRegistrationMs = 5_000;
 /** How long to wait for the browser's storage. A notification is shown even if the storage does not respond. */
 export const storageTimeoutMs = 3_000;
 
-export function withTimeLimit<Result>(limitMs: number, work: Result | Promise<Result>): Promise<Result> {
+/** Everything that is done in a lock needs a time limit, because other pages wait for the lock. */
+export function withTimeLimit<Result>(
+  limitMs: number,
+  work: Result | Promise<Result>,
+  what = 'result',
+): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`No result within ${limitMs} ms.`)), limitMs);
+    const timer = setTimeout(() => reject(new Error(`No ${what} within ${limitMs} ms.`)), limitMs);
     Promise.resolve(work)
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));

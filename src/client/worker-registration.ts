@@ -49,8 +49,8 @@ export class WorkerRegistration {
     try {
       const { active, waiting, installing } = registration;
       // right after registration the script is still being loaded
-      const found = () => withTimeLimit(this.#timeoutMs, newWorker(registration));
-      if (!active) await activation(waiting ?? installing ?? (await found()));
+      const installed = async () => activation(waiting ?? installing ?? (await newWorker(registration)));
+      if (!active) await withTimeLimit(this.#timeoutMs, installed());
     } catch (cause) {
       throw await this.#failure(cause);
     }
@@ -87,7 +87,8 @@ export class WorkerRegistration {
   async #registerScript(scope = this.#folder): Promise<ServiceWorkerRegistration> {
     const { serviceWorker } = navigator;
     try {
-      return await serviceWorker.register(trustedScriptUrl(this.#scriptUrl), { scope });
+      const registering = serviceWorker.register(trustedScriptUrl(this.#scriptUrl), { scope });
+      return await withTimeLimit(this.#timeoutMs, registering);
     } catch (cause) {
       // Wait for a moment, because the site may be about to register its own service worker.
       const late = this.#isGiven ? undefined : withTimeLimit(lateRegistrationMs, serviceWorker.ready);
@@ -98,7 +99,7 @@ export class WorkerRegistration {
   }
 
   async #failure(cause: unknown): Promise<ClientError> {
-    const description = await describeFailure(this.#scriptUrl);
+    const description = await describeFailure(this.#scriptUrl, this.#timeoutMs);
     if (this.#isGiven) return failed(description, cause);
     const scopes = (await navigator.serviceWorker.getRegistrations()).map(({ scope }) => scope);
     const others = scopes.length === 0 ? '' : ` There are registrations with the scope ${scopes.join(', ')}.`;
@@ -154,7 +155,7 @@ function answerOf(serviceWorker: ServiceWorker): Promise<void> {
 }
 
 /** Fetches a script that the browser refuses, to find out what is wrong with it. Browsers do not say what is wrong. */
-async function describeFailure(url: URL): Promise<string> {
+async function describeFailure(url: URL, timeoutMs: number): Promise<string> {
   const remedy = 'Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.';
   if (url.protocol === 'data:') {
     return "serviceWorkerUrl is a data: URL, which no browser registers. In Vite, import 'deskbell/service-worker.js?url&no-inline'.";
@@ -162,7 +163,8 @@ async function describeFailure(url: URL): Promise<string> {
   if (url.origin !== location.origin) {
     return `serviceWorkerUrl is on ${url.origin}; it must be on the page's own origin.`;
   }
-  const response = await fetch(url, { cache: 'no-store' }).catch(() => undefined);
+  const signal = AbortSignal.timeout(timeoutMs);
+  const response = await fetch(url, { cache: 'no-store', signal }).catch(() => undefined);
   const name = `The service worker ${url.pathname}`;
   if (!response) return `${name} could not be loaded.`;
   if (!response.ok) return `${name} could not be loaded: the server answered ${response.status}. ${remedy}`;

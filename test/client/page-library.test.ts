@@ -77,6 +77,10 @@ interface Browser {
   readonly isBlocked?: () => boolean;
   /** None is there at first, and no script that could be registered; the site registers its own then, or does not. */
   readonly registers?: 'late' | 'never';
+  /** Called when a registration is waited for without end. */
+  readonly onRegistering?: () => void;
+  /** Called when the installation of its service worker is waited for without end. */
+  readonly onInstalling?: () => void;
   /** Waits that are over at once; all others last. */
   readonly overMs?: readonly number[];
   /** Status and JSON of the service's answer to a request such as `POST webPush`; with the status 0 it is away. */
@@ -134,10 +138,11 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
     scriptURL: 'https://example.org/app/service-worker.js',
     state: 'activated',
     postMessage: (_question: object, [port]: [MessagePort]) => port.postMessage(true),
+    addEventListener: () => browser.onInstalling?.(),
   };
   const registration = {
     scope: 'https://example.org/app/',
-    active: worker,
+    ...(browser.onInstalling ? { installing: { ...worker, state: 'installing' } } : { active: worker }),
     pushManager,
     addEventListener() {},
   };
@@ -157,6 +162,8 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
       return found ? [found] : [];
     },
     register: async () => {
+      browser.onRegistering?.();
+      if (browser.onRegistering) await new Promise(() => {});
       throw new TypeError('There is no script.');
     },
     ready: browser.registers === 'late' ? Promise.resolve(registration) : new Promise(() => {}),
@@ -749,6 +756,35 @@ test('a service worker that the site registers within five seconds is waited for
     /^service-worker-failed: No service worker controls the page https:\/\/example\.org\/app\/page\.html\. /,
   );
 });
+
+test(
+  'what is not ours and does not answer holds up no other page: each has timeoutMs, which is 15 seconds',
+  { timeout: 10_000 },
+  async () => {
+    const limitMs = 15_000;
+    const overMs: number[] = [];
+    const waitWithoutEnd = (): Promise<never> => {
+      overMs.push(limitMs);
+      return new Promise(() => {});
+    };
+    const isOver = (): void => void waitWithoutEnd();
+    for (const [options, browser, words] of [
+      [{ token: waitWithoutEnd }, {}, /^undefined: No token within 15000 ms\.$/],
+      [{ fetch: waitWithoutEnd }, {}, /^server-unreachable: GET /],
+      [{}, { onInstalling: isOver }, /^service-worker-failed: /],
+      [{}, { registers: 'never', onRegistering: isOver }, /^service-worker-failed: /],
+    ] as const) {
+      overMs.splice(0, Infinity, lateRegistrationMs);
+      const { client, limitsMs } = openPage(options, { overMs, ...browser });
+      assert.match(await failureOf(client.subscribe()), words);
+      overMs.pop();
+      assert.equal(await client.signOut(), undefined, 'the next in the lock');
+      assert.deepEqual(new Set(limitsMs), new Set([limitMs]));
+      if ('onRegistering' in browser)
+        assert.equal(limitsMs.length, 2, 'for the key, and to look at the script');
+    }
+  },
+);
 
 test('channels are asked for and set with the stored subscription, and who has none is not subscribed', async () => {
   const stored = { name: 'news', title: 'News', isOn: true };

@@ -2,6 +2,7 @@
 import { inStore, resultOf } from '../database.ts';
 import type { PushMessage } from '../push-message.ts';
 import { jsonType, requestService } from '../service-api.ts';
+import { defaultTimeoutMs } from '../time-limit.ts';
 import { readOwnState, tryLater, worker } from './scope.ts';
 
 export const receiptsName = 'deskbell-receipts';
@@ -32,6 +33,7 @@ export function sendReceipts(): Promise<void> {
     const { status } = await requestService(new URL('webPush/receipts', serviceUrl), {
       method: 'POST',
       keepalive: true,
+      signal: AbortSignal.timeout(defaultTimeoutMs),
       headers: jsonType,
       body: `{"receipts":[${kept.join()}]}`,
     });
