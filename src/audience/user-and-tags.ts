@@ -83,15 +83,13 @@ export function checkNewUser(given: unknown, pointer: string): string {
 export function checkTags(tags: unknown, pointer: string): readonly string[] {
   if (!Array.isArray(tags)) throw fieldError('ERR_FIELD_TYPE', pointer, 'Tags must be an array of strings.');
   if (tags.length > maxGivenTags) throw tooMany(tags.length, pointer);
-  const unique = new Set(tags.map((tag, index) => checkTag(tag, `${pointer}/${index}`)));
+  const unique = new Set(tags.map((tag, index) => checkName(tag, `${pointer}/${index}`, 'A tag')));
   if (unique.size <= maxTags) return [...unique].toSorted();
   throw tooMany(unique.size, pointer);
 }
 
 const tooMany = (count: number, pointer: string): DeskbellError =>
   fieldError('ERR_FIELD_VALUE', pointer, `There are ${count} tags; at most ${maxTags} are allowed.`);
-
-const checkTag = (tag: unknown, pointer: string): string => checkName(tag, pointer, 'A tag');
 
 /**
  * Checks a tag, or a name with the same rules. Returns it in NFC, since some characters can be encoded in two ways.

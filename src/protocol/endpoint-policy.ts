@@ -63,15 +63,13 @@ export function createEndpointPolicy(pushServices: PushServices = []): EndpointP
     return undefined;
   };
 
-  const listedPattern = [
-    ...Array.from(knownHosts.keys(), toPattern),
-    ...Array.from(domains.keys(), (domain) => labelsPattern + toPattern(domain)),
-  ].join('|');
+  const listed = [
+    ...Array.from(knownHosts, ([host, paths]) => ({ pattern: toPattern(host), paths })),
+    ...Array.from(domains, ([domain, paths]) => ({ pattern: labelsPattern + toPattern(domain), paths })),
+  ];
+  const listedPattern = listed.map(({ pattern }) => pattern).join('|');
   const originPatterns = [
-    ...Array.from(knownHosts, ([host, paths]) => `https://${toPattern(host)}${notFollowedBy(paths)}`),
-    ...Array.from(domains, ([domain, paths]) => {
-      return `https://${labelsPattern}${toPattern(domain)}${notFollowedBy(paths)}`;
-    }),
+    ...listed.map(({ pattern, paths }) => `https://${pattern}${notFollowedBy(paths)}`),
     ...Array.from(namedOrigins, toPattern),
     ...(admitsPublic ? [`https://(?!(?:${listedPattern})(?:[:/?]|$))${publicHostPattern}`] : []),
   ];
@@ -106,7 +104,7 @@ export function createEndpointPolicy(pushServices: PushServices = []): EndpointP
         return invalid(`The endpoint must begin with https:${remedyForLoopback(url)}.`);
       const paths = pathsOf(url.hostname);
       if (admitsPublic && paths === undefined) {
-        if (!isPublicHost(url.hostname)) return refused(`${shorten(url.host)} is not a public host name.`);
+        if (!publicName.test(url.hostname)) return refused(`${shorten(url.host)} is not a public host name.`);
         return url.port === '' || Number(url.port) >= firstPort
           ? undefined
           : refused(
@@ -213,13 +211,11 @@ export const defaultMaxPushServices = 100;
 /** Top-level domains that have no public hosts (RFC 6761, RFC 6762, RFC 7686, RFC 8375, ICANN). */
 const notPublic = '(?:alt|arpa|example|home|internal|invalid|lan|local|localhost|onion|test)';
 const label = String.raw`[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?`;
+/** Matches names that may be public, as `URL.hostname` returns them, and no addresses. */
 const publicName = new RegExp(
   String.raw`^(?=.{4,253}$)(?:${label}\.)+(?!${notPublic}$)[a-z](?:${label})$`,
   'u',
 );
-
-/** True for a name that may be public, false for an address. @param host as `URL.hostname` returns it */
-const isPublicHost = (host: string): boolean => publicName.test(host);
 
 const labelInPattern = `(?!xn--)${label}`;
 /** Mail servers and the like use lower ports. Nobody should be able to reach them through us. */

@@ -62,9 +62,6 @@ const operatorPrefix = /^operator [^\n]*\n/;
 /** Returns the key in the form that the operator gave it. */
 export const givenKey = (stored: string): string => stored.replace(operatorPrefix, '');
 
-/** True if the key looks like the stored key of an operator. */
-const isLikeOperatorKey = (key: string): boolean => operatorPrefix.test(key);
-
 // Writes a broadcast to the store. After that, any worker of any process may deliver it.
 
 /** Options for creating and delivering a broadcast. */
@@ -220,7 +217,7 @@ function storedKey({ idempotencyKey, createdBy }: BroadcastOptions): string | un
 
 function checkKey(key: unknown): void {
   checkIdempotencyKey(key);
-  if (isLikeOperatorKey(key)) {
+  if (operatorPrefix.test(key)) {
     throw new DeskbellError(
       'ERR_MESSAGE_INVALID',
       'The idempotency key begins with "operator" and has a line break, as stored keys of operators do; choose another one.',

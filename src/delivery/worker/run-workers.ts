@@ -42,7 +42,8 @@ export function createRunWorkers({
   ): Promise<void> => {
     const count = threadsFor(rows, maxThreads);
     if (count === 0) return runHere(broadcastId, signal);
-    if (!hasThreadFile()) {
+    // a bundled application has the file only if its bundler is told to include it
+    if (!existsSync(threadFile)) {
       warnOnce(threadFileMissing);
       return runHere(broadcastId, signal);
     }
@@ -157,9 +158,6 @@ function sizeGiven(flag: string): number {
 // process.
 
 const threadFile = fileURLToPath(new URL('./worker-thread.ts', import.meta.url));
-
-/** True if the threads' file exists. A bundled application has the file only if its bundler is told to include it. */
-const hasThreadFile = (): boolean => existsSync(threadFile);
 
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;
 
