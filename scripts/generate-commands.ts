@@ -40,8 +40,8 @@ A command ends with one of these exit codes:
 - 1: there was an error, or part of the work failed.
 - 2: the usage or configuration is wrong. The error has the code \`ERR_USAGE\` or \`ERR_CONFIGURATION\`.
 
-If the library also refuses a value, such as a cron expression, a tag or a link of the message, the error has its own code, and the exit code is 1. [Errors](errors.md) lists
-the codes at the end of messages.
+If the command line is correct but the library refuses one of its values, such as a cron expression, a tag or the message's link, the error has its own code and the exit code
+is 1. Each error message ends with its code. For the codes, see [Errors](errors.md).
 
 ${commands.map(({ name, command }) => `- [\`${name}\`](#${anchorOf(name)}): ${command.summary()}`).join('\n')}
 
@@ -88,7 +88,7 @@ function renderCommand({ name, command }: Leaf): string {
     ...(fromConfiguration.length === 0
       ? []
       : [
-          `Also accepts ${fromConfiguration.length === 1 ? 'this option' : 'these options'}, which you can also set in the [configuration](configuration.md): ${fromConfiguration.map((flag) => `\`${flag}\``).join(', ')}.`,
+          `Also accepts ${fromConfiguration.length === 1 ? 'this option' : 'these options'}, which the [configuration](configuration.md) can set: ${fromConfiguration.map((flag) => `\`${flag}\``).join(', ')}.`,
         ]),
     ...(examples === '' ? [] : [`\`\`\`sh\n${examples.replaceAll(/^ {2}\$ /gm, '').trim()}\n\`\`\``]),
   ].join('\n\n');

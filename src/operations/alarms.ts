@@ -115,7 +115,7 @@ export const acknowledge = operation({
   operationId: 'acknowledgeAlarm',
   summary: 'Acknowledges an alarm',
   description:
-    'The alarm stays on the list, with your name and note, until its condition ends. If the condition gets worse (it affects twice as many, or begins again), the acknowledgement ends. For `store-failed` and `keys-missing`, an acknowledgement always lasts an hour.',
+    'The alarm stays on the list, with your name and note, until its condition ends. Deskbell removes the acknowledgement if the condition ends and begins again, or if the alarm affects at least twice as many messages or broadcasts as when you acknowledged it. For `store-failed` and `keys-missing`, an acknowledgement always lasts an hour.',
   params: {
     id: Type.String({
       description: 'The id of the alarm, percent-encoded, such as deletions-held%3Afcm.googleapis.com',

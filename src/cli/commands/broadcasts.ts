@@ -166,8 +166,8 @@ function outcomesCommand({ environment, output, stopPrinting }: Context): Comman
   return createDataCommand(environment, {
     name: 'outcomes',
     description:
-      'Prints the outcome for each subscription in a broadcast, as CSV. There is one line for each stored ' +
-      'subscription of the audience. Endpoints and keys are not printed.',
+      'Prints the outcome for each subscription in a broadcast, as CSV. The command prints one line for each ' +
+      'subscription that was in the audience and in the store, without endpoints and keys.',
     json: 'Prints JSON Lines, with every attempt.',
     examples: [
       'deskbell broadcasts outcomes 7 > outcomes.csv',

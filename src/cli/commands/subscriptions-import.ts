@@ -138,13 +138,15 @@ export function importCommand({ environment, input, output, stop }: Context): Co
   return createCommand({
     name: 'import',
     description:
-      'Imports subscriptions from JSON in any arrangement (arrays, JSON Lines, objects in objects) or CSV with a header. Each row is {"endpoint", "keys": ' +
-      '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, or contains such an object. A row may also have "user", ' +
-      '"tags", "language", "time_zone" and "created_at". "channels" may contain the reader’s choices, such as ' +
-      '{"news": false}. If the subscription was made with another VAPID key pair, "vapidPublicKey" contains the ' +
-      'public key. CSV columns have the same names. The command knows ' +
-      'some other names too, and ignores all others. The command counts the rows that it imports, updates, refuses or ' +
-      'leaves out. The exit code is 1 if a row is refused.',
+      'Imports subscriptions from a JSON or CSV file. JSON rows can be in an array, on separate lines (JSON Lines) or ' +
+      'nested in other objects. CSV needs a header line. Each row is {"endpoint", "keys": {"p256dh", "auth"}} or ' +
+      '{"endpoint", "p256dh", "auth"}, or contains such an object. A row may also have "user", "tags", "language", ' +
+      '"time_zone" and "created_at". "channels" may contain the reader’s choices, such as {"news": false}. If the ' +
+      'subscription was made with another VAPID key pair, "vapidPublicKey" contains the public key. CSV columns have ' +
+      'the same names. The command knows some other names too, and ignores all others. At the end, the command prints ' +
+      'how many rows it imported, how many it used to update stored subscriptions, how many it refused as invalid, and ' +
+      'how many it left out, because they are expired or contain no subscription. The exit code is 1 if a row is ' +
+      'refused.',
     settings: [...dataSettings, 'pushServices', 'maxPushServices'],
     json: 'Prints JSON Lines: one line for each invalid row, then the counts.',
     examples: [

@@ -35,9 +35,9 @@ export function sessionCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'session',
     description:
-      'Prints the headers of a new session. The session’s SESSION entry has the given value. Send the Cookie header ' +
-      'with every request, and the Csrf-Token header with requests that have an unsafe method. The session is valid ' +
-      'for one day.',
+      'Creates a session for the demonstration, and prints its Cookie and Csrf-Token headers. The session’s SESSION ' +
+      'entry has the given value. Send the Cookie header with every request, and the Csrf-Token header with requests ' +
+      'that have an unsafe method. The session is valid for one day.',
     json: 'Prints {"cookie", "csrfToken"}.',
     examples: [
       'deskbell session alice',
@@ -102,8 +102,8 @@ export function webhookSecretCommand({ environment, output }: Context): Command 
   return createCommand({
     name: 'webhook-secret',
     description:
-      'Prints the secret with which "serve --operator … --webhook …" signs messages (Standard Webhooks). Anyone who ' +
-      'has the secret can forge messages that receivers accept.',
+      'Prints the secret that signs webhook messages (Standard Webhooks). "serve" sends these messages if you set ' +
+      '--operator and --webhook. Anyone who has the secret can forge messages that receivers accept.',
     settings: dataSettings,
     json: 'Prints JSON.',
     examples: ['deskbell webhook-secret'],
