@@ -46,8 +46,8 @@ ${renderMembers(actionMembers, (name, type) => (name === 'title' ? `${name}: ${t
 }
 
 /**
- * A translation of a message into one language. If a button leaves out a field, the field is that of the message's button
- * at the same index.
+ * A translation of a message into one language. If a button here lacks a field, it takes this field from the message's
+ * button at the same index.
  */
 export interface MessageTexts {
 ${renderMembers(textDescriptions, (name, type) => `${name}?: ${orUndefined(type)}`, 'the value in the message')}

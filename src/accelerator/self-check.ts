@@ -26,7 +26,10 @@ const mixedBatch = 19;
 
 /** Begins each description of a fault that rules out only `multi-buffer`. */
 export const eightAtATime = 'eight at a time, ';
-/** The smallest private keys. For 2 and the order minus 2, the addon falls back to OpenSSL. */
+/**
+ * The smallest private keys. The check also uses the order of the group minus each of these keys. If a private key is
+ * 2, or the order minus 2, the addon leaves the calculation to OpenSSL.
+ */
 const edgeKeys = [1n, 2n, 3n];
 /** SEC 2 §2.4.2: the order of the group. */
 const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;

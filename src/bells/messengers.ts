@@ -108,7 +108,7 @@ export function readUsual({ fields = {} }: Posted): Shown | undefined {
 
 const maxShapeCharacters = 1000;
 
-/** Shows JSON unchanged if it contains nothing that Deskbell recognises as a text. */
+/** Shows a request's JSON unchanged if Deskbell finds no readable text in it. */
 export function readUnknown({ value, text, secret }: Posted): Shown | undefined {
   if (value === undefined) return undefined;
   const [json, shape] = [toJson(value) ?? text, describeShape(value)].map((part) =>

@@ -102,7 +102,8 @@ function assertUsable(options: SenderOptions): void {
   const { vapid, store, threads } = options;
   const { subject, lifetimeSeconds, previousKeys = [] } = vapid;
   for (const keys of [vapid, ...previousKeys]) createVapidAuthorizer({ keys, subject, lifetimeSeconds });
-  // These functions are always called in this thread, so delivery threads do not get them.
+  // These three callbacks are called only in this thread. They are removed from the options for delivery threads, which
+  // do not call them.
   const forThreads = { ...options, onWarning: undefined, onGone: undefined, onFigures: undefined };
   if (store !== undefined) resolveThreadCount(threads, forThreads);
 }

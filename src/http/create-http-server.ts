@@ -141,7 +141,10 @@ interface TimeLimits {
   readonly keepAliveTimeoutMs?: number | undefined;
   /** A client that reads nothing of its response in this interval is disconnected. Default: 60 000. */
   readonly readTimeoutMs?: number | undefined;
-  /** Time that requests in progress have when the server closes. Default: 11 000, one second longer than a send. */
+  /**
+   * How long requests in progress may take after the server starts to close. Default: 11 000, one second more than the
+   * time limit for sending a message.
+   */
   readonly closeGraceMs?: number | undefined;
   readonly timeoutCheckIntervalMs?: number | undefined;
 }

@@ -114,7 +114,10 @@ const bellView: View<Bell> = {
   }),
 };
 
-/** A request to a bell. Includes the text that was shown, if its broadcast is still stored. */
+/**
+ * A request that a tool sent to a bell, an address that turns requests into notifications. Includes the notification's
+ * text if the broadcast that the request created is still stored.
+ */
 export interface ShownRequest extends BellRequest {
   readonly title?: string | undefined;
   readonly message?: string | undefined;

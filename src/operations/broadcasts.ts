@@ -215,7 +215,7 @@ export const broadcastView: View<Broadcast> = {
   }),
 };
 
-/** One broadcast, with figures that lists leave out. */
+/** Converts a broadcast to JSON, with figures that responses with several broadcasts do not contain. */
 export const broadcastWithTimesToJson = (
   broadcast: Broadcast,
   intervals: readonly OutcomeInterval[],

@@ -231,7 +231,8 @@ function notAccepted(
       return { kind: 'gone', ...detail };
     case 406: // an older equivalent of 429 (WNS)
     case 429:
-      // With UnifiedPush, only the user of this endpoint has reached a limit.
+      // An unlisted push service is usually a UnifiedPush server, which limits each user separately. So its 429 does
+      // not slow down messages to its other users.
       return retry('throttled', !isUnlisted);
     case 408:
     case 421:

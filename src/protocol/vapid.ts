@@ -198,10 +198,11 @@ const clockBounds = { name: 'The time of the clock in seconds', min: 0, max: Num
 const maxCachedOrigins = 1024;
 
 /**
- * Creates an authorizer. For each origin, the authorizer makes a value `vapid t=…, k=…` (RFC 8292 §3), signed with
- * ES256. The authorizer reuses this value until the token is valid for less than another hour. If the lifetime is
- * shorter than two hours, it reuses the value until half of the lifetime is over. If more than the whole lifetime is
- * left, the clock was ahead when the token was signed, and the authorizer renews the value.
+ * Creates an authorizer. For each origin, the authorizer returns a value for the `Authorization` header:
+ * `vapid t=…, k=…` (RFC 8292 §3), with a token that is signed with ES256. The authorizer reuses this value until the
+ * token is valid for less than another hour. If the lifetime is shorter than two hours, the authorizer reuses the value
+ * until half of the lifetime is over. If more than the whole lifetime is left, the clock was ahead when the token was
+ * signed, and the authorizer renews the value.
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or a
  *   clock that returns no number)

@@ -43,8 +43,9 @@ export interface FaultScope {
   /** How long the fault applies, in milliseconds from now. Default: for ever. */
   readonly forMs?: number;
   /**
-   * Accepts and delivers the message before the fault, which leaves the sender in doubt. By default, the message is not
-   * even read. Only for `status`, `hang`, `reset` and `reset-stream`; `half` always accepts.
+   * If true, the push service accepts and delivers the message before the fault, so the sender does not know whether it
+   * was delivered. By default, the push service does not even read the message. Only `status`, `hang`, `reset` and
+   * `reset-stream` may have this field. With `half`, the push service always accepts the message.
    */
   readonly afterAccepting?: boolean;
 }

@@ -170,8 +170,8 @@ function toResponse({ statusCode, headers, rawPayload }: Answer): Response {
 }
 
 /**
- * Handles every path under a mount path. Without a mount path, the middleware passes unknown paths to `next`, if the
- * caller gives this function.
+ * Handles every request under its mount path. If the middleware has no mount path, it calls `next` for paths that it
+ * does not know. Without `next`, it responds to these paths itself, with 404.
  */
 export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMessage> {
   (request: Request, response: ServerResponse, next?: (error?: unknown) => void): void;

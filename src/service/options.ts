@@ -33,7 +33,7 @@ import type { ExampleUsers } from './demonstration/users.ts';
 import { isRequestLimit } from '../http/client-limits.ts';
 import { areSubscriberTokens, type SubscriberTokens } from './push/subscriber-token.ts';
 
-/** The demonstration's actions, by their paths under `/api`. */
+/** Names of the demonstration's actions. The path of an action is its name under `/api`, such as `/api/get`. */
 export type DemoActionName = 'get' | 'getWithArg' | 'post';
 
 /**
@@ -119,7 +119,7 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly readWarnings?: (() => Promise<readonly string[]>) | undefined;
 }
 
-/** A valid subscription that a browser has asked to store and is allowed to store. */
+/** A valid subscription that a browser has sent, and that the service is about to store unless the hook refuses it. */
 export interface OfferedSubscription extends Subscription {
   readonly vapidPublicKey: string;
   /** The stored row's id; `undefined` for a new subscription. */

@@ -12,7 +12,7 @@ import { allBroadcasts, outcomeWidths } from './statistics.ts';
 export interface RaisedAlarm {
   readonly origin: string;
   readonly reason: string;
-  /** The push service's latest explanation. */
+  /** What the push service said about the problem, from the newest broadcast that raised the alarm. */
   readonly detail: string;
   readonly sinceMs: number;
   /** The largest number of affected rows in one broadcast. */

@@ -11,7 +11,7 @@ export interface DatabaseContent {
   readonly subscriptions: ReadonlyMap<string, number>;
   /** `undefined` unless automatic sending is paused. */
   readonly pause: SendingPause | undefined;
-  /** Number of processes that deliver broadcasts now. */
+  /** Number of running processes that deliver broadcasts. */
   readonly workers: number;
   /** Names of bells whose newest broadcast had no recipients. */
   readonly unheardBells: readonly string[];

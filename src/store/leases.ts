@@ -44,7 +44,10 @@ export interface SliceLease extends Lease {
   readonly reader?: RowReader | undefined;
 }
 
-/** Text and time zone of a row's reader, fixed when the broadcast was created. */
+/**
+ * The text and the time zone for the person who gets a row's message. Both were determined when the broadcast was
+ * created.
+ */
 export interface RowReader {
   /** Language of the text to send. If absent, the message's own text is sent. */
   readonly language?: string | undefined;

@@ -9,8 +9,8 @@ import {
   run,
 } from './portable-sql.ts';
 
-// The audit: one record for each request of an operator that changes something. It is stored before the change and
-// completed with the response's status afterwards, so no change is without a record.
+// The audit has one record for each request with which an operator changes something. Deskbell stores the record before
+// the change, and adds the response's status afterwards. So every change has a record.
 export interface AuditRecord {
   /** Increases over time. */
   readonly id: number;

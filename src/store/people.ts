@@ -108,7 +108,7 @@ export interface PeopleStore {
    * Changes user and tags of a subscription.
    *
    * @returns false if there is no such subscription
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; nothing is changed
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE. If it throws, nothing has changed
    */
   assign(id: number, change: OwnerChange): Promise<boolean>;
   /** Clears the subscription's user and tags if `auth` is right. Scheme, host and port may have any spelling. */
@@ -117,7 +117,8 @@ export interface PeopleStore {
    * Adds tags to a subscription, and removes tags from it.
    *
    * @returns false if there is no such subscription
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also for too many tags; nothing is changed then
+   * @throws {DeskbellError} ERR_FIELD_VALUE (also if the subscription would have too many tags), ERR_FIELD_TYPE. If it
+   *   throws, nothing has changed
    */
   changeTags(
     id: number,

@@ -19,7 +19,9 @@ export type Work<Result> = Generator<PortableStatement, Result, readonly unknown
 /** Number of rows that `writeInBatches` changes per transaction. A transaction takes less than 0.1 s. */
 export const batchRows = 5000;
 
-/** Finds given subscriptions through an index, however large the tables are. */
+/**
+ * Part of a query that finds subscriptions by their keys through an index, so it is fast however large the tables are.
+ */
 export interface GivenSubscriptions {
   /** A `from` clause: the subscriptions in `:keys` as `s`, and their people, if any, as `p`. */
   readonly sql: string;

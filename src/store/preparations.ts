@@ -36,9 +36,15 @@ interface FoundSets {
 
 /** Functions that each database implements itself. */
 export interface MemberFinder extends Pick<ReaderFinder, 'joinSets'> {
-  /** For how many slices members are searched at once when an audience is split, so that sets are not too small. */
+  /**
+   * When an audience is split into groups of readers, one search covers this many slices, so that the set of each group
+   * is not too small.
+   */
   readonly slicesToSplit: number;
-  /** Finds subscriptions that match an expression at this moment, among some of the ids after `afterId`. */
+  /**
+   * Finds the subscriptions that match an expression now. Searches only a part of the ids: about `range.width` ids
+   * after `range.afterId`.
+   */
   findMatching(expression: AudienceExpression, range: SearchedRange): Promise<FoundSets>;
   /** @param ids ascending, without duplicates; they need not be stored */
   cutSets(ids: readonly number[], sliceRows: number): Promise<readonly MemberSet[]>;

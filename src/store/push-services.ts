@@ -96,7 +96,10 @@ export interface RefusedRow {
   readonly waitedMs: number;
   /** True if the push service has accepted other rows during this time. */
   readonly othersAccepted: boolean;
-  /** True if the push service has never accepted any of the rows that it refused since its last acceptance. */
+  /**
+   * The push service has refused some rows since it last accepted a message. True if it has never accepted a message to
+   * any of these subscriptions.
+   */
   readonly onlyNeverAccepted: boolean;
   /** True if a push service has accepted messages with this key. */
   readonly isKeyGood: boolean;

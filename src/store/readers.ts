@@ -83,8 +83,8 @@ function tooMany(): DeskbellError {
 }
 
 /**
- * The facts about a reader that audiences and messages use. The person's values apply if there are any, and otherwise
- * those of the subscription.
+ * What the store knows about a reader. Deskbell uses these facts to select audiences and to write messages. The person's
+ * values take precedence over those of the subscription.
  */
 export interface ReaderFacts {
   readonly language: string | undefined;
@@ -129,7 +129,7 @@ export interface ReaderStore {
    * Stores choices: the person's if there is one, otherwise the subscription's.
    *
    * @returns the choices that then apply to each channel
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, ERR_CHANNEL_NOT_FOUND; nothing is changed then
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, ERR_CHANNEL_NOT_FOUND. If it throws, nothing has changed
    */
   choose(reader: Reader, choices: Choices): Promise<Choices>;
 }

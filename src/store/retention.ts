@@ -17,7 +17,9 @@ export interface RetentionLimits {
   readonly attemptsBeforeMs?: number | undefined;
   /** Deletes audit records from before this time. */
   readonly auditBeforeMs?: number | undefined;
-  /** Deletes contacts that no frequency cap counts any more. */
+  /**
+   * Deletes records of which broadcasts reached a person before this time. Only caps per person count these records.
+   */
   readonly contactsBeforeMs?: number | undefined;
 }
 

@@ -59,7 +59,7 @@ const noFacts = () => ({
   retry: undefined as RetryRow | undefined,
   /** True if the subscription's id is in the audience. */
   isMember: false,
-  /** When the row's slice becomes free, if the slice waits for the local time of its readers. */
+  /** The time at which the row's slice becomes free, if the slice waits for its readers' local time; otherwise 0. */
   freeAtMs: 0,
   /** Why the row was left out of the audience. */
   leftOut: undefined as LeftOut | undefined,

@@ -7,7 +7,10 @@ import { optionColumns, selectOptions, toOptionRow, type StoredOptions } from '.
 import { changesAny, nullsToUndefined, run, type PortableDatabase } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
-/** The audience of a schedule. An expression is looked up again at each occurrence. */
+/**
+ * The audience of a schedule. If the audience is an expression by user or tags, the matching subscriptions are looked
+ * up again at each occurrence.
+ */
 export type ScheduleAudience = 'all' | AudienceExpression;
 
 export interface NewSchedule extends StoredOptions {

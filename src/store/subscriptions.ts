@@ -43,7 +43,10 @@ export interface NewSubscription {
   readonly vapidPublicKey: string;
   /** Replaces user and tags. Default: an existing row keeps its user and tags, and a new row has none. */
   readonly assign?: UserAndTags | undefined;
-  /** For a new row: when it was first registered elsewhere, not in the future. Default: now. */
+  /**
+   * When the subscription was first registered in another system. Must not be in the future. Existing rows keep their
+   * own time. Default: now.
+   */
   readonly createdAtMs?: number | undefined;
   /** Canonical BCP 47 tag. Default: an existing row keeps its language. */
   readonly language?: string | undefined;
@@ -66,9 +69,9 @@ export interface Registration extends NewSubscription {
    */
   readonly former?: FormerSubscription | undefined;
   /**
-   * True if the request may register only because it replaces `former`, which is then deleted. If neither `former` nor
-   * the new row exists, the request fails with ERR_NOT_INVITED. If only the new row exists, the request is repeated
-   * because its response was lost.
+   * True if the browser may register only because its new subscription replaces `former`. The registration deletes
+   * `former`. If `former` does not exist but the new subscription does, the browser repeats a request whose response
+   * was lost, and the registration succeeds. If neither exists, the registration fails with ERR_NOT_INVITED.
    */
   readonly replacesFormer?: boolean | undefined;
   /** The user who is proven to have made the request, for example by a subscriber token. */

@@ -74,7 +74,10 @@ export function createUnlistedPushServices(database: PortableDatabase) {
         return 'added' as const;
       }, 'unlisted push services');
     },
-    /** Makes the given origins dormant, except those that have accepted a message. A dormant origin has no place. */
+    /**
+     * Makes the given origins dormant, except those that have accepted a message. A dormant origin has none of the
+     * limited number of places.
+     */
     setDormant: async (names: readonly string[]) => {
       for (const origin of names) await database.write(makeDormant, { origin, nowMs: database.now() });
     },

@@ -61,7 +61,7 @@ export function createVapidKeys(database: PortableDatabase) {
         return adopted;
       }),
 
-    /** Makes the key `next` if there is no next key. @returns the next key */
+    /** Gives the key the state `next`, unless another key has this state. @returns the key that has the state `next` */
     prepare: (publicKey: string) =>
       change(function* () {
         const next = (yield* inState('next')) ?? publicKey;
@@ -69,7 +69,7 @@ export function createVapidKeys(database: PortableDatabase) {
         return next;
       }),
 
-    /** Makes the key `current`, and the current one `previous`. */
+    /** Gives the key the state `current`, and gives the key that had this state the state `previous`. */
     makeCurrent: (publicKey: string) => change(() => replace('current', publicKey, 'previous')),
 
     /**

@@ -28,7 +28,7 @@ export const defaultCloseGraceMs = 10_000;
 /** The maximum delay of `setTimeout`. With a longer delay, the timer fires at once. */
 export const maxTimeoutMs = 2 ** 31 - 1;
 
-/** @param verb what the host did not do, such as `answer` */
+/** @param verb the verb after "did not" in the error's text, such as `answer` */
 export function timeoutError(host: string, verb: string, timeoutMs: number): DeskbellError {
   return new DeskbellError('ERR_TIMEOUT', `${host} did not ${verb} within ${timeoutMs / 1000} s.`);
 }

@@ -43,7 +43,10 @@ interface Route {
   /** The port to connect to at these addresses. */
   readonly addressPort: number;
   readonly proxy?: Proxy;
-  /** Throws if the address that the socket connected to is not allowed. Absent if every address is allowed. */
+  /**
+   * Checks the address to which the socket has connected, and throws if the address is not allowed. This function is
+   * absent if every address is allowed.
+   */
   readonly check?: ((address: string) => void) | undefined;
 }
 

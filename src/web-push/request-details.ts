@@ -75,8 +75,9 @@ function checkEncryptionArguments(userPublicKey: unknown, userAuth: unknown, pay
   ensure(isPayload, 'Payload must be either a string or a Node Buffer.');
 }
 
-// Builds the request for one push message. The body is left out if a batch is to encrypt it. Options are read, refused
-// and ignored as in `web-push`, with the same error texts, because applications compare them.
+// Builds the request for one push message. If the message is encrypted later, in a batch, the request has no body yet.
+// The same options are accepted, refused or ignored as in `web-push`. The error texts are also the same, because
+// applications compare these texts.
 
 interface Defaults {
   readonly gcmAPIKey: string | null | undefined;

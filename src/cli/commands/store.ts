@@ -76,7 +76,10 @@ async function copy(
 const redrawEveryMs = 100;
 const lineEveryMs = 10_000;
 
-/** A live line on a terminal, otherwise a line now and then. */
+/**
+ * Creates a function that reports the progress of a copy. On a terminal, one line is redrawn; otherwise, a new line is
+ * printed every ten seconds.
+ */
 function createReport(output: Output): (state: CopyState) => void {
   const everyMs = output.isTerminal ? redrawEveryMs : lineEveryMs;
   let lastMs = performance.now();

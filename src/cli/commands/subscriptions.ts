@@ -39,7 +39,8 @@ import { showCommand } from './subscriptions-show.ts';
 const rowsPerPage = 1000;
 
 /**
- * Yields subscriptions in pages, ordered by id, including rows that are added meanwhile. Throws the reason of `stop`.
+ * Yields subscriptions in pages, ordered by id, including rows that are added meanwhile. Throws `stop.reason` if `stop`
+ * is aborted.
  *
  * @param matching result of `checkExpression`. Default: all
  */

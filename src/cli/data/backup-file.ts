@@ -26,8 +26,8 @@ import { withData } from './open-data.ts';
  * @param file must not exist
  * @param options `withKeys`: include all secrets of the directory
  * @returns size of the file in bytes
- * @throws {DeskbellError} ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED;
- *   the reason of `stop`
+ * @throws {DeskbellError} ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED
+ * @throws `stop.reason` if `stop` is aborted
  */
 export async function backUp(
   directory: string,
@@ -69,12 +69,14 @@ async function readExampleUsers(directory: string, temporary: string): Promise<r
 }
 
 /**
- * Makes a data directory from a backup. The database is put in place last, after it was opened once. Sending is
- * paused, because messages that the original sent after the backup would be sent again.
+ * Makes a data directory from a backup. The restored database is opened once, and is moved into the directory only
+ * after everything else that Deskbell needs is there. Sending is paused, because messages that the original sent after
+ * the backup would be sent again.
  *
- * @param directory may hold keys; required if the backup has none
+ * @param directory may already contain keys, and must contain them if the backup has none
  * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS if keys differ from the backup's,
- *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE; the reason of `stop`
+ *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE
+ * @throws `stop.reason` if `stop` is aborted
  */
 export async function restore(file: string, directory: string, stop?: AbortSignal) {
   await stat(file);
@@ -136,7 +138,7 @@ async function fillDraft(
   );
 }
 
-/** @throws the reason of `stop`, and errors of the file system */
+/** @throws `stop.reason` if `stop` is aborted, and errors of the file system */
 async function copyFile(from: string, to: string, stop: AbortSignal | undefined): Promise<void> {
   try {
     await writeFile(to, createReadStream(from), { mode: 0o600, ...(stop && { signal: stop }) });

@@ -100,7 +100,10 @@ const parseObject =
     throw new InvalidArgumentError(`It must be a JSON object, such as '${JSON.stringify(example)}'.`);
   };
 
-/** Hashes a person's id for the audit log, with a key of the installation, so that nobody else can test guessed ids. */
+/**
+ * Hashes a person's id for the audit log. The hash uses a secret key, so nobody without the key can compare the hash
+ * with those of guessed ids.
+ */
 export function createPersonHash(sessionKey: Uint8Array): (user: string) => string {
   const key = Buffer.from(hkdfSync('sha256', sessionKey, '', 'deskbell audit of people', 32));
   return (user) => createHmac('sha256', key).update(user).digest('base64url').slice(0, 22);

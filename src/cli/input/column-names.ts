@@ -196,10 +196,15 @@ export function findMembers(row: Row, memberOf: MemberOf) {
     return [level, ...(object ? [readLevel(object, keys!.pointer, memberOf)] : [])];
   });
   return {
-    /** Returns the subscription's own member, or else the row's. */
+    /**
+     * Finds a member in the subscription object. If the subscription has no such member, returns the member of the row
+     * around it.
+     */
     ofSubscription: (member: Member) =>
       sources.findLast(({ members }) => members.has(member))?.members.get(member),
-    /** Returns the row's member, or else the subscription's. */
+    /**
+     * Finds a member in the row. If the row has no such member, returns the member of the subscription object inside it.
+     */
     ofRow: (member: Member | keyof ColumnNames) =>
       sources.find(({ members }) => members.has(member))?.members.get(member),
   };

@@ -140,7 +140,7 @@ type Sources = Pick<Context, 'input' | 'stop'>;
 
 const labelOf = (file: string): string => (file === '-' ? 'Standard input' : file);
 
-/** @throws {DeskbellError} ERR_FILE, or the reason of `stop` once it is aborted */
+/** @throws {DeskbellError} ERR_FILE, or `stop.reason` once `stop` is aborted */
 export async function* readBytes(file: string, { input, stop }: Sources): AsyncGenerator<Uint8Array> {
   try {
     yield* addAbortSignal(stop, file === '-' ? input : createReadStream(file)) as AsyncIterable<Buffer>;

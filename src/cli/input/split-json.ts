@@ -1,16 +1,23 @@
 // Splits text into JSON values, keeping one in memory at a time (RFC 8259, JSON Lines, several arrays, objects over
-// several lines). Each element of an array is a value of its own, at any depth, and so is each member of an object that
-// is too long. A damaged value ends where the next begins, so that no other value is lost. Values are not parsed here.
+// several lines). Each element of an array is a value of its own, at any depth. If an object is longer than a row may
+// be, each of its members is a value of its own too. A damaged value ends where the next begins, so that no other value
+// is lost. Values are not parsed here.
 
 /** A part of a file that is, or should be, a row. */
 export interface Piece {
-  /** The line of the piece, or its position among all elements, counted from 1. */
+  /**
+   * The number of the line on which the piece begins. In a container, the piece's number among all pieces in
+   * containers. Counted from 1.
+   */
   readonly number: number;
   /** `undefined` if the text is longer than the limit. */
   readonly text: string | undefined;
 }
 
-/** A container around a value: an array, or an object that is too long. */
+/**
+ * A container around values: an array, or an object that is longer than a row may be, so that its members are read one
+ * by one.
+ */
 interface Container {
   readonly bracket: string;
   readonly number: number;

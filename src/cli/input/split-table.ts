@@ -78,7 +78,7 @@ export interface TableForm {
   readonly columns: number;
   /** The column with the endpoint, or with JSON. */
   readonly mainColumn: number;
-  /** Maximum length of a row. A longer row has a stray quotation mark. */
+  /** Maximum length of a row. If a row seems longer, a stray quotation mark has joined several rows. */
   readonly maxCharacters: number;
 }
 

@@ -1,5 +1,6 @@
-// The progress and the summary of a broadcast. Progress is a live line on a terminal, otherwise a line every few
-// seconds if anything changed, or JSON events. The summary has counts that add up to the audience, and alarms.
+// Shows the progress and the summary of a broadcast. On a terminal, one line shows the progress and is redrawn.
+// Otherwise, a new line appears every few seconds if anything has changed, or JSON events are printed. The summary has
+// counts that add up to the audience, and alarms.
 import {
   byPushService,
   formatAlarm,

@@ -140,9 +140,9 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   }
 
   /**
-   * Records that nothing can be sent for `waitMs`.
+   * Records that nothing can be sent to the push service for `waitMs`.
    *
-   * @returns in how many milliseconds the row comes back
+   * @returns how long the caller has to put the row aside, in milliseconds
    */
   hold(waitMs: number, nowMs: number): number {
     const { minAsideMs, heldMs } = this.#settings;

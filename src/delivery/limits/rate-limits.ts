@@ -16,7 +16,7 @@ const comesBackAfterMs = 500;
 const askEveryMs = 50;
 /** If no message was sent to a push service for this long, no share of its limit is taken. */
 const idleAfterMs = 1000;
-/** The minimum wait of a row, because each waiting row must be stored. */
+/** The minimum wait of a row. A row that waits is stored, and a shorter wait would not be worth this. */
 const minWaitMs = 50;
 
 interface Limit {

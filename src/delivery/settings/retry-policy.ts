@@ -10,7 +10,10 @@ export interface RetryPolicy {
   readonly maxDelayMs: number;
   /** Maximum number of POSTs for one row, including the first. */
   readonly maxAttempts: number;
-  /** How many times a message is repeated if no readable response arrives. Each of these attempts may have arrived. */
+  /**
+   * How many times a message is repeated if no readable response to it arrives. The push service may have accepted the
+   * message at each of these attempts.
+   */
   readonly maxRepeatsInDoubt: number;
   /** The first wait of a row that needs a fix on our side, or whose push service is unlisted. */
   readonly firstDeferralMs: number;

@@ -12,8 +12,8 @@ export const defaultWorkerSettings = {
   /** Maximum number of rows that are taken from slices but not committed. */
   maxPageRows: 4096,
   /**
-   * Maximum number of rows whose results are stored one by one: retries, and rows that were detached from a page (the
-   * rows taken from a slice) because of late responses.
+   * Maximum number of rows whose results are stored one by one: retries, and rows that left their page because their
+   * responses were late. A page is a group of rows that a worker takes from a slice.
    */
   maxDetachedRows: 3072,
   /** How many of the `maxDetachedRows` may be retries. */
@@ -73,7 +73,9 @@ export interface SenderVapid extends VapidKeys {
   readonly subject: string;
   /** How long a token is valid, in seconds: 60 to 86 400. Default: 43 200 (12 hours). */
   readonly lifetimeSeconds?: number | undefined;
-  /** Earlier pairs, for subscriptions that were made with them. */
+  /**
+   * Earlier VAPID key pairs. Messages to a subscription are signed with the pair with which the subscription was made.
+   */
   readonly previousKeys?: readonly VapidKeys[] | undefined;
   /** A data directory. Its key files are read again if a subscription needs a key that is not loaded. */
   readonly keyDirectory?: string | undefined;

@@ -83,7 +83,7 @@ function toOwnResult(row: Row, result: Result, settings: RecordSettings): RowRes
             settings,
           );
     case 'notSendable':
-      // the row waits, because an operator can correct the subject
+      // an operator can correct the subject of our VAPID tokens, so the row waits until then
       if (result.fault.reason === 'vapid-refused') return toWaiting(row, result.fault, settings);
       return { ...unsent(row, result.fault), result: 'rejected', alarm: toAlarm(row, result.fault) };
     case 'notListed':

@@ -78,7 +78,7 @@ export function card(heading: string, content: Html, id = idOf(heading)): Html {
   </section>`;
 }
 
-/** A key figure with a note. */
+/** A tile with a label, an important figure and an explanation. */
 export const tile = (label: string | Html, value: string | Html, note: string | Html): Html =>
   html`<div class="card tile">
     <dt class="quiet small">${label}</dt>

@@ -144,7 +144,7 @@ export function toTestOptions(fields: Fields): BroadcastOptions {
 /** An audience that the form can express. */
 export type ComposedAudience = Exclude<Audience, { readonly subscriptions: unknown }>;
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE if nobody is named */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if the form names no person */
 export function toAudience(fields: Fields): ComposedAudience {
   switch (fields['audience']) {
     case 'user': {

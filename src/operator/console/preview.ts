@@ -46,7 +46,7 @@ export async function showMessage(fields: Fields, readers: ReaderStore): Promise
   }
 }
 
-/** @param data the stored data of a person; undefined if nobody is named */
+/** @param data the stored data of the person whose message is shown; undefined if the form names no person */
 function fill(
   { declarative: _declarative, mutable: _mutable, ...message }: Message,
   wanted: string | undefined,

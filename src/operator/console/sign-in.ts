@@ -13,7 +13,10 @@ import { textField } from './forms.ts';
 import { icon, pageHeaders, renderAlone } from './page.ts';
 import { type ConsoleSessions, sessionNameOf, sessionOf, setSessionCookie } from './sessions.ts';
 
-/** Per client address and minute. A token has 256 bits, so the limit only protects the log and the processor. */
+/**
+ * Maximum number of sign-in attempts per client address and minute. Nobody can guess a token of 256 bits, even without
+ * this limit. The limit only prevents attempts from filling the log and keeping the processor busy.
+ */
 const attemptsPerMinute = 10;
 
 export async function addSignIn(

@@ -76,7 +76,7 @@ function encodeTexts(
   return measured;
 }
 
-/** The facts about a reader that choose the language and fill in placeholders. */
+/** The reader of a message. `language` chooses the text, and `data` fills in the text's placeholders. */
 export interface MessageReader {
   /** A canonical BCP 47 tag. */
   readonly language?: string | undefined;

@@ -87,8 +87,9 @@ function channelFor({ message: { actions = [] }, nameOf }: LocalizedMessage, cha
 
 export const randomId = (): string => randomBytes(12).toString('base64url');
 
-// The declarative form of a message, which some browsers can show without a service worker. The payload also has the
-// plain members, for service workers that do not read the declarative form.
+// The declarative form of a message, which some browsers can show without a service worker. The payload also contains
+// the fields of an ordinary message, such as `title` and `message`, for service workers that do not read the
+// declarative form.
 
 /** Value of the member `web_push`, which identifies the declarative form. */
 const declarativePush = 8030;

@@ -64,8 +64,8 @@ export interface MessageAction {
 }
 
 /**
- * A translation of a message into one language. If a button leaves out a field, the field is that of the message's button
- * at the same index.
+ * A translation of a message into one language. If a button here lacks a field, it takes this field from the message's
+ * button at the same index.
  */
 export interface MessageTexts {
   /** Title of the notification. Default: the value in the message. */

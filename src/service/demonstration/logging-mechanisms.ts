@@ -58,7 +58,7 @@ export class ActionRequest {
 /** Handles a request. Returns the value to send as JSON. */
 export type Action = (request: ActionRequest) => unknown;
 
-/** Runs the work of an action, and may log. */
+/** Calls `work`, the code of an action, and may write log records about the action. */
 export type InAction = (request: ActionRequest, work: () => unknown) => unknown;
 
 /** Runs an action's work and writes one record: the request with the result or the failure. */

@@ -92,7 +92,7 @@ export interface SessionCookieOptions {
   readonly lifetimeSeconds?: number;
 }
 
-/** The header values for a session, which the demonstration's actions can use. */
+/** The values of the headers that carry a session. The demonstration's actions read this session. */
 export interface SessionCookie {
   /** Value of the `Cookie` request header. */
   readonly cookie: string;

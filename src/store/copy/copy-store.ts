@@ -37,7 +37,8 @@ export interface CopyOptions {
 /**
  * @returns what was copied, by table name
  * @throws {DeskbellError} ERR_STORE_NOT_EMPTY, ERR_STORE_IN_USE, ERR_COPY_DIFFERS, ERR_COPY_UNFINISHED,
- *   ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT; the reason of `signal` if it is aborted
+ *   ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT
+ * @throws `signal.reason` if `signal` is aborted
  */
 export function copyStore({ from, to, onProgress = () => {}, signal }: CopyOptions): Promise<Progress> {
   const report = (state: CopyState): void => {

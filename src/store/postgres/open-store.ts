@@ -89,7 +89,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const portable = createPortableDatabase(database);
   const reader = createBroadcastReader(portable);
   const newest = describeFunctions();
-  // if this fails, it is retried next time, long before another process may drop the functions
+  // A failure is ignored: the timer calls this again in a few hours, and other processes drop functions only after 30
+  // days without use.
   const keeping = setInterval(
     () => void keepFunctions(database, newest).catch(() => {}),
     useFunctionsEveryMs,

@@ -18,7 +18,8 @@ const pagesPerStep = 4096;
  * Copies a database as it is at one moment. No reader or writer has to wait.
  *
  * @param to an empty file
- * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED; the reason of `stop`
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED
+ * @throws `stop.reason` if `stop` is aborted
  */
 export async function copyDatabase(from: string, to: string, stop?: AbortSignal): Promise<void> {
   const copyWith = (lockingMode: 'normal' | 'exclusive') => copy(from, to, lockingMode, stop);

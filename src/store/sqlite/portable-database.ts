@@ -15,7 +15,7 @@ import type { SqliteDatabase } from './database.ts';
 
 // Splits work that is too large for one transaction, with pauses in which other processes can write. SQLite gives the
 // write lock to whoever asks at the right moment, not to whoever has waited longest.
-/** While a process waits for the write lock, it asks at least this often, unless the machine is busy. */
+/** A process that waits for the write lock tries to take it at least once in this time, unless the machine is busy. */
 const minPauseMs = 12;
 
 /** Repeats `step` in a transaction of its own while it returns true. */

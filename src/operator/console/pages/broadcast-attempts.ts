@@ -1,5 +1,5 @@
-// The outcomes of a broadcast: in words for one subscription or one person, as counts of the push services' responses,
-// and as a list of all attempts.
+// Shows the outcomes of a broadcast in three ways: sentences that explain what happened to one subscription or one
+// person, a table that counts the push services' responses, and a list of all attempts.
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { attemptOutcomes } from '../../../store/attempts.ts';
