@@ -39,8 +39,11 @@ export function testConsole({ browserTest, chromiumTest, furtherTest }: BrowserT
       await go(page, `${url}/console/send`);
       await type(page, 'title', 'Ding <b>dong</b>');
       await type(page, 'message', 'Tea is ready');
+      await until(
+        async () => (await textOf(page, '.notification .message')) === 'Tea is ready',
+        'the preview of what was typed',
+      );
       assert.equal(await textOf(page, '.notification strong'), 'Ding <b>dong</b>');
-      assert.equal(await textOf(page, '.notification .message'), 'Tea is ready');
       await page.click('[data-send-to-me]');
       await until(
         async () => /took the message/.test(await textOf(page, '[data-answer]')),
