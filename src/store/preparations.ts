@@ -56,6 +56,9 @@ export type Preparations = Pick<BroadcastStore, 'addIds' | 'prepare' | 'findUnpr
 const setsOfTransaction = 100;
 /** How long a lease lasts. A range takes a fraction of this time. */
 const leaseMs = 10_000;
+/** A lease that lasts much longer was taken while the clock was ahead. */
+const isFree = '(lease_until_ms <= :nowMs or lease_until_ms > :latestMs)';
+const freeAt = (nowMs: number) => ({ nowMs, latestMs: nowMs + 2 * leaseMs });
 /** Number of sets of an id list to split at a time. */
 const listedSets = 32;
 
@@ -151,11 +154,12 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
     },
 
     prepare: async (broadcastId, holder) => {
+      const leasedAtMs = database.now();
       const [row] = await database.writeOnce<PreparationRow>(
         `update deskbell.preparations set token = :token, lease_until_ms = :untilMs
-         where broadcast_id = :broadcastId and is_paused = 0 and (token = :token or lease_until_ms <= :nowMs)
+         where broadcast_id = :broadcastId and is_paused = 0 and (token = :token or ${isFree})
          returning expression, split, slice_rows, done_through, through_id, width`,
-        { broadcastId, token: holder, nowMs: database.now(), untilMs: database.now() + leaseMs },
+        { broadcastId, token: holder, ...freeAt(leasedAtMs), untilMs: leasedAtMs + leaseMs },
       );
       if (row === undefined) return false;
       const { done_through: afterId, through_id: lastId } = row;
@@ -171,9 +175,9 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
 
     findUnprepared: async () => {
       const [row] = await database.read<{ readonly id: number }>(
-        `select broadcast_id as id from deskbell.preparations where is_paused = 0 and lease_until_ms <= :nowMs
+        `select broadcast_id as id from deskbell.preparations where is_paused = 0 and ${isFree}
          order by lease_until_ms, broadcast_id limit 1`,
-        { nowMs: database.now() },
+        freeAt(database.now()),
       );
       return row?.id;
     },

@@ -79,6 +79,8 @@ export const suspensionPolicy = {
   maxRefusals: 5,
   /** How long rows wait for a push service that refuses them all, even if the rows seem to be the cause. */
   patienceMs: 60 * 60 * 1000,
+  /** The longest wait that a sender stores. A later end was stored while the clock was ahead, and is ignored. */
+  maxWaitMs: 60 * 60 * 1000,
   /** Number of rows to probe at once after `patienceMs`, so that every row gets its own response. */
   lastProbeRows: 100,
 } as const;
@@ -122,6 +124,9 @@ export function decideRefusal({
 /** Unused permits are saved for up to this many seconds of the rate, but for at least one message. */
 export const burstSeconds = 0.25;
 
+/** Requests may arrive in another order than they were made, but not by more than this time. */
+const maxDisorderMs = 1000;
+
 /** A queue that sends no messages for this long is ignored, because its broadcast was paused or cancelled. */
 const abandonedAfterMs = 5000;
 
@@ -156,6 +161,12 @@ export const createRateShares = (database: PortableDatabase) => ({
   take: (request: RateRequest) => database.background(() => take(request, database.now())),
 });
 
+/** If the clock has been set back since the limit was stored, forgets its times. Otherwise nothing would be sent until then. */
+const asOf = (nowMs: number, row: LimitRow): LimitRow =>
+  row.refilled_at_ms <= nowMs + maxDisorderMs
+    ? row
+    : { permits: row.permits, refilled_at_ms: nowMs, queued_until_ms: nowMs, sent_at_ms: nowMs };
+
 function* take({ origin, perSecond, wanted, rateLimited }: RateRequest, nowMs: number): Work<RateShare> {
   const burst = Math.max(1, perSecond * burstSeconds);
   // if the row exists, the insert changes nothing but locks it
@@ -166,8 +177,7 @@ function* take({ origin, perSecond, wanted, rateLimited }: RateRequest, nowMs: n
      returning permits, refilled_at_ms, queued_until_ms, sent_at_ms`,
     { origin, burst, nowMs },
   );
-  const known = row!;
-  // requests may not arrive in the order in which they were made
+  const known = asOf(nowMs, row!);
   const elapsedMs = Math.max(0, nowMs - known.refilled_at_ms);
   const saved = Math.min(burst, known.permits + (elapsedMs * perSecond) / 1000);
   const permits = Math.min(wanted, Math.floor(saved));

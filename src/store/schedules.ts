@@ -110,9 +110,11 @@ const requireOne = ([row]: readonly ScheduleRow[], id: number): Schedule => {
 
 export function createSchedules(database: PortableDatabase): ScheduleStore {
   const selectOne = `select ${columns} from deskbell.schedules where id = :id`;
+  // a lease that lasts much longer than others was taken while the clock was ahead
   const selectDue = `
     select ${columns} from deskbell.schedules d
-    where d.next_at_ms <= :nowMs and d.lease_until_ms <= :nowMs and d.paused_at_ms is null and ${isNotPaused}
+    where d.next_at_ms <= :nowMs and (d.lease_until_ms <= :nowMs or d.lease_until_ms > :latestMs)
+      and d.paused_at_ms is null and ${isNotPaused}
     order by d.next_at_ms, d.id limit 1`;
 
   return {
@@ -175,11 +177,12 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
 
     takeDue: async (leaseMs) => {
       const nowMs = database.now();
+      const times = { nowMs, latestMs: nowMs + 2 * leaseMs };
       // look first, because a write makes all other writers wait
-      const [due] = await database.read<ScheduleRow>(selectDue, { nowMs });
+      const [due] = await database.read<ScheduleRow>(selectDue, times);
       if (due === undefined) return undefined;
       return database.transaction(function* () {
-        const [row] = yield* run<ScheduleRow>(`${selectDue} ${database.skipLocked}`, { nowMs });
+        const [row] = yield* run<ScheduleRow>(`${selectDue} ${database.skipLocked}`, times);
         if (row === undefined) return undefined;
         yield* run('update deskbell.schedules set lease_until_ms = :untilMs where id = :id', {
           id: row.id,

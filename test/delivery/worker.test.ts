@@ -7,6 +7,7 @@ import type { SenderOptions } from '../../src/delivery/sender.ts';
 import { defaultWorkerSettings, maxUncommittedOf } from '../../src/delivery/settings/settings.ts';
 import { restartAfterFaults } from '../../src/delivery/worker/run-workers.ts';
 import { PayloadSource, type ReaderParts } from '../../src/delivery/worker/row-payloads.ts';
+import { Worker } from '../../src/delivery/worker/worker.ts';
 import { Workload, type WorkerParts } from '../../src/delivery/worker/workload.ts';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
@@ -80,6 +81,30 @@ test('commits that take long leave no more rows to be repeated after a crash tha
   assert.equal(await sendAll(), maxUncommittedOf(settings));
   for (const commit of commits.splice(0)) commit();
   assert.equal(await sendAll(), maxUncommittedOf(settings));
+});
+
+test('a worker goes on looking for work, and taking its share of rates, when the clock is set back', async () => {
+  let [nowMs, monotonicMs, looks] = [1e12, 0, 0];
+  const sharesAtMs: number[] = [];
+  const worker = new Worker({
+    ...parts,
+    leases: {
+      leaseSlice: async () => undefined,
+      leaseRetries: async () => void (looks += 1),
+      waitForWork: async () => {
+        nowMs -= 3_600_000;
+        monotonicMs += 10_000;
+        return looks < 3 && monotonicMs < 100_000 ? 'idle' : 'over';
+      },
+    },
+    rates: { replenish: async (atMs: number) => void sharesAtMs.push(atMs) },
+    path: { transport: { isCutOff: () => false, withdraw: () => {} } },
+    record: { now: () => nowMs },
+    clock: { monotonicNow: () => monotonicMs, startTimer: () => ({ cancel: () => {} }) },
+  } as unknown as WorkerParts);
+  await worker.run(new AbortController().signal);
+  assert.equal(looks, 3);
+  assert.deepEqual(sharesAtMs, [0, 10_000, 20_000]);
 });
 
 test('a broadcast that has the id of one which a restored database lacks is sent with its own message', async () => {

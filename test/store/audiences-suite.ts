@@ -131,6 +131,17 @@ describe(`audiences: ${databaseName()}`, () => {
     assert.deepEqual(await membersOf(id), ids);
   });
 
+  test('what a process leased by a clock that was ahead is free when that is set back', async () => {
+    const { id } = await create();
+    await store.broadcasts.prepare(id, 'one');
+    nowMs -= 3_600_000;
+    assert.equal(await store.broadcasts.findUnprepared(), id);
+    await store.broadcasts.prepare(id, 'other');
+    assert.equal(await store.broadcasts.findUnprepared(), undefined);
+    while (await store.broadcasts.prepare(id, 'other'));
+    assert.deepEqual(await membersOf(id), ids);
+  });
+
   test('of two that look at the same ids at once, one stores what it has found', async () => {
     const { id } = await create();
     await Promise.all(

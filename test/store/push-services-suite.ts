@@ -146,6 +146,16 @@ describe(`push services that refuse: ${databaseName()}`, () => {
     assert.equal(await stateNow(), undefined);
   });
 
+  test('a wait that is longer than any is of a clock that was ahead: it is over, and the next one counts', async () => {
+    await tell({ accepted: 1 });
+    await tell({ accepted: 1, waitMs: 60_000 });
+    nowMs -= 86_400_000;
+    assert.equal(await stateNow(), undefined);
+    await tell({ waitMs: 3_600_000 });
+    assert.deepEqual(await stateNow(), { ...openState(), waitMs: 3_600_000 });
+    nowMs += 86_400_000;
+  });
+
   test('rows that are held back are counted, and not due before the end of their time', async () => {
     await tell({ refusalsInRow: 20 });
     const { suspendedRows: ofOthers } = await store.statistics.backlog();
@@ -205,6 +215,15 @@ describe(`push services that refuse: ${databaseName()}`, () => {
       nowMs += 1;
       assert.equal((await leaseRetries(short.id))?.areProbes, true, `after ${pauseMs} ms`);
     }
+  });
+
+  test('probes are drawn at once where the clock has been set back since the last ones', async () => {
+    await tell({ refusalsInRow: 20 });
+    nowMs -= 86_400_000;
+    const broadcast = await holdAll();
+    assert.equal((await leaseRetries(broadcast.id))?.areProbes, true);
+    assert.equal(await leaseRetries(broadcast.id), undefined, 'the next ones come after a pause');
+    nowMs += 86_400_000;
   });
 
   test('one acceptance makes everything due that was held back, also what is stored later', async () => {

@@ -51,4 +51,17 @@ describe(`rate limits: ${databaseName()}`, () => {
     nowMs += 6000;
     assert.equal((await store.rates.take(limit)).queueMs, 0, 'nothing was sent for so long');
   });
+
+  test('go on when the clock is set back, though not for less than requests may be late', async () => {
+    await store.rates.take({ ...limit, rateLimited: 500 });
+    nowMs -= 1000;
+    assert.deepEqual(await store.rates.take(limit), { permits: 0, queueMs: 6000 });
+    const given: number[] = [];
+    for (const passMs of [-3_600_000, 100, -86_400_000, 100]) {
+      nowMs += passMs;
+      given.push((await store.rates.take(limit)).permits);
+    }
+    assert.deepEqual(given, [0, 10, 0, 10]);
+    assert.equal((await store.rates.take(limit)).queueMs, 0);
+  });
 });

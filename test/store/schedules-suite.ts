@@ -65,6 +65,15 @@ describe(`schedules: ${databaseName()}`, () => {
     );
   });
 
+  test('what was leased by a clock that was ahead is free when that is set back', async () => {
+    const { id } = await store.schedules.add(madeUpSchedule());
+    nowMs = firstAtMs + 3_600_000;
+    await store.schedules.takeDue(leaseMs);
+    nowMs = firstAtMs;
+    assert.equal((await store.schedules.takeDue(leaseMs))?.id, id);
+    assert.equal(await store.schedules.takeDue(leaseMs), undefined);
+  });
+
   test('a schedule that is paused is not due, and goes on with the time that it is resumed for', async () => {
     const { schedules } = store;
     const added = await schedules.add(madeUpSchedule());

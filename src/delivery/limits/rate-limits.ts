@@ -40,7 +40,11 @@ export class RateLimits {
     this.#limits = new Map(Array.from(rates, ([origin, perSecond]) => [origin, unused(origin, perSecond)]));
   }
 
-  /** Takes new shares if the old ones are used up. Must be called before rows are admitted. */
+  /**
+   * Takes new shares if the old ones are used up. Must be called before rows are admitted.
+   *
+   * @param nowMs the time by a clock that is never set back, like that of `admit`
+   */
   async replenish(nowMs: number): Promise<void> {
     for (const limit of this.#limits.values()) {
       const hasShare = limit.permits > 0 && nowMs < limit.permitsUntilMs;
@@ -93,7 +97,7 @@ const unused = (origin: string, perSecond: number): Limit => ({
   permitsUntilMs: 0,
   queueAtMs: 0,
   rateLimited: 0,
-  askedAtMs: 0,
+  askedAtMs: Number.NEGATIVE_INFINITY,
   usedAtMs: Number.POSITIVE_INFINITY,
 });
 

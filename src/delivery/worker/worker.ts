@@ -78,9 +78,10 @@ export class Worker {
       await this.#sleep(this.#settings.commitEveryMs);
       return true;
     }
-    const mayBeAhead = this.#parts.clock.monotonicNow() >= this.#aheadNotBeforeMs;
-    await this.#workload.replenish(this.#now(), mayBeAhead ? this.#ahead : undefined);
-    await this.#parts.rates.replenish(this.#now());
+    const { monotonicNow } = this.#parts.clock;
+    const mayBeAhead = monotonicNow() >= this.#aheadNotBeforeMs;
+    await this.#workload.replenish(monotonicNow(), mayBeAhead ? this.#ahead : undefined);
+    await this.#parts.rates.replenish(monotonicNow());
     if (this.#sendBatch()) {
       await nextTurn();
       return true;
@@ -111,7 +112,7 @@ export class Worker {
     this.#looksAgainAtMs = this.#parts.clock.monotonicNow() + this.#settings.lookWhileCutOffMs;
     for (const assignment of this.#workload.assignments) assignment.stop();
     // every second time, send only untried rows, because some of them may be for a push service that can be reached
-    this.#workload.leaveRetries(this.#now() + 1.5 * this.#settings.lookWhileCutOffMs);
+    this.#workload.leaveRetries(this.#parts.clock.monotonicNow() + 1.5 * this.#settings.lookWhileCutOffMs);
   }
 
   /** @returns false if there were no rows to send or put aside */
@@ -267,7 +268,7 @@ export class Worker {
     const perSecond = isUnlisted ? unlistedLimits.perSecond : undefined;
     return (
       gate.admit(assignment.areProbes, this.#parts.path.transport.deferral(origin)) ??
-      this.#parts.rates.admit(origin, isReturning, nowMs, perSecond)
+      this.#parts.rates.admit(origin, isReturning, this.#parts.clock.monotonicNow(), perSecond)
     );
   }
 

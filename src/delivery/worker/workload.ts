@@ -107,6 +107,7 @@ export class Workload {
   /**
    * Provides rows to send: due retries from time to time, otherwise the rest of a slice, or a new slice.
    *
+   * @param nowMs the time by the monotonic clock, like that of `leaveRetries`
    * @param ahead rows that were put aside, to be leased before they are due
    */
   async replenish(nowMs: number, ahead?: RowsAhead): Promise<void> {

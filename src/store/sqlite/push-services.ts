@@ -101,7 +101,8 @@ export function createPushServices(database: SqliteDatabase) {
     for (const subscriptionId of rejectedSubscriptionIds) database.run(forget, { id, subscriptionId });
 
     const row = { ...known };
-    if (waitMs > 0) row.wait_until_ms = Math.max(known.wait_until_ms, nowMs + waitMs);
+    const isPossible = known.wait_until_ms <= nowMs + suspensionPolicy.maxWaitMs;
+    if (waitMs > 0) row.wait_until_ms = Math.max(isPossible ? known.wait_until_ms : 0, nowMs + waitMs);
     if (hasRefused) row.refused_at_ms = nowMs;
     if (refusedSubscriptionIds.some((refused) => wasAccepted(id, refused))) row.known_refused_at_ms = nowMs;
     // store the time of an acceptance only if it follows a refusal. A refusal that came after it gets a later time
@@ -151,11 +152,15 @@ export function createPushServices(database: SqliteDatabase) {
     states: (): readonly PushServiceState[] => {
       const rows = database.all<StateRow>(
         `select origin, vapid_public_key, suspended_since_ms, refusals_to_suspend, accepted_at_ms,
-           max(0, wait_until_ms - :nowMs) as wait_ms
+           iif(${isWaiting}, wait_until_ms - :nowMs, 0) as wait_ms
          from push_services
-         where suspended_since_ms is not null or refusals_to_suspend > :refusalsToSuspend or wait_until_ms > :nowMs
+         where suspended_since_ms is not null or refusals_to_suspend > :refusalsToSuspend or ${isWaiting}
            or (accepted_at_ms > 0 and origin in (select origin from unlisted_push_services))`,
-        { nowMs: database.now(), refusalsToSuspend: suspensionPolicy.refusalsToSuspend },
+        {
+          nowMs: database.now(),
+          refusalsToSuspend: suspensionPolicy.refusalsToSuspend,
+          maxWaitMs: suspensionPolicy.maxWaitMs,
+        },
       );
       return rows.map((row) => ({
         origin: row.origin,
@@ -185,7 +190,11 @@ export function createPushServices(database: SqliteDatabase) {
       );
       if (!hasSuspended()) return undefined;
       const nowMs = database.now();
-      const due = database.first<ProbesRow>(selectDueProbes, { nowMs, only });
+      const due = database.first<ProbesRow>(selectDueProbes, {
+        nowMs,
+        only,
+        maxProbePauseMs: suspensionPolicy.maxProbePauseMs,
+      });
       if (due === undefined) return undefined;
       const { id, draws, broadcast_id: broadcastId } = due;
       const ifRefused = decide({ by: id, refusals: 0, sinceMs: due.suspended_since_ms });
@@ -236,6 +245,8 @@ function pauseAfter(draws: number, leftMs: number): number {
   return Math.max(probePauseMs, Math.min(pauseMs, Math.floor(leftMs / 2)));
 }
 
+const isWaiting = '(wait_until_ms > :nowMs and wait_until_ms <= :nowMs + :maxWaitMs)';
+
 const listed = `id, ${columns.join(', ')}`;
 const selectByKey = `
   select ${listed} from push_services where origin = :origin and vapid_public_key = :vapidPublicKey`;
@@ -255,10 +266,12 @@ const suspendedWork = `
   where (:only = ${anyBroadcast} or w.broadcast_id = :only)
     and exists (select 1 from retries r where r.push_service_id = p.id and r.broadcast_id = w.broadcast_id)`;
 
+// a later time than the longest pause was stored while the clock was ahead
 const selectDueProbes = `
   select p.id, p.draws, p.suspended_since_ms, b.id as broadcast_id, b.expires_at_ms
   from ${suspendedWork}
-    and p.suspended_since_ms is not null and p.probe_at_ms <= :nowMs and b.start_at_ms <= :nowMs
+    and p.suspended_since_ms is not null
+    and p.probe_at_ms not between :nowMs + 1 and :nowMs + :maxProbePauseMs and b.start_at_ms <= :nowMs
   order by p.probe_at_ms, random()
   limit 1`;
 

@@ -69,7 +69,9 @@ begin
         then now_ms else known.known_refused_at_ms end,
       refused_at_ms = case when reported."hasRefused" then now_ms else known.refused_at_ms end,
       accepted_at_ms = case when is_news then now_ms - (reported."refusalsInRow" > 0)::int else known.accepted_at_ms end,
-      wait_until_ms = greatest(known.wait_until_ms, now_ms + coalesce(reported."waitMs", 0))
+      wait_until_ms = greatest(
+        case when known.wait_until_ms <= now_ms + :maxWaitMs then known.wait_until_ms end,
+        now_ms + coalesce(reported."waitMs", 0))
     where id = known.id;
   end loop;
 end $$;
@@ -78,9 +80,10 @@ end $$;
 create function deskbell_functions.push_service_states(now_ms bigint) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('origin', origin, 'vapidPublicKey', vapid_public_key,
     'isSuspended', suspended_since_ms is not null, 'refusalsToSuspend', refusals_to_suspend,
-    'hasAccepted', accepted_at_ms > 0, 'waitMs', greatest(0, wait_until_ms - now_ms))), '[]')
+    'hasAccepted', accepted_at_ms > 0, 'waitMs', wait_ms)), '[]')
   from deskbell.push_services
-  where suspended_since_ms is not null or refusals_to_suspend > :refusalsToSuspend or wait_until_ms > now_ms
+  cross join lateral (select case when wait_until_ms - now_ms between 1 and :maxWaitMs then wait_until_ms - now_ms else 0 end as wait_ms) w
+  where suspended_since_ms is not null or refusals_to_suspend > :refusalsToSuspend or wait_ms > 0
     or (accepted_at_ms > 0 and origin in (select u.origin from deskbell.unlisted_push_services u))
 $$;
 
@@ -134,13 +137,16 @@ begin
     where p.suspended_since_ms is not null and p.draws > 0
       and not exists (select from deskbell.retries r where r.push_service_id = p.id)
     for no key update skip locked);
-  perform from deskbell.push_services where suspended_since_ms is not null and probe_at_ms <= now_ms;
+  -- a later time than the longest pause was stored while the clock was ahead
+  perform from deskbell.push_services where suspended_since_ms is not null
+    and probe_at_ms not between now_ms + 1 and now_ms + :maxProbePauseMs;
   if not found then return; end if;
   select p.id, p.draws, p.suspended_since_ms, b.id as broadcast_id, b.expires_at_ms into due
     from deskbell_functions.suspended_work(p_broadcast) s
     join deskbell.push_services p on p.id = s.push_service_id
     join deskbell.broadcasts b on b.id = s.broadcast_id
-    where p.suspended_since_ms is not null and p.probe_at_ms <= now_ms and b.start_at_ms <= now_ms
+    where p.suspended_since_ms is not null and p.probe_at_ms not between now_ms + 1 and now_ms + :maxProbePauseMs
+      and b.start_at_ms <= now_ms
     order by p.probe_at_ms, random() limit 1
     for no key update of p skip locked;
   if not found then return; end if;
