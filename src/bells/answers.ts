@@ -23,7 +23,7 @@ export const answerError = ({ path }: RequestHead, { status, code, message }: Be
     status,
   );
 
-/** The result of a request to a bell. */
+/** What Deskbell made of a request to a bell: a notification's title and text, and the outcome. */
 export interface Made {
   readonly title: string;
   readonly text: string;

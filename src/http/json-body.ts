@@ -17,7 +17,7 @@ export function readJsonBodies(app: FastifyInstance, bodyLimit: number): void {
   addParser(app, jsonType, parseJson);
 }
 
-/** Also accepts plain text on the routes of this scope. Drops a line break at the end of the text. */
+/** Makes the routes of this scope accept plain text as well as JSON. Drops a line break at the end of the text. */
 export function readTextBodies(app: FastifyInstance): void {
   addParser(app, 'text/plain', (body) => decode(body).replace(/\r?\n$/, ''));
 }

@@ -208,7 +208,10 @@ function describeType(value: unknown, { isText }: RequestPart): string {
   return isText ? 'is not usable' : `is of type ${typeOf(value)}`;
 }
 
-/** If a value fails an `anyOf`, keeps only the errors of the alternative that was meant, or else a single error. */
+/**
+ * If a value matches no alternative of an `anyOf`, keeps only the errors of the alternative that was meant. If it is
+ * unclear which alternative was meant, keeps a single error.
+ */
 function reduceAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choice = errors.findLast(({ keyword }) => keyword === 'anyOf');
   if (choice === undefined) return errors;

@@ -137,7 +137,8 @@ function describeFault(id: number, endpoint: string, fault: unknown): SentMessag
  *
  * @param operator owner of the key
  * @param content the content of the request
- * @param send throws a `DeskbellError` if nothing was delivered. An error that leaves this in doubt keeps the key
+ * @param send throws a `DeskbellError` if nothing was delivered. If an error leaves open whether the message was
+ *   delivered, the key stays stored
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_IDEMPOTENCY_KEY, ERR_MESSAGE_IN_DOUBT, and what `send` throws
  */
 export async function sendOnce<Answer>(

@@ -47,7 +47,7 @@ export interface Bell extends BellSettings {
 export const bellOutcomes = ['rung', 'folded', 'repeated', 'cancelled', 'nothing', 'refused'] as const;
 export type BellOutcome = (typeof bellOutcomes)[number];
 
-/** The result of a request to a bell. */
+/** A request that a tool sent to a bell, and its result. */
 export interface NewBellRequest {
   /** For example `Alertmanager`. */
   readonly tool: string;

@@ -232,7 +232,7 @@ export interface NewestFirst {
   readonly limit: number;
 }
 
-/** If `operatorId` is absent, all broadcasts are meant; otherwise, only those of this operator. */
+/** Selects the broadcasts of one operator. If `operatorId` is absent, all broadcasts are selected. */
 export interface OfOperator {
   readonly operatorId?: number | undefined;
 }
@@ -315,8 +315,9 @@ export interface BroadcastStore {
 export type ListKind = 'ids' | 'subscriptions';
 
 /**
- * Groups of an earlier broadcast's readers to which a later one can be sent: by outcome, reason for being left out, or
- * what browsers reported after acceptance. `missed`: all recipients who never got the message, except those in doubt.
+ * Groups of an earlier broadcast's readers to which a later broadcast can be sent. A group is an outcome, a reason for
+ * leaving out readers, or a browser's report after acceptance. `missed` is the group of all recipients who never got
+ * the message, except those whose message is in doubt.
  */
 export const outcomeGroups = [
   ...settlements,

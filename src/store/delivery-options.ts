@@ -248,7 +248,7 @@ export const optionColumns: readonly string[] = stored.map(({ column }) => colum
 /** A list of these columns by the names of the options. */
 export const selectOptions = stored.map(({ name, column }) => `${column} as "${name}"`).join(', ');
 
-/** For `checkOptions`. */
+/** The checks of all delivery options, in the form that `checkOptions` takes. */
 export const deliveryOptionChecks = Object.fromEntries(
   descriptions.map(([name, { check }]) => [name, check]),
 ) as OptionChecks<DeliveryOptions>;

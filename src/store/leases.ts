@@ -51,7 +51,7 @@ export interface SliceLease extends Lease {
 export interface RowReader {
   /** Language of the text to send. If absent, the message's own text is sent. */
   readonly language?: string | undefined;
-  /** Absent: the broadcast's own. */
+  /** If absent, the broadcast's own time zone applies. */
   readonly timeZone?: string | undefined;
 }
 

@@ -70,7 +70,9 @@ export interface RowResult {
   readonly suspension?: Suspension | undefined;
   /** Further facts to store about the attempt (`attempts.ts`). */
   readonly record?: RowRecord | undefined;
-  /** The alarm is about the row's push service, or about no push service if `origin` is empty. */
+  /**
+   * The alarm to raise. It concerns the row's push service. If `origin` is empty, the alarm concerns no push service.
+   */
   readonly alarm?: { readonly origin?: ''; readonly reason: string; readonly detail: string } | undefined;
 }
 
@@ -139,7 +141,7 @@ export interface PageOfSlice {
   readonly fromCursor: number;
   /** The cursor after the page. */
   readonly cursor: number;
-  /** For a slice with `members`: how many members were not found for this page. */
+  /** How many of this page's members were not found. Absent if the slice has no `members`. */
   readonly missing?: number | undefined;
 }
 

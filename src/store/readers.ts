@@ -1,5 +1,6 @@
-// Readers: a person, or a subscription without a person. Language, time zone and choices come from the person, or else
-// from the subscription. If no choice was made, the channel's default applies.
+// A reader is a person, or a subscription without a person. Deskbell uses the person's language, time zone and choices,
+// and those of the subscription if the person has none. If a reader has made no choice for a channel, the channel's
+// default applies.
 import {
   type Channel,
   checkChannel,
@@ -26,7 +27,7 @@ export interface ChannelStore {
    * Adds a channel, or replaces the channel with the same name.
    *
    * @returns the stored channel
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also for too many channels
+   * @throws {DeskbellError} ERR_FIELD_VALUE (also if there would be too many channels), ERR_FIELD_TYPE
    */
   put(channel: Channel): Promise<Channel>;
   /** @returns false if there is no such channel */
@@ -105,8 +106,8 @@ export interface ReaderStore {
   person(user: string): Promise<Person>;
   /**
    * @returns the changed person
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE (also for too much data), ERR_CHANNEL_NOT_FOUND. Nothing is
-   *   changed then.
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE (also if there is too much data), ERR_CHANNEL_NOT_FOUND. If
+   *   it throws, nothing has changed
    */
   setPerson(user: string, change: PersonChange): Promise<Person>;
   /**

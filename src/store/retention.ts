@@ -48,7 +48,10 @@ const pruneBatchSets = 500;
 const unusedForMs = 24 * 60 * 60 * 1000;
 /** How long applications can read about ended subscriptions. */
 const endedKeptMs = 30 * 24 * 60 * 60 * 1000;
-/** Longer than it takes to create a broadcast to a frozen audience. */
+/**
+ * How long removals are kept for broadcasts that are being created. Creating a broadcast to a frozen audience takes
+ * less time than this.
+ */
 const freezingMs = 60 * 60 * 1000;
 /** Longer than it takes to cancel a broadcast, and than workers hold its rows. */
 const cancellingMs = 60 * 60 * 1000;

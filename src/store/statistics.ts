@@ -170,8 +170,8 @@ export function createStatistics(database: PortableDatabase) {
 const keyOfInterval = 'broadcast_id, width_ms, start_ms, push_service';
 
 /**
- * Merges the shards of intervals to which no transaction writes any more: intervals of a broadcast that is over, and
- * past days' intervals that count all messages.
+ * Merges the shards of intervals to which transactions have stopped writing. These are the intervals of a broadcast
+ * that is over, and the intervals of past days that count all messages.
  */
 export function* mergeIntervals(broadcastId: number, nowMs: number): Work<void> {
   const { widthMs } = outcomeWidths.coarse;

@@ -137,8 +137,8 @@ export interface SubscriptionStore {
    * exactly one row at the push service has both keys, and is anonymous or has the same user, that row is replaced, and
    * its data moves to the new row, as with `former`.
    *
-   * @throws {DeskbellError} ERR_ENDPOINT_IN_USE without the right, ERR_NOT_INVITED if the invitation cannot be used;
-   *   nothing is changed then. ERR_SUBSCRIPTION_LIMIT
+   * @throws {DeskbellError} ERR_ENDPOINT_IN_USE if the request may not change the row, ERR_NOT_INVITED if the
+   *   invitation cannot be used, ERR_SUBSCRIPTION_LIMIT. If it throws, nothing has changed
    */
   register(registration: Registration): Promise<StoredSubscription>;
   findById(id: number): Promise<StoredSubscription | undefined>;
@@ -254,7 +254,10 @@ export function hasRight(row: OwnedRow, registration: Registration): boolean {
   );
 }
 
-/** Returns the proof of a registration's right to the row, besides its own `auth`: the row's `auth`, or its user. */
+/**
+ * Returns what proves that a registration may change the row, if its own `auth` does not: the row's `auth`, or the
+ * row's user.
+ */
 export function provenBy({ subscription, former, provenUser }: Registration): ShownProof {
   const isOfRow =
     former !== undefined && normalizeEndpoint(former.endpoint) === normalizeEndpoint(subscription.endpoint);

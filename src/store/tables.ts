@@ -1,10 +1,13 @@
 // Converts `tables.sql` for each database. In the package, its text is part of the code.
 import { readFileSync } from 'node:fs';
 
-/** For PostgreSQL, as in the file. */
+/** The tables for PostgreSQL: the file's text, unchanged. */
 export const tables = readFileSync(new URL('./tables.sql', import.meta.url), 'utf8');
 
-/** For SQLite: booleans are 0 or 1, JSON is text. A table without an id column is stored in the order of its key. */
+/**
+ * The tables for SQLite, in which booleans are 0 or 1, and JSON is text. A table without an id column is stored in the
+ * order of its key.
+ */
 export const tablesOfSqlite = (): string =>
   tables
     .replaceAll(/^.*-- PostgreSQL$|^ *--.*$/gm, '')

@@ -136,7 +136,10 @@ function removeCommand({ environment, output }: Context): Command {
     });
 }
 
-/** Finds the IDs of the broadcasts and schedules of an operator that are neither over nor paused. */
+/**
+ * Finds the broadcasts and schedules that an operator has created and that are neither over nor paused. Returns their
+ * IDs.
+ */
 async function findWorkOf({ broadcasts, schedules }: Store, name: string) {
   const isOwn = ({ createdBy }: Partial<Pick<NewSchedule, 'createdBy'>>) =>
     createdBy !== undefined && 'operator' in createdBy && createdBy.operator === name;

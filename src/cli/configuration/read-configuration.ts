@@ -163,7 +163,7 @@ export const storedSettingsPath = (directory: string): string => join(directory,
 /**
  * Stores the given settings.
  *
- * @param options `replace`: overwrite stored values; otherwise stored values are kept
+ * @param options `replace`: overwrite stored values. Without `replace`, stored values are kept
  * @throws {DeskbellError} ERR_FILE, ERR_DATA_EXPOSED, ERR_DATA_OWNER
  */
 export async function storeSettings(

@@ -161,7 +161,10 @@ function rankTags(sample: SubscriptionSample): readonly TagCount[] {
     .map(([tag, weight]) => ({ tag, subscriptions: Math.round(weight * scale) }));
 }
 
-/** How many rows an exact count reads: rows with the rarest tag of `all`, or else with a tag of `any`, or else all. */
+/**
+ * Returns how many rows an exact count reads. If `all` has tags, the count reads the rows with the rarest of them. If
+ * only `any` has tags, it reads the rows with at least one of them. If neither has tags, it reads all rows.
+ */
 function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: TagExpression): number {
   const rows = sample.windows.flat();
   const scale = scaleOf(sample);

@@ -122,7 +122,7 @@ export async function* watchProgress(
 /** How many rows were settled at earlier times. */
 type History = { readonly atMs: number; readonly settled: number }[];
 
-/** For so long, others get a reading too. */
+/** For this long after a reading, other callers get the same reading. */
 const sharedMs = 400;
 
 /**
@@ -263,7 +263,7 @@ async function readUsualRate(
 export interface Forecast {
   /** Messages settled per second. */
   readonly perSecond: number;
-  /** In how many broadcasts this was measured. */
+  /** Number of broadcasts in which this speed was measured. */
   readonly broadcasts: number;
   readonly seconds: number;
   /** When sending will be complete at the usual rate. If times differ by reader, most messages may be sent earlier. */

@@ -38,14 +38,17 @@ const longRoundTrips = 4;
 const earlierBy = 2;
 /** This many returning rows may always wait in memory. More may wait if they can be sent within `patienceMs`. */
 const leastStake = 64;
-/** Number of probes. One would not be enough, because its row may expire or be removed before it comes back. */
+/**
+ * Number of probes. A single probe is not enough, because its row may expire or be removed before a worker leases the
+ * row again.
+ */
 const probeRows = 4;
 /** After this time, a probe that has not come back is assumed to have expired or been removed. */
 const probesLateMs = 1000;
 /** How many held rows come back per millisecond, whatever the pace was before. */
 const heldPerMs = 0.4;
 
-/** After a held row comes back, how long to assume that another worker may still hold rows. */
+/** How long a worker assumes, after a held row has come back, that other workers may still hold rows. */
 const othersHeldMs = 3_600_000;
 /** A row that is put aside should be stored within this time. Its wait starts when it is stored. */
 const storedWithinMs = 10_000;

@@ -121,7 +121,10 @@ export const maxRemembered = 10_000;
 const maxOrigins = 1024;
 
 type Tally = Record<SingleAnswer, number> & {
-  /** By endpoint: the subscription if it is gone, or `undefined` if a later message was accepted. */
+  /**
+   * The latest answers by endpoint. The value is the subscription if it is gone, and `undefined` if the push service
+   * accepted a later message.
+   */
   readonly latest: Map<string, Subscription | undefined>;
 };
 

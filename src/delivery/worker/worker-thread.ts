@@ -1,5 +1,5 @@
-// A delivery thread: opens the store and runs one worker. The parent posts `stop` to end it. The thread posts when it
-// is ready, then its warnings and its error, if any, and exits.
+// A delivery thread: opens the store and runs one worker. The parent thread posts `stop` to end this thread. This
+// thread posts a message when it is ready, posts its warnings and any error, and exits.
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { openStoreAt } from '../../store/open-store-at.ts';

@@ -60,7 +60,7 @@ export class Workload {
     return this.#pageRows > this.#parts.settings.maxPageRows / 2;
   }
 
-  /** How many more rows may be detached. */
+  /** How many more rows may be detached from their pages. */
   get freeDetachedRows(): number {
     return this.#parts.settings.maxDetachedRows - this.detachedRows;
   }

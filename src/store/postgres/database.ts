@@ -70,7 +70,7 @@ export type Query = <Row extends object>(sql: string, values?: readonly Value[])
 
 /** A call that waits until a connection is free. */
 interface WaitingCall {
-  /** When it is no longer retried. */
+  /** When the call is no longer retried, and fails. */
   readonly endMs: number;
   readonly start: () => void;
   readonly fail: (error: unknown) => void;
@@ -156,7 +156,10 @@ export class PostgresDatabase {
     );
   }
 
-  /** Like `query`, but retries only briefly, in case a connection broke unnoticed. For nonessential results. */
+  /**
+   * Like `query`, but retries only briefly, in case a connection broke unnoticed. Use this for results that are not
+   * essential.
+   */
   readonly queryBriefly: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
     this.#query<Row>(sql, values, retryBrieflyForMs);
 

@@ -5,7 +5,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hindranceOf, isBusy, toStoreError } from './database-errors.ts';
 import { changeNothing, openDatabaseFile } from './open-database-file.ts';
 
-/** By name (`:nowMs`). */
+/** The values of a statement's parameters, by name (`:nowMs`). */
 type Values = Readonly<Record<string, SQLInputValue>>;
 
 interface Prepared {

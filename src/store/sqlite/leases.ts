@@ -289,7 +289,8 @@ const selectDueRetries = `${retriesOf} and due_at_ms <= :untilMs
 export const dropRetry = 'delete from retries where broadcast_id = :broadcastId and position = :position';
 
 const isHeldSlice = 'broadcast_id = :broadcastId and number = :slice and token = :fenceToken';
-// uses the index of tokens; otherwise SQLite would read all retries of the broadcast for an update
+// The subquery uses the index of tokens. Without the subquery, SQLite would read all retries of the broadcast for an
+// update.
 const areHeldRetries = `broadcast_id = :broadcastId and position in (
   select position from retries where broadcast_id = :broadcastId and token = :fenceToken)`;
 const isCancelled = "exists (select 1 from broadcasts where id = :broadcastId and state = 'cancelled')";

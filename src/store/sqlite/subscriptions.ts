@@ -332,7 +332,7 @@ const selectByKey = `
   select id, endpoint, p256dh, auth, user_name from subscriptions
   where substr(p256dh, 2, 8) = substr(:p256dh, 2, 8) limit ${maxRowsOfKey}`;
 
-/** Must be the same expression as in the index. */
+/** Must be the same expression as in the index `subscriptions_by_push_service`, so that SQLite uses this index. */
 const isOfPushService = "substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8) = :prefix";
 const selectOfPushService = `
   select id from subscriptions where ${isOfPushService} and id > :afterId order by id limit :limit`;

@@ -1,5 +1,5 @@
 // Shows alarms: what is wrong, since when, the push service's own words, what to do, and who acknowledged the alarm.
-// Also the page to acknowledge an alarm.
+// This file also has the page on which an operator acknowledges an alarm.
 import type { FastifyInstance } from 'fastify';
 import { findAlarm, readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import {
