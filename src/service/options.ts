@@ -72,7 +72,10 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly maxPushServices?: number | undefined;
   /** The logging mechanisms to use. Default: only the filter. */
   readonly logging?: readonly LoggingMechanism[] | undefined;
-  /** The demonstration actions that require a session. Default: `all` if the authenticator logs, else `none`. */
+  /**
+   * The demonstration actions that require a session. Default: `all` if the authenticator writes logs, otherwise
+   * `none`.
+   */
   readonly authenticate?: 'none' | 'all' | readonly DemoActionName[] | undefined;
   /** Logs a subscription's origin instead of its endpoint and keys. Default: true; for `createServer` false. */
   readonly redactSubscriptions?: boolean | undefined;

@@ -159,7 +159,7 @@ export function createBells(database: PortableDatabase) {
     findBySecret: async (secretHash: Uint8Array): Promise<Bell | undefined> =>
       (await find('secret_hash = :secretHash', { secretHash }))[0],
 
-    /** Replaces the secret; the former one becomes invalid. @throws {DeskbellError} ERR_BELL_NOT_FOUND */
+    /** Replaces the bell's secret. The former secret becomes invalid. @throws {DeskbellError} ERR_BELL_NOT_FOUND */
     rotate: async (name: string, secretHash: Uint8Array): Promise<void> => {
       const sql = 'update deskbell.bells set secret_hash = :secretHash where name = :name';
       if (!(await changesAny(database, sql, { name, secretHash }))) throw notFound(name);

@@ -24,7 +24,7 @@ export function heldDeletionsCommand(context: Context): Command {
     .addCommand(
       createNamedListCommand(context, listHeldDeletions, {
         description:
-          'Prints each push service with held deletions, with their number and the time of the first.',
+          'Prints each push service that has held deletions, the number of these deletions, and the time of the first one.',
         examples: ['deskbell held-deletions list', 'deskbell held-deletions list --json'],
         toText: ({ origin, subscriptions, sinceMs }) =>
           `${origin}  ${formatCount(subscriptions)} since ${isoTime(sinceMs)}`,

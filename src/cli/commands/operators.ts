@@ -95,7 +95,8 @@ function sendLine(address: string, token: string): string {
 
 const listCommand = (context: Context): Command =>
   createListCommand(context, {
-    description: 'Prints name, role and age of each operator. Tokens are not stored and not shown.',
+    description:
+      'Prints the name, role and age of each operator. Deskbell does not store tokens, so it cannot show them.',
     examples: ['deskbell operators list'],
     rowsOf: ({ store }) => store.operators.list(),
     toJson,

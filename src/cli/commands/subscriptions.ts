@@ -284,10 +284,11 @@ function removeCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'remove',
     description:
-      'Removes subscriptions. A browser registers again when somebody next opens its page. With --user, the command ' +
-      'removes all data of a person from the database, including the outcomes of broadcasts, and prints what it has ' +
-      'removed. Backups and logs do not change. With --push-service, the command removes all subscriptions of a host, ' +
-      'for example a host that a stranger has registered. The host then no longer counts as an unlisted push service.',
+      'Removes subscriptions. If a browser is still subscribed, it registers again when somebody next opens your page ' +
+      'in it. With --user, the command removes all data of a person from the database, including the outcomes of ' +
+      'broadcasts, and prints what it has removed. Backups and logs do not change. With --push-service, the command ' +
+      'removes all subscriptions of a host, for example a host that a stranger has registered. The host then no longer ' +
+      'counts as an unlisted push service.',
     settings: dataSettings,
     json: 'Prints JSON Lines.',
     examples: [

@@ -1,4 +1,4 @@
-// `deskbell version`: what is installed, and how messages are encrypted on this machine.
+// `deskbell version`: prints what is installed, and which method encrypts messages on this machine.
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { type Context, createCommand } from '../command.ts';
@@ -20,7 +20,7 @@ export function versionCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'version',
     description:
-      'Prints the versions of Deskbell, Node and OpenSSL, and how messages are encrypted on this machine.',
+      'Prints the versions of Deskbell, Node and OpenSSL, and the method that encrypts messages on this machine.',
     settings: ['encryption'],
     json: 'Prints {"deskbell", "node", "openssl", "platform", "encryption", "reason"}.',
     examples: ['deskbell version', 'deskbell version --json'],
