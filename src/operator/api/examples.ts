@@ -80,5 +80,6 @@ export function exampleOf(schema: Schema, name = ''): unknown {
     return Object.fromEntries(members.map(([key, member]) => [key, exampleOf(member, key)]));
   }
   if (format === 'date-time') return '2027-01-01T09:00:00.000Z';
-  return { string: 'text', integer: minimum, boolean: false, object: {} }[String(type)] ?? null;
+  const plain = { string: 'text', integer: minimum, boolean: false, object: {} };
+  return lookUp(plain, String(type)) ?? null;
 }

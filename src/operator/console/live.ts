@@ -26,13 +26,13 @@ export type AddLive = (
 ) => void;
 
 /** A page as it was read. Reads are numbered in the order in which they begin. */
-interface LiveState extends LivePage {
+interface LiveState extends Pick<LivePage, 'own' | 'status'> {
   readonly number: number;
   readonly atMs: number;
   /** Until then, in the milliseconds of `performance.now`, others get this state too. */
   readonly freshUntilMs: number;
-  /** The number of the first read that had the present text of a part, by the part's name. */
-  readonly since: Readonly<Record<string, number>>;
+  /** The shared parts by their names, each with the number of the first read that had its present text. */
+  readonly parts: ReadonlyMap<string, { readonly html: string; readonly since: number }>;
 }
 
 const everyMs = 1000;
@@ -51,14 +51,15 @@ export function createLive(app: FastifyInstance): AddLive {
   ): Promise<LiveState> => {
     const number = (reads += 1);
     const atMs = Date.now();
-    const page = await read();
-    const since = Object.entries(page.shared).map(([name, part]) => {
-      const isSame = known?.shared[name] !== undefined && htmlText(known.shared[name]) === htmlText(part);
-      return [name, isSame ? known.since[name]! : number] as const;
+    const { shared, own, status } = await read();
+    const parts = Object.entries(shared).map(([name, part]) => {
+      const before = known?.parts.get(name);
+      const html = htmlText(part);
+      return [name, before?.html === html ? before : { html, since: number }] as const;
     });
     // counted from the end: a slow read would otherwise be too old for everybody who waits for it
     const freshUntilMs = performance.now() + everyMs;
-    return { ...page, number, atMs, freshUntilMs, since: Object.fromEntries(since) };
+    return { own, status, number, atMs, freshUntilMs, parts: new Map(parts) };
   };
 
   /** @param least the number of the first read that may be used; an earlier one may be older than the viewer's page */
@@ -82,13 +83,16 @@ export function createLive(app: FastifyInstance): AddLive {
       // a page that was just loaded has seen nothing, and may be newer than every read so far
       const seen = by === maker ? Number(number) : undefined;
       const state = await stateOf(url, () => read({ params, query }), seen ?? reads + 1);
-      const changed = Object.entries(state.shared).filter(([name]) => state.since[name]! > (seen ?? 0));
-      const parts = [...changed, ...Object.entries(state.own?.(sessionOf(request)) ?? {})];
+      const changed = [...state.parts].filter(([, { since }]) => since > (seen ?? 0));
+      const own = Object.entries(state.own?.(sessionOf(request)) ?? {});
       return sendJson(reply, {
         seen: `${maker} ${state.number}`,
         atMs: state.atMs,
         status: state.status ?? [],
-        parts: Object.fromEntries(parts.map(([name, part]) => [liveId(name), htmlText(part)])),
+        parts: Object.fromEntries([
+          ...changed.map(([name, { html }]) => [liveId(name), html]),
+          ...own.map(([name, part]) => [liveId(name), htmlText(part)]),
+        ]),
       });
     });
   };
