@@ -434,6 +434,15 @@ test('a transport knows its connections, answers and 429s, and the report is tak
   assert.deepEqual(await store.senders.list(), []);
 });
 
+/** A worker that has sent nothing. */
+const startReport = (senders: object) =>
+  startSenderReport(
+    senders as SenderReports,
+    { snapshot: () => [] },
+    { kind: 'worker' },
+    { differenceMs: undefined },
+  );
+
 test('a report that is on its way when its sender ends is taken back too', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const isAnswered = Promise.withResolvers<void>();
@@ -444,13 +453,8 @@ test('a report that is on its way when its sender ends is taken back too', async
       calls.push('stored');
     },
     remove: async () => void calls.push('removed'),
-  } as unknown as SenderReports;
-  const end = startSenderReport(
-    senders,
-    { snapshot: () => [] },
-    { kind: 'worker' },
-    { differenceMs: undefined },
-  );
+  };
+  const end = startReport(senders);
   t.mock.timers.tick(2000);
   const ended = end();
   isAnswered.resolve();
@@ -463,13 +467,8 @@ test('a sender ends within a second though its database takes back no report', a
   const senders = {
     put: async () => {},
     remove: () => new Promise(() => {}),
-  } as unknown as SenderReports;
-  const end = startSenderReport(
-    senders,
-    { snapshot: () => [] },
-    { kind: 'worker' },
-    { differenceMs: undefined },
-  );
+  };
+  const end = startReport(senders);
   t.mock.timers.tick(2000);
   const ended = end();
   t.mock.timers.tick(1000);
