@@ -33,17 +33,12 @@ export async function loadOrCreateKeyFile(directory: string): Promise<VapidKeys>
   return isWritten ? created : readKeyFile(directory);
 }
 
-/**
- * Writes the current pair. With `force`, replaces an existing pair.
- *
- * @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID
- */
+/** Writes the current pair. With `force`, replaces an existing pair. @throws {DeskbellError} ERR_KEY_FILE_EXISTS */
 export async function writeKeyFile(
   directory: string,
   keys: VapidKeys,
   options: { readonly force: boolean },
 ): Promise<void> {
-  checkVapidKeys(keys);
   const path = join(directory, vapidFileName);
   if (await writePairFile(path, keys, { replace: options.force })) return;
   throw new DeskbellError('ERR_KEY_FILE_EXISTS', `The key file ${path} exists already.`);

@@ -21,7 +21,7 @@ import { exists } from './open-data.ts';
 /**
  * @param options `force`: replaces the existing pairs, which loses their subscribers
  * @returns false if this pair is already the current one
- * @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID, ERR_FILE, ERR_STORE_UNAVAILABLE
+ * @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_FILE, ERR_STORE_UNAVAILABLE
  */
 export async function replaceKeys(
   directory: string,
