@@ -11,14 +11,12 @@ import { startPushService, type PushService } from '../../src/push-service/index
 import {
   changeDatabase,
   dataWithSinks,
-  environmentFor,
   outputOf,
   parseLines,
   runCommand,
   type RunResult,
   runUntilStopped,
   spawnUntilStopped,
-  temporaryFolder,
 } from './run-command.ts';
 import { until } from '../../tools/until.ts';
 import { idlePushService, workerReport } from '../store/made-up-subscription.ts';
@@ -263,13 +261,6 @@ suite('broadcasts of the command line', () => {
     assert.doesNotMatch(worker.written(), /receiptKey/, 'any worker makes the tokens of receipts');
   });
 
-  test('serve --deliver needs a subject', async () => {
-    const { DESKBELL_SUBJECT: _, ...environment } = environmentFor(await temporaryFolder(), pushService);
-    const refused = await runCommand('serve --port 0 --deliver', { environment });
-    assert.equal(refused.exitCode, 2);
-    assert.match(refused.stderr, /--subject/);
-  });
-
   test('a serve logs what others deliver: each start and end of a broadcast, each alarm and each worker once', async () => {
     const { data, environment, run } = await setUp(20);
     const refused = { kind: 'status', status: 400, body: '{"reason":"BadPath"}' } as const;
@@ -340,8 +331,11 @@ suite('broadcasts of the command line', () => {
     assert.deepEqual([end.broadcast, end.recipients, end.rejected], [1, 20, 20]);
     const workers = records.filter(({ event }) => event === 'worker');
     assert.deepEqual(
-      pluck(workers, 'state', 'machine', 'processId'),
-      ['started', 'stopped'].map((state) => [state, hostname(), process.pid]),
+      pluck(workers, 'state', 'machine', 'processId', 'threads'),
+      [
+        ['started', hostname(), process.pid, 1],
+        ['stopped', hostname(), process.pid, undefined],
+      ],
       'its own start and stop, once',
     );
     const listed = (await run('broadcasts list')).stdout.split('\n').map((line) => line.trim().split(/ +/));

@@ -183,17 +183,10 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const [, shown = ''] = /<code id="command">([^<]+)</.exec(page) ?? [];
     const command = shown.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
     const { stdout } = await promisify(exec)(command);
-    assert.match(stdout, /^Nobody is in the audience, so nothing was sent/m);
-    await service.end();
-  });
-
-  test('a configuration file gives the same, with paths from its own folder', async () => {
-    const folder = await temporaryFolder();
-    const config = join(folder, 'deskbell.json');
-    await writeFile(config, JSON.stringify({ port: 0, data: 'data', prefix: '/from-file' }));
-    const service = runUntilStopped(['serve', '--config', config]);
-    await service.waitFor(/^Deskbell listens on http:\S+\/from-file /);
-    assert.ok((await stat(join(folder, 'data'))).isDirectory());
+    assert.match(
+      stdout,
+      /^Nobody is in the audience, so nothing was sent\. "deskbell subscriptions list" shows who has subscribed\.$/m,
+    );
     await service.end();
   });
 
@@ -213,13 +206,6 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     taken.close();
   });
 
-  test('an address that this machine does not have is a clear fault', async () => {
-    const data = await temporaryFolder();
-    const { exitCode, stderr } = await runCommand(`serve --host 192.0.2.1 --port 0 --data ${data}`);
-    assert.equal(exitCode, 1);
-    assert.match(stderr, /^deskbell: .* \[ERR_LISTEN\]\n$/);
-  });
-
   test('a data directory that cannot be used is a clear fault', async () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'file');
@@ -236,7 +222,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     await outputOf(runCommand(['keys', 'generate', '--data', join(folder, 'one/two/three')]));
     const below = await runCommand(['serve', '--port', '0', '--data', join(file, 'data')]);
     assert.equal(below.exitCode, 1);
-    assert.match(below.stderr, /^deskbell: .*ERR_(STORE_UNAVAILABLE|FILE)\]\n$/);
+    assert.match(below.stderr, /^deskbell: .*ERR_STORE_UNAVAILABLE\]\n$/);
     // Root may read and write everything.
     if (process.getuid?.() === 0) return;
     const closed = join(folder, 'closed');
@@ -244,14 +230,6 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     await chmod(closed, 0o500);
     const unwritable = await runCommand(['serve', '--port', '0', '--data', join(closed, 'data')]);
     assert.match(unwritable.stderr, /^deskbell: .*\]\n$/);
-  });
-
-  test('a log file that cannot be written is a clear fault', async () => {
-    const data = await temporaryFolder();
-    const flags = `--data ${data} --log-file ${data}/none/records.log`;
-    const { exitCode, stderr } = await runCommand(`serve --port 0 ${flags}`);
-    assert.equal(exitCode, 1);
-    assert.match(stderr, /^deskbell: The log file .* cannot be written: .* \[ERR_FILE\]\n$/);
   });
 
   test('SIGHUP opens the log file anew after a rotation and loses no record', async () => {

@@ -76,8 +76,7 @@ async function readConfigurationFile(path: string): Promise<Record<string, unkno
 function parseObject(path: string, content: string): object {
   let value: unknown;
   try {
-    // trim also removes a byte order mark
-    value = JSON.parse(content.trim());
+    value = JSON.parse(content);
   } catch (cause) {
     // The parser's message quotes the file, which may hold passwords.
     const [fault] = (cause as Error).message.split(/,? (?:\.\.\.)?"/, 1);
