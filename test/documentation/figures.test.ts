@@ -201,7 +201,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
     'readTimeoutMs',
   ],
   ['| 100 push services |', 100, 'protocol/endpoint-policy.ts', 'defaultMaxPushServices'],
-  ['such a message every 90 minutes', 90 * minuteMs, 'protocol/outcome.ts', 'askAgainAfterMs'],
+  ["gets ntfy's 507 every 90 minutes", 90 * minuteMs, 'protocol/outcome.ts', 'askAgainAfterMs'],
   ['| `maxBodyBytes` | 4096 |', 4096, 'push-service/limits.ts', 'maxBodyBytes'],
   [
     '| `maxMessagesPerSubscription` | 100 undelivered |',
