@@ -63,7 +63,7 @@ const promised: readonly string[] = [
   `${((defaultRetryPolicy.maxAttempts - 1) * 90 * minuteMs) / hourMs} hours later`,
   `${defaultTimeLimits.headersTimeoutMs / secondMs} s for headers, ${defaultTimeLimits.requestTimeoutMs / secondMs} s for a whole ` +
     `request, ${defaultTimeLimits.keepAliveTimeoutMs / secondMs} s for an idle connection`,
-  `after its lease of ${defaultWorkerSettings.leaseMs / 1000} seconds ends`,
+  `its leases expire within ${defaultWorkerSettings.leaseMs / 1000} seconds`,
   `Statements that take ${defaultStatementTimeoutMs / 1000} seconds are cancelled`,
   `it drops schemas that were not used for ${unusedFunctionsKeptDays} days`,
 ];
@@ -105,7 +105,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ['| subscriptions that ended, for `onGone` | 30 days |', 30 * dayMs, 'store/retention.ts', 'endedKeptMs'],
   ['checks for free space every second', secondMs, 'delivery/worker/create-worker.ts', 'tryAgainAfterMs'],
   [
-    '** takes up to ten seconds, because messages in flight',
+    '** takes up to ten seconds, because Deskbell first waits',
     10 * secondMs,
     'transport/check-options.ts',
     'defaultCloseGraceMs',
