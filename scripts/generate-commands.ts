@@ -30,8 +30,8 @@ await writePage(
 
 <!-- Made from src/cli/ by \`npm run docs\`. -->
 
-\`deskbell help <command>\` prints the same text in the terminal. [\`deskbell completion\`](#deskbell-completion) prints a script for a shell. Every command has the options
-\`--help\` and \`--debug\`, which prints the stack trace of an error. If a command uses entries of the [configuration](configuration.md), it also has \`--config FILE\`. With
+\`deskbell help <command>\` prints the same text in the terminal. [\`deskbell completion\`](#deskbell-completion) prints a script for a shell. Every command has the
+\`--help\` option. With \`--debug\`, every command prints the stack trace of an error. Commands that read the [configuration](configuration.md) have the \`--config FILE\` option. With
 \`--json\`, commands print JSON or JSON Lines on standard output, and messages for people on standard error.
 
 A command ends with one of these exit codes:
@@ -88,7 +88,7 @@ function renderCommand({ name, command }: Leaf): string {
     ...(fromConfiguration.length === 0
       ? []
       : [
-          `Also accepts ${fromConfiguration.length === 1 ? 'this option' : 'these options'}, which the [configuration](configuration.md) can set: ${fromConfiguration.map((flag) => `\`${flag}\``).join(', ')}.`,
+          `You can also set ${fromConfiguration.length === 1 ? 'this option' : 'these options'} in the [configuration](configuration.md): ${fromConfiguration.map((flag) => `\`${flag}\``).join(', ')}.`,
         ]),
     ...(examples === '' ? [] : [`\`\`\`sh\n${examples.replaceAll(/^ {2}\$ /gm, '').trim()}\n\`\`\``]),
   ].join('\n\n');

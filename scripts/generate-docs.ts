@@ -37,8 +37,9 @@ function renderErrors(): string {
     'Errors',
     'src/errors/',
     `Every error has a stable code. The public service responds with \`application/problem+json\` (RFC 9457), with the code
-in the \`code\` field. The library throws a \`DeskbellError\` with a \`code\` property. A command prints the code at the
-end of a line on standard error. The *Retry* column says whether the same call may succeed later without any change.
+in the \`code\` field. The library throws a \`DeskbellError\` with a \`code\` property. A command prints the error's code
+at the end of a line on standard error. The *Retry* column says whether the same call may succeed later without any
+change.
 
 ## Errors of the service`,
     [
@@ -50,7 +51,8 @@ end of a line on standard error. The *Retry* column says whether the same call m
       '',
       '## Errors of the operator’s listener',
       '',
-      'The listener can also respond with the errors of the service that concern HTTP itself.',
+      'If something is wrong with the HTTP request itself, such as its size or method, the operator’s listener ' +
+        'responds with one of the errors of the service.',
       '',
       tableRow('Code', 'Status', 'Retry', 'Meaning', 'What to do'),
       tableRow(...Array.from({ length: 5 }, () => '---')),
@@ -104,13 +106,13 @@ places, Deskbell uses the first of these values:
 \`--config FILE\` or \`DESKBELL_CONFIG\` gives the path of the configuration file. The file contains one JSON object. Paths
 in the file are relative to the file's directory. A list is an array in the file; in a flag or variable, commas separate
 the elements. An unknown entry, an unknown \`DESKBELL_\` variable or an invalid value causes an error that lists the valid
-values. A command has a flag for each entry that it uses (see \`deskbell serve --help\`).
+values. Each command has flags for the configuration entries that it uses (see \`deskbell serve --help\`).
 
 Deskbell also reads these environment variables:
 
 - If \`DESKBELL_DEBUG\` is set, Deskbell prints stack traces, as with \`--debug\`.
 - \`DESKBELL_WEB_PUSH_TRANSPORT\` sets the transport of [\`deskbell/web-push\`](migrating-from-web-push.md#tests-that-replace-httpsrequest).
-- \`HTTPS_PROXY\` or \`ALL_PROXY\` gives an HTTP proxy for connections to push services. As in curl, the hosts in
+- \`HTTPS_PROXY\` or \`ALL_PROXY\` sets an HTTP proxy for connections to push services. As in curl, the hosts in
   \`NO_PROXY\` are exceptions. Deskbell does not read \`HTTP_PROXY\`, since push services use https.`,
     tables
       .map((table) => table.join('\n'))

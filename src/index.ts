@@ -1,5 +1,5 @@
-// `deskbell`: sends messages, and opens the data directory that sender and service share. It loads neither the service
-// nor its packages.
+// `deskbell`: sends messages, and opens the data directory that a sender shares with a service. It loads neither the
+// service nor its packages.
 //
 //   const { store, vapidKeys } = await openDataDirectory('deskbell-data');
 //

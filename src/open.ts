@@ -5,8 +5,8 @@ import type { SqliteStoreOptions } from './store/sqlite/open-store.ts';
 import type { Store } from './store/store.ts';
 
 /**
- * Opens a data directory, which contains the VAPID pair, the session key and the database. Creates the parts that do
- * not exist yet.
+ * Opens a data directory, which contains the VAPID pair, the session key and the database. If a key or the database
+ * does not exist yet, creates it.
  *
  * @example
  * const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');

@@ -5,7 +5,7 @@ import { valueName } from '../protocol/message/placeholders.ts';
 import { readLanguage } from '../protocol/language.ts';
 import { formatOf } from './zone-time.ts';
 
-/** The application's data about a person, whose values replace placeholders in messages. */
+/** The application's data about a person. The values in this object replace placeholders in messages. */
 export type PersonData = Readonly<Record<string, string | number>>;
 
 /** No time zone has a longer name. */

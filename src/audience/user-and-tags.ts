@@ -17,7 +17,7 @@ export interface AudienceExpression {
   readonly tags?: TagExpression | undefined;
 }
 
-/** Selects subscriptions by their tags. Each field contains at most 32 tags. */
+/** Selects subscriptions by their tags. `all`, `any` and `none` contain at most 32 tags each. */
 export interface TagExpression {
   /** The subscription must have all of these tags. */
   readonly all?: readonly string[] | undefined;

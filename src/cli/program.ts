@@ -34,7 +34,7 @@ import type { Output } from './output/output.ts';
 function helpCommand(): Command {
   return createCommand({
     name: 'help',
-    description: 'Prints the help of a command, as --help does.',
+    description: 'Prints the help text of a command, as the --help option does.',
     examples: ['deskbell help', 'deskbell help schedules pause'],
   })
     .argument('[command...]', 'Command, such as "schedules pause".')

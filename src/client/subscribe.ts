@@ -40,8 +40,8 @@ const clients = new Map<string, Client>();
 const Base = (globalThis.HTMLElement ?? Object) as typeof HTMLElement;
 
 /**
- * The `<deskbell-subscribe>` element. The element sets its `state` attribute to `subscribed`, `unsubscribed` or a
- * reason. The element reads these attributes:
+ * The `<deskbell-subscribe>` element. The element sets its `state` attribute to `subscribed`, to `unsubscribed`, or to
+ * the reason why the browser cannot subscribe. The element reads these attributes:
  *
  * - `service`: the service's address. Default: the address from which this script was loaded.
  * - `worker`: the address of the service worker's script. Default: the service's own script.

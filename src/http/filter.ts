@@ -35,7 +35,10 @@ export type Filter = (request: RequestHead) => (response: FilteredResponse) => v
 const finishers = Symbol('finishers of the enabled filters');
 type FilteredReply = FastifyReply & { [finishers]: readonly ReturnType<Filter>[] | null };
 
-/** Runs the filters around every request of the application, including requests that fail, in the order of the list. */
+/**
+ * Runs the filters around every request of the application, including requests that fail. The filters run in the order
+ * in which they are given.
+ */
 export function enableFilters(app: FastifyInstance, filters: readonly Filter[]): void {
   if (filters.length === 0) return;
   app.decorateReply(finishers, null);

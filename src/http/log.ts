@@ -14,7 +14,7 @@ import {
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { escapeControls, hideBellSecrets } from '../errors/untrusted-text.ts';
 
-/** The methods of a logger that the service calls. For example, the loggers of pino have these methods. */
+/** A logger, whose methods the service calls to write log records. You can use a logger of pino, for example. */
 export interface Log {
   info(record: object): void;
   error(record: object): void;
@@ -31,7 +31,7 @@ export const guardLog = (log: Log): Log => ({
   flush: guardCallback('log.flush', () => log.flush?.()),
 });
 
-/** A log that this process writes. */
+/** A log that `createLog` opened, with output to a file or to standard output. */
 export interface OpenLog extends Log {
   flush(): void;
   /**

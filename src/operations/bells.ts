@@ -300,7 +300,8 @@ export const removeBell = operation({
   route: 'DELETE /v1/bells/:name',
   operationId: 'removeBell',
   summary: 'Removes a bell',
-  description: 'The bell’s address stops working at once. Broadcasts that the bell has created stay.',
+  description:
+    'The bell’s address stops working at once. Deskbell still sends broadcasts that the bell created before.',
   action: 'bell.remove',
   run: async ({ store }, { name }) => {
     if (await store.bells.remove(name)) return;

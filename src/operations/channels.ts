@@ -85,7 +85,8 @@ export const updateChannel = operation({
   tag: 'Subscriptions',
   operationId: 'updateChannel',
   summary: 'Creates or changes a channel',
-  description: 'Fields that you leave out do not change. Readers’ choices do not change either.',
+  description:
+    'Fields that you leave out do not change. Changing a channel does not affect the choices that readers have made.',
   params,
   body: channelBody,
   answer: channelView,
@@ -112,8 +113,8 @@ export const removeChannel = operation({
   operationId: 'removeChannel',
   summary: 'Removes a channel',
   description:
-    'Readers no longer see the channel, and no new broadcast can be sent to it. Readers’ choices stay stored, and apply again if ' +
-    'you create a channel with this name.',
+    'Readers no longer see the channel, and no new broadcast can be sent to it. Deskbell keeps readers’ choices for ' +
+    'a removed channel, and applies them again if you create a channel with the same name.',
   params,
   errors: ['ERR_CHANNEL_NOT_FOUND'],
   action: 'channel.remove',

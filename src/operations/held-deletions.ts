@@ -56,5 +56,5 @@ const decide = (name: 'confirm' | 'discard', summary: string) =>
 
 export const decisions = {
   confirm: decide('confirm', 'Deletes the held subscriptions of a push service'),
-  discard: decide('discard', 'Keeps the held subscriptions of a push service'),
+  discard: decide('discard', 'Discards the held deletions of a push service, and keeps the subscriptions'),
 };

@@ -75,7 +75,9 @@ export const continueSchedule = operation({
   route: 'POST /v1/schedules/:id/resume',
   operationId: 'resumeSchedule',
   summary: 'Resumes a schedule that is paused',
-  description: 'The schedule continues with its next time, and skips times that passed during the pause.',
+  description:
+    'The schedule creates its next broadcast when that is due. The schedule skips broadcasts that were due during ' +
+    'the pause.',
   answer: scheduleView,
   errors: ['ERR_SCHEDULE_NOT_FOUND', 'ERR_SCHEDULE_INVALID'],
   action: 'schedule.resume',
@@ -88,7 +90,8 @@ export const removeSchedule = operation({
   operationId: 'removeSchedule',
   summary: 'Removes a schedule',
   description:
-    'Broadcasts that the schedule has already created continue. To end such a broadcast too, cancel it.',
+    'Broadcasts that the schedule has already created continue. To end a broadcast that the schedule has already ' +
+    'created, cancel the broadcast.',
   errors: ['ERR_SCHEDULE_NOT_FOUND'],
   action: 'schedule.remove',
   run: async ({ store }, { id }) => {

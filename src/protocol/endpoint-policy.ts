@@ -8,7 +8,7 @@ import { anyPath, knownDomains, knownHosts, type KnownPaths } from './known-push
 
 export const maxEndpointLength = 4096;
 
-/** An error in an endpoint, as a `FieldError` without `pointer`. */
+/** What is wrong with an endpoint. The object has the properties of a `FieldError`, except `pointer`. */
 export type EndpointFault = Omit<FieldError, 'pointer'>;
 
 /** Push services to allow besides the known ones: `'public'`, or a list that may contain `public`. */
@@ -37,7 +37,8 @@ export interface EndpointPolicy {
 }
 
 /**
- * Makes the policy from the known push services and the operator's additions.
+ * Creates the policy that decides which endpoints are allowed: those of known push services, and those that the
+ * operator adds.
  *
  * @param pushServices origins (`https://push.example.org`, `http://127.0.0.1:8090`), all hosts under a domain
  *   (`https://*.push.example.org`), or `public` for any public host over https

@@ -34,7 +34,7 @@ export function parseEndpoint(endpoint: string): ParsedEndpoint | undefined {
 }
 
 /**
- * Splits an endpoint that a policy has allowed.
+ * Splits an endpoint into its origin and its path. A policy must have allowed the endpoint.
  *
  * @throws {TypeError} if it is not an absolute http or https URL
  */

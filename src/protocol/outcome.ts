@@ -162,7 +162,7 @@ export interface ResponseContext {
 }
 
 /**
- * Interprets the response to a push message. Every status has a meaning, and nothing is thrown.
+ * Interprets the response to a push message. The function knows an outcome for every status, and never throws an error.
  *
  * @param origin the endpoint's origin, as `URL.origin` returns it
  * @returns what to do with the subscription and the message

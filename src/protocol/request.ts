@@ -12,7 +12,7 @@ export const urgencies = ['very-low', 'low', 'normal', 'high'] as const;
 /** The urgency of a message decides whether it wakes a device (RFC 8030 §5.3). */
 export type Urgency = (typeof urgencies)[number];
 
-/** The default TTL: four weeks. Push services keep no message longer than this. */
+/** The default TTL: four weeks. Push services keep a message for four weeks at most. */
 export const defaultTtlSeconds = 28 * 24 * 60 * 60;
 
 /** Options for delivering a push message. */
@@ -80,9 +80,9 @@ export function pushHeaders(
 }
 
 /**
- * Turns any label into a legal topic. A legal label does not change. Any other label is replaced by 32 characters of
- * its SHA-256. A topic has at most 32 base64url characters. Apple decodes the topic, so a length of 1 modulo 4 is not
- * possible.
+ * Turns any label into a legal topic. If the label is a legal topic, returns the label unchanged. If the label is not a
+ * legal topic, returns 32 characters of its SHA-256. A topic has at most 32 base64url characters. A topic must not have
+ * 1, 5, 9, … characters, because Apple decodes it, and no base64url text has such a length.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID if the label is not a string
  * @see RFC 8030 §5.4

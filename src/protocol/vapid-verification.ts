@@ -19,7 +19,7 @@ export interface VapidClaims {
   readonly sub?: string;
 }
 
-/** The fault of a VAPID token (RFC 8292 §2). */
+/** What is wrong with a VAPID token (RFC 8292 §2). */
 export type VapidFault = 'malformed' | 'signature' | 'audience' | 'expired' | 'expires-too-late';
 
 const clockBounds = { name: 'nowMs', min: 0, max: Number.MAX_SAFE_INTEGER };

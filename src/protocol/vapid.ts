@@ -106,8 +106,8 @@ function encodeJson(value: unknown): string {
 // Apple's push service answers 403 BadJwtToken if the contact's domain cannot exist.
 
 /**
- * Checks the contact for push services before the first message. Apple refuses a bad subject with BadJwtToken, which
- * does not say what is wrong.
+ * Checks the VAPID subject, which is your contact address for push services, before the first message. Apple refuses a
+ * bad subject with BadJwtToken, which does not say what is wrong.
  *
  * @throws {DeskbellError} ERR_VAPID_SUBJECT_INVALID
  */
@@ -179,7 +179,7 @@ export interface VapidAuthorizerOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** Returns the `authorization` header for an origin. The string stays the same until the token is renewed. */
+/** Returns the `authorization` header for an origin. The function returns the same header until it renews the token. */
 export type VapidAuthorizer = (origin: string) => string;
 
 const vapidAuthorizerChecks: OptionChecks<VapidAuthorizerOptions> = {
@@ -199,10 +199,10 @@ const maxCachedOrigins = 1024;
 
 /**
  * Creates an authorizer. For each origin, the authorizer returns a value for the `Authorization` header:
- * `vapid t=…, k=…` (RFC 8292 §3), with a token that is signed with ES256. The authorizer reuses this value until the
- * token is valid for less than another hour. If the lifetime is shorter than two hours, the authorizer reuses the value
- * until half of the lifetime is over. If more than the whole lifetime is left, the clock was ahead when the token was
- * signed, and the authorizer renews the value.
+ * `vapid t=…, k=…` (RFC 8292 §3), with a token that is signed with ES256. The authorizer reuses a token until the token
+ * expires in less than an hour. If a token's lifetime is shorter than two hours, the authorizer reuses the token for
+ * half of its lifetime. If the clock was ahead when a token was signed and was then set back, the authorizer renews the
+ * token.
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or a
  *   clock that returns no number)

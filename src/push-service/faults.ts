@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { tokenOf } from './addresses.ts';
 import { type Answer, type Exchange, jsonAnswer } from './http/exchange.ts';
 
-/** The kind of a fault decides what goes wrong. */
+/** What the local push service does wrong when a fault applies to a request. */
 export type FaultKind =
   | {
       readonly kind: 'status';

@@ -171,7 +171,7 @@ function toResponse({ statusCode, headers, rawPayload }: Answer): Response {
 
 /**
  * Handles every request under its mount path. If the middleware has no mount path, it calls `next` for paths that it
- * does not know. Without `next`, it responds to these paths itself, with 404.
+ * does not know. If there is no `next`, the middleware responds with 404 to paths that it does not know.
  */
 export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMessage> {
   (request: Request, response: ServerResponse, next?: (error?: unknown) => void): void;

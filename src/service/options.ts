@@ -134,7 +134,7 @@ export interface OfferedSubscription extends Subscription {
 
 /**
  * A hook that can say who owns a subscription. If the hook returns an object, its user and tags replace those of the
- * subscription. Otherwise, the user and the tags do not change.
+ * subscription. If the hook returns no object, the subscription's user and tags do not change.
  */
 export type SubscribeHook<Request = FastifyRequest> = (
   subscription: OfferedSubscription,
@@ -147,7 +147,7 @@ export type SubscriptionHook<Request = FastifyRequest> = (
   request: Request,
 ) => void | Promise<void>;
 
-/** `createServer` takes the options of the service, and also time limits and limits of connections. */
+/** The options of `createServer`: the options of the service, time limits, and the maximum number of connections. */
 export interface ServerOptions extends ServiceOptions, HttpServerOptions {}
 
 /**

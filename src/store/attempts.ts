@@ -65,18 +65,18 @@ export const rowStates = [...settlements, ...unsettledStates] as const;
  *
  * - `inactive`, `channelOff`, `timePassed`: the subscription was left out because of `skipInactive`, the channel, or a
  *   local time that had passed.
- * - `preparing`: the audience is not complete and does not contain the subscription so far.
+ * - `preparing`: the audience is not complete yet, and the subscription has not been added to it.
  * - `pending`: the subscription's turn has not come.
  * - `inFlight`: the message was sent, or is about to be sent.
  * - `waiting`: the message is stored and will be retried.
  * - `removed`: the subscription was deleted from the store before its turn, or before the broadcast was created.
  * - `cancelled`: the message was not sent because the broadcast was cancelled.
- * - `notTracked`: the broadcast is to a list of subscriptions that need not be stored, so only the counts are
- *   stored.
+ * - `notTracked`: the broadcast is to a list of subscriptions that need not be in the store, so the store knows only
+ *   the broadcast's counts.
  */
 export type RowState = (typeof rowStates)[number];
 
-/** The reason why a row waits, and the end of the wait. */
+/** Why a message is waiting, and until when. */
 export interface RowWait {
   /**
    * `pushService`: the push service refuses our token or key, and probes test when it accepts messages again. `retry`:
@@ -119,7 +119,7 @@ export interface RowOutcomes {
   readonly next?: number | undefined;
 }
 
-/** Reads the results of rows for operators. */
+/** Reads what happened to each message of a broadcast, for operators. */
 export interface AttemptStore {
   /**
    * Lists attempts of a broadcast, a subscription or both, newest first. If only a subscription is given, searches at

@@ -47,9 +47,9 @@ export const settlements = [
  * - `capped`: the message was not sent, because the person was contacted as often as the broadcast allows
  *   (`audience/frequency-cap.ts`).
  * - `doubtful`: the message was sent and repeated three times without a readable response, so it may have arrived.
- * - `dormant`: the unlisted push service does not accept the message now, so the broadcast ends without it
- *   (`unlisted-push-services.ts`). When the outcome of a dormant message is known, the message is counted under this
- *   outcome instead.
+ * - `dormant`: the message waits for an unlisted push service, and the broadcast does not wait for the message
+ *   (`unlisted-push-services.ts`). When the message gets a final outcome, it is counted under the final outcome, and no
+ *   longer as `dormant`.
  */
 export type Settlement = (typeof settlements)[number];
 
@@ -332,10 +332,13 @@ export const outcomeGroups = [
   'notClicked',
   'dismissed',
 ] as const;
-/** A group is an outcome, a reason for leaving out readers, or a browser's report. */
+/**
+ * A name for some readers of a broadcast: those with this outcome, those who were left out for this reason, or those
+ * whose browsers sent this report.
+ */
 export type OutcomeGroup = (typeof outcomeGroups)[number];
 
-/** A group of an earlier broadcast's recipients, or of the readers who were left out of it. */
+/** Some of the readers of an earlier broadcast: recipients with an outcome, or readers who were left out. */
 export interface OutcomeAudience {
   /** Id of the earlier broadcast. */
   readonly broadcast: number;
@@ -345,12 +348,13 @@ export interface OutcomeAudience {
 /** An audience that is looked up while the broadcast is prepared. */
 export type LookedUpAudience = AudienceExpression | OutcomeAudience;
 
-/** The requested audience: all subscriptions, an audience that is looked up, or a list. */
+/** The requested audience: all subscriptions, an expression by which Deskbell looks up subscriptions, or a list. */
 export type AskedAudience = 'all' | LookedUpAudience | { readonly list: ListKind };
 
 /**
  * The creator of a broadcast: an operator with the API or the console, the command line on a machine, a schedule, a
- * bell, or an application. An application is identified by a name that it has chosen, or by its machine.
+ * bell, or an application. An application is identified by a name that it has chosen, or by the name of the machine
+ * that it runs on.
  */
 export type BroadcastCreator =
   | { readonly operator: string }

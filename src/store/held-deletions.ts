@@ -81,7 +81,10 @@ export interface EndedSubscription {
   readonly goneAtMs: number;
 }
 
-/** Subscriptions that have ended, for the application. These subscriptions are deleted after 30 days in any case. */
+/**
+ * Stores subscriptions that have ended, until the application has been told. Each of them is deleted after 30 days,
+ * even if the application was not told.
+ */
 export interface EndedSubscriptions {
   /** Lists at most `limit` ended subscriptions with ids above `afterId` (default: all), in the order of ids. */
   list(limit: number, afterId?: number): Promise<readonly EndedSubscription[]>;

@@ -84,8 +84,8 @@ function tooMany(): DeskbellError {
 }
 
 /**
- * What the store knows about a reader. Deskbell uses these facts to select audiences and to write messages. The person's
- * values take precedence over those of the subscription.
+ * What the store knows about a reader. Deskbell uses the reader's language, time zone, data and choices to select
+ * audiences and to write messages. The person's values take precedence over those of the subscription.
  */
 export interface ReaderFacts {
   readonly language: string | undefined;

@@ -17,7 +17,10 @@ export interface Receipt {
   readonly action?: string | undefined;
 }
 
-/** Browsers' reports about a broadcast's notifications, for one push service. */
+/**
+ * How many of a broadcast's notifications were shown, clicked and dismissed, as browsers reported, for one push
+ * service.
+ */
 export interface ReceiptCounts extends Readonly<Record<ReceiptEvent, number>> {
   readonly origin: string;
   /** Clicks on each action, by name. All these clicks are also in `clicked`. */

@@ -37,7 +37,7 @@ export interface StoredSubscription extends Subscription {
   readonly channels: Choices;
 }
 
-/** A subscription from a caller that may change any row. */
+/** A subscription to store. The caller may change every stored subscription. */
 export interface NewSubscription {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
@@ -57,9 +57,9 @@ export interface NewSubscription {
 }
 
 /**
- * A subscription from a browser, or from somebody who only knows the endpoint. If the endpoint is stored with another
- * `auth`, then `former` must contain the endpoint and `auth` of the stored row, or `provenUser` must be the user of the
- * stored row.
+ * A subscription from a browser, or from somebody who only knows the endpoint. To change the `auth` of a stored
+ * endpoint, the caller must prove that the subscription is theirs. There are two proofs: `former` contains the stored
+ * endpoint and its stored `auth`, or `provenUser` is the user of the stored subscription.
  */
 export interface Registration extends NewSubscription {
   /**
@@ -81,8 +81,7 @@ export interface Registration extends NewSubscription {
 }
 
 /**
- * The subscription that a browser had before. The scheme, host and port of its endpoint may have any spelling that
- * means the same.
+ * The subscription that a browser had before. The scheme, host and port of the former endpoint need not be normalized.
  */
 export interface FormerSubscription {
   readonly endpoint: string;

@@ -22,8 +22,9 @@ export function auditCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'audit',
     description:
-      'Prints the changes that operators made with the API, the console and commands, newest first. There are no ' +
-      'records of commands that send or import, or of commands for keys, operators and the whole store.',
+      'Prints the changes that operators made with the API, the console and commands, newest first. Deskbell does ' +
+      'not record commands that send messages or import subscriptions. Deskbell does not record the commands ' +
+      '"keys", "operators", "backup", "restore" and "store" either.',
     json: 'Prints JSON Lines.',
     examples: [
       'deskbell audit',

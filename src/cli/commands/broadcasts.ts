@@ -195,8 +195,8 @@ function resumeCommand(context: Context): Command {
   return createCommand({
     name: 'resume',
     description:
-      'Resumes a broadcast. The command continues a broadcast that was paused or whose process ended, and shows the ' +
-      'progress.',
+      'Resumes a broadcast. You can resume a broadcast that was paused, or a broadcast that stopped because its ' +
+      'process ended. The command shows the broadcast’s progress.',
     settings: [...dataSettings, ...senderSettings],
     json: 'Prints JSON Lines: events, then the summary.',
     examples: ['deskbell broadcasts resume 7 --subject mailto:you@example.org'],

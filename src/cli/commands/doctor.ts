@@ -12,9 +12,9 @@ export function doctorCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'doctor',
     description:
-      'Checks the installation: versions, data directory, disk, database, keys, subject, open files, encryption, and ' +
-      'the connection to each push service. The command sends nothing and changes nothing. Give it the same options ' +
-      'as the service and its workers. The exit code is 1 if there is a fault.',
+      'Checks the installation: versions, data directory, disk, database, keys, subject, open files, encryption, ' +
+      'and the connection to each push service. The command sends nothing and changes nothing. Run "deskbell ' +
+      'doctor" with the same options as the service and its workers. The exit code is 1 if there is a fault.',
     settings: [...dataSettings, ...senderSettings],
     json: 'Prints JSON Lines, with one finding in each line.',
     examples: ['deskbell doctor', 'deskbell doctor --data /var/lib/deskbell --json'],

@@ -16,9 +16,10 @@ export function healthcheckCommand({ environment, output }: Context): Command {
   const description = {
     name: 'healthcheck',
     description:
-      'Checks whether the "serve" or "worker" of this container works. For a service, the command requests /readyz at ' +
-      'the port and prefix of the process. For a worker, it checks that the worker has reported to the database in ' +
-      'the last 20 seconds. The exit code is 1 if the process does not work.',
+      'Checks whether "deskbell serve" or "deskbell worker" is healthy in this container. For a service, the ' +
+      'command requests /readyz at the port and prefix of the process. For a worker, the command checks that the ' +
+      'worker has reported to the database in the last 20 seconds. The exit code is 1 if the service is not ready ' +
+      'or the worker has not reported.',
     examples: ['deskbell healthcheck', 'deskbell healthcheck --pid 4711'],
   };
   return createCommand(description)

@@ -24,7 +24,8 @@ export function heldDeletionsCommand(context: Context): Command {
     .addCommand(
       createNamedListCommand(context, listHeldDeletions, {
         description:
-          'Prints each push service that has held deletions, the number of these deletions, and the time of the first one.',
+          'Prints how many subscriptions of each push service are waiting for you to confirm or discard their ' +
+          'deletion, and since when.',
         examples: ['deskbell held-deletions list', 'deskbell held-deletions list --json'],
         toText: ({ origin, subscriptions, sinceMs }) =>
           `${origin}  ${formatCount(subscriptions)} since ${isoTime(sinceMs)}`,

@@ -37,10 +37,10 @@ export function inviteCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'invite',
     description:
-      'Prints a link and, on a terminal, its QR code. If a browser opens the link within ten minutes and subscribes, ' +
-      'it gets the messages to this person. The link works once. Opening the link without subscribing, as link ' +
-      'previews do, does not use up the link. The link opens the service’s page. With serve --push-only, this page ' +
-      'exists only if --registrations is invited.',
+      'Prints a link and, on a terminal, its QR code. If a browser opens the link within ten minutes and ' +
+      'subscribes, it gets the messages to this person. The link works once. Opening the link without subscribing, ' +
+      'as link previews do, does not use up the link. The link opens the service’s page. With "serve --push-only", ' +
+      'the service has this page only if you also set "--registrations invited".',
     settings: [...dataSettings, 'publicUrl', 'host', 'port', 'prefix'],
     json: 'Prints JSON.',
     examples: ['deskbell invite me', 'deskbell invite me --public-url https://bell.example.org'],

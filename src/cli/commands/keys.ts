@@ -33,9 +33,9 @@ function listCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'list',
     description:
-      'Prints each VAPID public key with its state and the number of subscriptions that were made with it. Deskbell ' +
-      'can send messages to subscriptions of a "current", "previous" or "next" key if a key file contains the private ' +
-      'key.',
+      'Prints each VAPID public key with its state and the number of subscriptions that were made with it. To send ' +
+      'messages to subscriptions that were made with a "current", "previous" or "next" key, Deskbell needs the key ' +
+      'file with the private key.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell keys list', "deskbell keys list --json | jq 'select(.subscriptions == 0)'"],
   }).onData(async ({ store, vapidKeys }, flags: JsonFlag) => {
@@ -73,8 +73,9 @@ function rotateCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'rotate',
     description:
-      'Makes a new VAPID key pair current. Deskbell keeps the former pair for the subscriptions that were made with ' +
-      'it. Browsers subscribe with the new pair at their next visit. Running services and senders need no restart.',
+      'Creates a new VAPID key pair and switches to it. Deskbell keeps the previous key pair for the subscriptions ' +
+      'that were made with it. Browsers subscribe with the new key pair on their next visit. Running services and ' +
+      'senders need no restart.',
     json: 'Prints JSON.',
     examples: ['deskbell keys rotate'],
   }).onData(async ({ store, vapidKeys }, flags: JsonFlag) => {
@@ -91,8 +92,9 @@ function retireCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'retire',
     description:
-      'Removes the private key of a former VAPID key pair. While there are subscriptions that were made with this ' +
-      'pair, the command needs --force. Messages to these subscriptions are then rejected.',
+      'Removes the private key of a former VAPID key pair. If the store still has subscriptions that were made with ' +
+      'the former key pair, the command needs --force. After that, messages to subscriptions of the former key pair ' +
+      'are rejected.',
     json: 'Prints JSON.',
     examples: ['deskbell keys retire BCVxsr7N'],
   })
@@ -151,7 +153,7 @@ function generateCommand(context: Context): Command {
     name: 'generate',
     description:
       'Generates a VAPID key pair, or imports one from another web push tool. The command replaces existing pairs ' +
-      'only with --force. To change the pair without losing subscribers, use "keys rotate".',
+      'only with --force. To change your key pair without losing subscribers, use "keys rotate".',
     settings: dataSettings,
     json: 'Prints JSON.',
     examples: [

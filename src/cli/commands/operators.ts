@@ -108,8 +108,8 @@ function removeCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'remove',
     description:
-      'Removes an operator. The operator’s token and sessions stop working. The operator’s broadcasts and schedules ' +
-      'continue, and the command lists them.',
+      'Removes an operator. The operator’s token and sessions stop working. Without --pause, the operator’s ' +
+      'broadcasts and schedules continue after the removal, and the command lists them.',
     json: 'Prints JSON.',
     examples: ['deskbell operators remove shop', 'deskbell operators remove shop --pause'],
   })

@@ -42,9 +42,9 @@ function removalCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'removal',
     description:
-      'Checks the receipt that "subscriptions remove --user" printed, and prints the time of the removal. Deskbell ' +
-      'knows this time as long as it keeps the audit record of the removal. The exit code is 1 if the receipt is not ' +
-      'for this person.',
+      'Checks the receipt that "subscriptions remove --user" printed, and prints the time of the removal. The ' +
+      'command can check a receipt as long as Deskbell keeps the audit record of the removal. The exit code is 1 if ' +
+      'the receipt belongs to a different person.',
     json: 'Prints JSON.',
     examples: ['deskbell people removal 42 --receipt q6vJ0yqN3l0sG1X2e5m7bA'],
   })

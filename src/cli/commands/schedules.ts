@@ -59,7 +59,8 @@ export function schedulesCommand(context: Context): Command {
 
 const listCommand = (context: Context): Command =>
   createListCommand(context, {
-    description: 'Prints each schedule with its times, next time, last broadcast, audience and title.',
+    description:
+      'Prints each schedule with its cron expression, next broadcast, last broadcast, audience and title.',
     examples: ['deskbell schedules list', 'deskbell schedules list --json'],
     rowsOf: ({ store }) => store.schedules.list(),
     toJson: scheduleView.toJson,
@@ -72,7 +73,8 @@ const argument = 'Schedule, as "schedules list" prints it.';
 const showCommand = ({ environment, output }: Context): Command =>
   createDataCommand(environment, {
     name: 'show',
-    description: 'Prints a schedule with its next three times, and the result of its last broadcast.',
+    description:
+      'Prints a schedule with the times of its next three broadcasts, and the result of its last broadcast.',
     json: 'Prints JSON.',
     examples: ['deskbell schedules show 3'],
   })

@@ -53,10 +53,10 @@ export function sendCommand(context: Context): Command {
     name: 'send',
     description:
       'Sends a push message. If you send to one subscription, the command sends the message immediately and prints ' +
-      'the answer. If you send to many, it creates a broadcast. Deskbell stores a broadcast, retries it when push ' +
-      'services are busy, and continues it after a crash of this command. Deskbell also removes subscriptions that ' +
-      'have ended. The exit code is 1 if a message to a live subscription was not ' +
-      'accepted.',
+      'the outcome. If you send to several subscriptions, the command creates a broadcast. Deskbell stores each ' +
+      'broadcast, and retries its messages when push services are busy. If the command crashes, the broadcast is ' +
+      'not lost: another process can continue it. Deskbell also removes subscriptions that have ended. The exit ' +
+      'code is 1 if a message to a live subscription was not accepted.',
     settings: [...dataSettings, ...senderSettings, 'receipts'],
     json: 'Prints JSON Lines, with the outcome, or with the events and the summary of the broadcast.',
     examples: [

@@ -31,7 +31,7 @@ function showCommand(context: Context): Command {
   const { environment, output } = context;
   return createDataCommand(environment, {
     name: 'show',
-    description: 'Prints whether sending is paused, and which work waits until you resume it.',
+    description: 'Prints whether sending is paused, and what is waiting for you to resume sending.',
     json: 'Prints JSON.',
     examples: ['deskbell sending show', 'deskbell sending show --json'],
   }).onData(async ({ store }, flags: JsonFlag) => {
@@ -51,8 +51,8 @@ function pauseCommand(context: Context): Command {
     name: 'pause',
     description:
       'Pauses sending. Run this command on a copy of the disk, or on a database that was recovered to a point in ' +
-      'time, before any process uses the data. The command pauses broadcasts that are running or scheduled. Processes ' +
-      'that are delivering stop within seconds.',
+      'time, before any process uses the data. The command pauses broadcasts that are running or scheduled. Workers ' +
+      'stop delivering within seconds.',
     json: 'Prints JSON.',
     examples: ['deskbell sending pause --data /srv/copy'],
   }).onData(async (data, flags: JsonFlag) => {
@@ -68,8 +68,8 @@ function resumeCommand(context: Context): Command {
   return createDataCommand(environment, {
     name: 'resume',
     description:
-      'Resumes sending. Schedules and webhook events continue. Without an option, missed occurrences of schedules are ' +
-      'skipped, and broadcasts stay paused.',
+      'Resumes sending. Schedules and webhook events continue. By default, Deskbell skips the broadcasts that ' +
+      'schedules missed during the pause, and does not resume paused broadcasts.',
     json: 'Prints JSON.',
     examples: ['deskbell sending resume', 'deskbell sending resume --with-broadcasts'],
   })

@@ -30,11 +30,11 @@ function copyCommand({ environment, output, stop }: Context): Command {
     name: 'copy',
     description:
       'Copies all data to an empty database: from SQLite to PostgreSQL, from PostgreSQL to SQLite, or to another ' +
-      'database of the same kind. First stop all processes that use the source or the target. Unfinished broadcasts ' +
-      'continue on the target where they stopped. At the end, the command compares the counts and checksums of all ' +
-      'tables. The command does not change the source. After an interruption, run the same command to continue. Until ' +
-      'the copy ' +
-      'is complete, no other command can open the target. Key files are not copied.',
+      'database of the same kind. First stop all processes that use the source or the target. After the copy, ' +
+      'workers that use the target send the remaining messages of unfinished broadcasts. At the end, the command ' +
+      'compares the counts and checksums of all tables. The command does not change the source. After an ' +
+      'interruption, run the same command to continue. Until the copy is complete, no other command can open the ' +
+      'target. Key files are not copied.',
     settings: dataSettings,
     json: 'Prints JSON, with rows and checksum of each table.',
     examples: [

@@ -138,15 +138,15 @@ export function importCommand({ environment, input, output, stop }: Context): Co
   return createCommand({
     name: 'import',
     description:
-      'Imports subscriptions from a JSON or CSV file. JSON rows can be in an array, on separate lines (JSON Lines) or ' +
-      'nested in other objects. CSV needs a header line. Each row is {"endpoint", "keys": {"p256dh", "auth"}} or ' +
+      'Imports subscriptions from a JSON or CSV file. JSON rows can be in an array, on separate lines (JSON Lines) ' +
+      'or nested in other objects. CSV needs a header line. Each row is {"endpoint", "keys": {"p256dh", "auth"}} or ' +
       '{"endpoint", "p256dh", "auth"}, or contains such an object. A row may also have "user", "tags", "language", ' +
       '"time_zone" and "created_at". "channels" may contain the reader’s choices, such as {"news": false}. If the ' +
-      'subscription was made with another VAPID key pair, "vapidPublicKey" contains the public key. CSV columns have ' +
-      'the same names. The command knows some other names too, and ignores all others. At the end, the command prints ' +
-      'how many rows it imported, how many it used to update stored subscriptions, how many it refused as invalid, and ' +
-      'how many it left out, because they are expired or contain no subscription. The exit code is 1 if a row is ' +
-      'refused.',
+      'subscription was made with another VAPID key pair, "vapidPublicKey" contains the public key. CSV columns ' +
+      'have the same names as the fields of JSON rows. For most fields, the command also accepts other common ' +
+      'names. The command ignores all unknown fields and columns. At the end, the command prints how many rows were ' +
+      'imported, updated, refused and left out. A row counts as updated if its subscription was already stored, and ' +
+      'as left out if its subscription is expired or missing. The exit code is 1 if a row is refused.',
     settings: [...dataSettings, 'pushServices', 'maxPushServices'],
     json: 'Prints JSON Lines: one line for each invalid row, then the counts.',
     examples: [

@@ -27,9 +27,9 @@ export function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
     description:
-      'Prints a subscription, or all subscriptions of a person, with the outcome of each broadcast. The outcome says ' +
-      'whether the subscription was in the audience, how the push service responded, and what the message is waiting ' +
-      'for. Deskbell does not keep messages to single subscriptions.',
+      'Prints a subscription, or all subscriptions of a person, with the outcome of each broadcast. The outcome ' +
+      'says whether the subscription was in the audience, how the push service responded, and what the message is ' +
+      'waiting for. The command does not show messages to a single subscription, since Deskbell does not store them.',
     json: 'Prints JSON Lines: the subscriptions, then their outcomes in each broadcast.',
     examples: [
       'deskbell subscriptions show 4711',

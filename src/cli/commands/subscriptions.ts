@@ -64,7 +64,8 @@ function listCommand({ environment, output, stopPrinting }: Context): Command {
   const command = createDataCommand(environment, {
     name: 'list',
     description:
-      'Prints ID, times, push service, user and tags of each subscription. Endpoints and keys are not shown.',
+      'Prints each subscription with its ID, push service, user and tags, and with the times at which it was ' +
+      'registered and renewed. Endpoints and keys are not shown.',
     json: 'Prints JSON Lines.',
     examples: [
       'deskbell subscriptions list',
@@ -110,7 +111,7 @@ function lostCommand({ environment, output }: Context): Command {
     name: 'lost',
     description:
       'Prints how many subscriptions were lost in the last 90 days, by day, push service and reason. The reasons are ' +
-      `${lossReasons.map((reason) => `${reason} (${lossMeanings[reason]})`).join(', ')}. ` +
+      `${lossReasons.map((reason) => `"${reason}" (${lossMeanings[reason]})`).join(', ')}. ` +
       'With --list, the command prints each lost subscription.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell subscriptions lost', 'deskbell subscriptions lost --list --reason removed'],
@@ -227,9 +228,9 @@ function exportCommand({ environment, output, stopPrinting }: Context): Command 
   return createDataCommand(environment, {
     name: 'export',
     description:
-      'Prints every subscription as JSON Lines, in the form that browsers and other web push tools use. ' +
-      'Each line contains the language, time zone and choices that apply to the reader. The lines are secret, since ' +
-      'anyone who has the private key too can send to these browsers.',
+      'Prints every subscription as JSON Lines, in the form that browsers and other web push tools use. Each line ' +
+      'contains the language, time zone and choices that apply to the reader. Keep the output secret: anyone who ' +
+      'has both the output and your private key can send messages to your subscribers.',
     examples: ['(umask 077; deskbell subscriptions export > subscriptions.jsonl)'],
   }).onData(async ({ store }) => {
     for await (const page of subscriptionPages(store.subscriptions, stopPrinting)) {
@@ -252,10 +253,9 @@ const visitsCommand = (context: Context): Command =>
   createListCommand(context, {
     name: 'visits',
     description:
-      'Counts the subscriptions of each push service by the last visit of their browser, which is the last page load with ' +
-      'Deskbell’s client. Use this command to see the progress of a move from another service. Imported subscriptions ' +
-      'are ' +
-      'counted separately until their browser visits the site.',
+      'Counts the subscriptions of each push service by the time since the browser’s last visit to your site. A ' +
+      'visit is a page load with Deskbell’s client. Use this command to see the progress of a move from another ' +
+      'service. Imported subscriptions are counted separately until their browser visits the site.',
     examples: ['deskbell subscriptions visits', 'deskbell subscriptions visits --json'],
     rowsOf: ({ store }) => store.visits.count(),
     ...visitColumns,
@@ -284,11 +284,11 @@ function removeCommand({ environment, output }: Context): Command {
   return createCommand({
     name: 'remove',
     description:
-      'Removes subscriptions. If a browser is still subscribed, it registers again when somebody next opens your page ' +
-      'in it. With --user, the command removes all data of a person from the database, including the outcomes of ' +
-      'broadcasts, and prints what it has removed. Backups and logs do not change. With --push-service, the command ' +
-      'removes all subscriptions of a host, for example a host that a stranger has registered. The host then no longer ' +
-      'counts as an unlisted push service.',
+      'Removes subscriptions. If a browser is still subscribed, it registers again when somebody next opens your ' +
+      'page in it. With --user, the command removes all data of a person from the database, including the outcomes ' +
+      'of broadcasts, and prints what it has removed. The command does not remove data from backups and logs. With ' +
+      '--push-service, the command removes all subscriptions of a host, for example a host that a stranger has ' +
+      'registered. The host then no longer counts as an unlisted push service.',
     settings: dataSettings,
     json: 'Prints JSON Lines.',
     examples: [

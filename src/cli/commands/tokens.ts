@@ -35,9 +35,9 @@ export function sessionCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'session',
     description:
-      'Creates a session for the demonstration, and prints its Cookie and Csrf-Token headers. The session’s SESSION ' +
-      'entry has the given value. Send the Cookie header with every request, and the Csrf-Token header with requests ' +
-      'that have an unsafe method. The session is valid for one day.',
+      'Creates a session for the demonstration, and prints its Cookie and Csrf-Token headers. The SESSION entry of ' +
+      'the session gets the value that you give. Send the Cookie header with every request, and the Csrf-Token ' +
+      'header with requests that have an unsafe method. The session is valid for one day.',
     json: 'Prints {"cookie", "csrfToken"}.',
     examples: [
       'deskbell session alice',

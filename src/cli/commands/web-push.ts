@@ -35,8 +35,8 @@ function generateCommand({ output }: Context): Command {
   return createCommand({
     name: 'generate-vapid-keys',
     description:
-      'Prints a new VAPID key pair. The command does not store the pair. To generate and store a pair, use "deskbell ' +
-      'keys generate".',
+      'Prints a new VAPID key pair. The command does not store the new key pair. To generate and store a key pair, ' +
+      'use "deskbell keys generate".',
     json: 'Prints JSON.',
     examples: ['deskbell web-push generate-vapid-keys', 'deskbell web-push generate-vapid-keys --json'],
   }).action(async ({ json }: JsonFlag) => {

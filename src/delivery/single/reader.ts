@@ -5,15 +5,15 @@ import type { PushOptions } from '../../protocol/request.ts';
 import type { MessageReader } from '../../protocol/message/encode-payload.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Options for delivering a single message, and facts about its reader. */
+/** Options for delivering a single message, and the language and data of its reader. */
 export interface SendOptions extends PushOptions {
-  /** Facts about the reader. Default: the facts in the store, if there is a store. */
+  /** The reader's language and data. Default: those in the store, if there is a store. */
   readonly reader?: GivenReader | undefined;
 }
 
 /**
- * Facts about the reader of a message with `texts` or `placeholders`. These facts take precedence over those in the
- * store.
+ * The language and the data of a reader, for a message with `texts` or `placeholders`. The values that you give here
+ * take precedence over the reader's values in the store.
  */
 export interface GivenReader {
   /** A BCP 47 tag, such as `de-AT`. */

@@ -2,9 +2,9 @@
 // Made from src/protocol/message/members.ts by `npm run docs`; do not edit.
 
 /**
- * The notification to be shown. A message needs only `title` and `message`. The service worker shows such a message
- * under one fixed tag. The notification stays until the user dismisses it. A later notification with the same tag
- * replaces it without a sound.
+ * The notification to be shown. A message needs only `title` and `message`. By default, all notifications have the
+ * same tag, so each notification replaces the previous one without a sound. A notification stays until the user
+ * dismisses it.
  *
  * @see https://notifications.spec.whatwg.org/#dictdef-notificationoptions
  */
@@ -64,8 +64,8 @@ export interface MessageAction {
 }
 
 /**
- * A translation of a message into one language. If a button here lacks a field, it takes this field from the message's
- * button at the same index.
+ * A translation of a message into one language. If a translated button lacks a field, Deskbell uses the field of the
+ * untranslated button at the same index.
  */
 export interface MessageTexts {
   /** Title of the notification. Default: the value in the message. */

@@ -16,7 +16,7 @@ export interface PushSubscriptionJson {
   readonly auth: string;
 }
 
-/** The counts of one batch of sinks. */
+/** How many messages one batch of sinks received. A sink is a test subscription that only counts its messages. */
 export interface SinkTally {
   readonly batch: string;
   readonly sinks: number;

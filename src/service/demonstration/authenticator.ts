@@ -6,7 +6,7 @@ import { ActionRequest, type ReadSession, type RecordLog, requestRecord } from '
 
 /** The decision of an authenticator. `unauthenticated` leads to a 401, and `forbidden` to a 403. */
 export type Verdict = 'pass' | 'unauthenticated' | 'forbidden';
-/** Decides whether a request passes to its action. */
+/** Decides whether the demonstration runs the action of a request. */
 export type Authenticator = (request: ActionRequest) => Verdict | Promise<Verdict>;
 
 declare module 'fastify' {

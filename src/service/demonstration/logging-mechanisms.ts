@@ -5,7 +5,9 @@ import { createSealer, type Filter, type SealedValue } from '../../http/filter.t
 /** The four ways to log requests and responses. */
 export type LoggingMechanism = 'action' | 'filter' | 'authenticator' | 'action-creator';
 
-/** A logging mechanism's log record, which contains only data that the mechanism may see. */
+/**
+ * A log record of one logging mechanism. The record contains only the part of the request that this mechanism receives.
+ */
 export interface MechanismRecord {
   readonly mechanism: LoggingMechanism;
   readonly phase: 'request' | 'result';
@@ -31,7 +33,7 @@ export function requestRecord({ method, url, body, session }: ActionRequest): Pa
   return { method, url, body, session };
 }
 
-/** A session's entries by name. There are no entries if there is no session. */
+/** A session's entries by name. If the request has no session, this object is empty. */
 export type SessionEntries = Readonly<Record<string, string>>;
 
 /** Reads the session of a request. The result is empty if there is no session. */
@@ -58,10 +60,10 @@ export class ActionRequest {
 /** Handles a request. Returns the value to send as JSON. */
 export type Action = (request: ActionRequest) => unknown;
 
-/** Calls `work`, the code of an action, and may write log records about the action. */
+/** Calls `work`, the function that runs the action. May also write log records about the action. */
 export type InAction = (request: ActionRequest, work: () => unknown) => unknown;
 
-/** Runs an action's work and writes one record: the request with the result or the failure. */
+/** Runs an action, and writes one log record, which contains the request and the action's result or failure. */
 export function createActionLogging(log: RecordLog): InAction {
   return async (request, work) => {
     const record = { mechanism: 'action', phase: 'result', ...requestRecord(request) } as const;

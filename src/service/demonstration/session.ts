@@ -92,7 +92,7 @@ export interface SessionCookieOptions {
   readonly lifetimeSeconds?: number;
 }
 
-/** The values of the headers that carry a session. The demonstration's actions read this session. */
+/** The values of the headers that carry a session of the demonstration. */
 export interface SessionCookie {
   /** Value of the `Cookie` request header. */
   readonly cookie: string;

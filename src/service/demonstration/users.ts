@@ -36,7 +36,7 @@ const firstUser = { id: 1n, name: 'Ada Example', email: 'ada@example.org' };
 const exampleUsersChecks: OptionChecks<ExampleUsersOptions> = { path: isText };
 
 /**
- * Opens the users of the example API.
+ * Opens the database with the users of the example API.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE
  */

@@ -18,7 +18,9 @@ import {
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type UserAndTags, checkUserAndTags } from '../../audience/user-and-tags.ts';
 
-/** The algorithm, the key and the audience of subscriber tokens. A token with another algorithm is not accepted. */
+/**
+ * The algorithm, the key and the audience of subscriber tokens. A token must be signed with the algorithm given here.
+ */
 export type SubscriberTokens =
   | {
       readonly algorithm: 'HS256';

@@ -44,7 +44,7 @@ function createPostgresReceipts(database: PostgresDatabase): ReceiptStore['add']
   };
 }
 
-/** `openPostgresStore` takes these options, for the address of the database and the connections. */
+/** The options of `openPostgresStore`: the database's address, and settings for connections to the database. */
 export interface PostgresStoreOptions extends ConnectionOptions {
   /** Returns milliseconds since 1970. Default: the database's clock, which all machines share. */
   readonly now?: (() => number) | undefined;
