@@ -24,6 +24,8 @@ export interface ReaderTime {
   readonly isPassed: boolean;
   /** True if readers get the message on a later day, because the local time had already passed. */
   readonly isNextDay: boolean;
+  /** True if `fromMs` is the end of quiet hours. */
+  readonly isHeld: boolean;
   /** True if `fromMs` is in quiet hours that end after the message has expired. */
   readonly isQuiet: boolean;
 }
@@ -50,10 +52,13 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
   const startMinuteMs = Math.floor(startAtMs / minuteMs) * minuteMs;
 
   /** Returns when a message that is due at `dueMs` is sent: at that time, or after quiet hours. */
-  const afterQuietHours = (dueMs: number, zone: string): Pick<ReaderTime, 'fromMs' | 'isQuiet'> => {
+  const afterQuietHours = (
+    dueMs: number,
+    zone: string,
+  ): Pick<ReaderTime, 'fromMs' | 'isHeld' | 'isQuiet'> => {
     const quietEndMs = quiet && endOfQuietHours(quiet, zone, dueMs);
     const isHeld = quietEndMs !== undefined && quietEndMs < dueMs + lifetimeMs;
-    return { fromMs: isHeld ? quietEndMs : dueMs, isQuiet: quietEndMs !== undefined && !isHeld };
+    return { fromMs: isHeld ? quietEndMs : dueMs, isHeld, isQuiet: quietEndMs !== undefined && !isHeld };
   };
 
   /** Returns the first due time, from this day on, that is in the future after quiet hours have delayed it. */
@@ -72,9 +77,9 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
       isPassed && ifTimePassed === 'nextDay'
         ? nextDue(wallMs! + passedDays * dayMs, zone)
         : Math.max(localMs, startAtMs);
-    const { fromMs, isQuiet } = afterQuietHours(dueMs, zone);
+    const { fromMs, isHeld, isQuiet } = afterQuietHours(dueMs, zone);
     const isNextDay = isPassed && dueMs > Math.max(localMs, startAtMs);
-    return { fromMs, expiresAtMs: fromMs + lifetimeMs, isPassed, isNextDay, isQuiet };
+    return { fromMs, expiresAtMs: fromMs + lifetimeMs, isPassed, isNextDay, isHeld, isQuiet };
   };
 }
 

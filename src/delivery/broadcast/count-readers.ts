@@ -4,8 +4,6 @@ import { formatCount, formatEstimate } from '../../errors/format-count.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
-import { defaultTtlSeconds } from '../../protocol/request.ts';
-import { createReaderTimes, zoneOf } from '../../store/reader-times.ts';
 import { createGroups, type AudienceSplit } from '../../store/split-audience.ts';
 import type { OutcomeAudience } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
@@ -14,7 +12,7 @@ import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { isExpression, isOfBroadcast, readIds, type Audience } from './audience.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
 import { estimateRows, meets, scaleOf, type AudienceSize } from './estimate-audience.ts';
-import { checkPlaceholders, findChannel, resolveTimes, startOfList, toSplit } from './reader-options.ts';
+import { planReaders } from './reader-options.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
 export interface ReaderCounts {
@@ -100,24 +98,17 @@ export async function countReadersOf(
   size: AudienceSize,
   maxRows: number,
 ): Promise<ReaderCounts | undefined> {
-  const { channel, receipts: isWithReceipts = false, startAt, ttlSeconds = defaultTtlSeconds } = options;
+  const { channel, receipts: isWithReceipts = false, startAt } = options;
   const encoded = encodeMessage(message, { isWithReceipts, channel });
-  const audience = isOfBroadcast(given) ? { ids: readIds(given, store.attempts) } : given;
-  const user = isExpression(audience) && 'user' in audience ? audience.user : undefined;
-  await checkPlaceholders(encoded, user, store);
   const startAtMs = startAt?.getTime() ?? store.now();
-  const times = { ...resolveTimes(options, startAtMs), startAtMs, ttlSeconds };
-  const split = toSplit(encoded, await findChannel(channel, store), times);
-  if (split === undefined) return undefined;
-  if (typeof audience === 'string' || !('subscriptions' in audience)) {
-    if (size.count > maxRows) return estimateReaders(audience, split, store, maxRows);
-    const counter = createCounter(split, store);
-    for await (const rows of pagesOf(audience, store.subscriptions)) await counter.add(rows);
-    return counter.counts();
-  }
+  const { split } = await planReaders(given, encoded, options, startAtMs, startAtMs, store);
   // nothing is known about the readers of subscriptions that are not stored
-  startOfList(split);
-  return undefined;
+  if (split === undefined || (typeof given === 'object' && 'subscriptions' in given)) return undefined;
+  const audience = isOfBroadcast(given) ? { ids: readIds(given, store.attempts) } : given;
+  if (size.count > maxRows) return estimateReaders(audience, split, store, maxRows);
+  const counter = createCounter(split, store);
+  for await (const rows of pagesOf(audience, store.subscriptions)) await counter.add(rows);
+  return counter.counts();
 }
 
 type StoredAudience = Exclude<Audience, { readonly subscriptions: unknown } | OutcomeAudience>;
@@ -139,7 +130,6 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
   let [fromMs, throughMs] = [Infinity, -Infinity];
   let lookedAt = 0;
   const groupOf = createGroups(split);
-  const holds = createHolds(times);
   return {
     reached: reached as ReadonlySet<number>,
 
@@ -164,7 +154,7 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
           byText.set(group.language, (byText.get(group.language) ?? 0) + weight);
           if (group.time?.isNextDay === true) counts.nextDay += weight;
           if (times === undefined || group.time!.fromMs <= times.startAtMs) counts.atOnce += weight;
-          if (holds(timeZone)) counts.heldByQuietHours += weight;
+          if (group.time?.isHeld === true) counts.heldByQuietHours += weight;
           fromMs = Math.min(fromMs, group.time?.fromMs ?? Infinity);
           throughMs = Math.max(throughMs, group.time?.fromMs ?? -Infinity);
         }
@@ -229,20 +219,6 @@ async function sampleIds(
     if (row !== undefined) windows.push([{ ...row, user: row.user ?? null, weight: step }]);
   }
   return { subscriptions: windows.length * step, isWhole: false, windows };
-}
-
-/** @returns a function that says whether quiet hours delay the message for readers in a time zone */
-function createHolds(times: AudienceSplit['times']): (timeZone: string | undefined) => boolean {
-  if (times?.quietHours === undefined) return () => false;
-  const withQuietHours = createReaderTimes(times);
-  const without = createReaderTimes({ ...times, quietHours: undefined });
-  const known = new Map<string, boolean>();
-  return (given) => {
-    const timeZone = zoneOf(times, given);
-    const isHeld = known.get(timeZone) ?? withQuietHours(timeZone).fromMs > without(timeZone).fromMs;
-    known.set(timeZone, isHeld);
-    return isHeld;
-  };
 }
 
 async function* pagesOf(

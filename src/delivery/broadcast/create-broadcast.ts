@@ -22,24 +22,9 @@ import {
 import { lifetimeOf } from '../../store/reader-times.ts';
 import { defaultSliceRows } from '../../store/slices.ts';
 import type { Store } from '../../store/store.ts';
-import {
-  type Audience,
-  checkAudience,
-  hashLookedUp,
-  isExpression,
-  isLookedUp,
-  writeAudience,
-} from './audience.ts';
+import { type Audience, checkAudience, hashLookedUp, isLookedUp, writeAudience } from './audience.ts';
 import { checkCreator, thisApplication } from './format-broadcast.ts';
-import {
-  checkPlaceholders,
-  checkReaderOptions,
-  startsBeforeMs,
-  findChannel,
-  resolveTimes,
-  startOfList,
-  toSplit,
-} from './reader-options.ts';
+import { checkReaderOptions, planReaders, startsBeforeMs } from './reader-options.ts';
 
 export const maxKeyCharacters = 200;
 
@@ -157,31 +142,20 @@ export async function createBroadcast(
     return repeatBroadcast(known, hashContent(hashLookedUp(audience)));
   }
   if (known === undefined && occurrence === undefined) checkBroadcastOptions(options, now());
-  const resolved = resolveTimes(given, occurrence?.atMs ?? startAtMs);
-  const split = toSplit(encoded, await findChannel(given.channel, store), {
-    ...resolved,
-    startAtMs,
-    ttlSeconds,
-  });
-  await checkPlaceholders(
-    encoded,
-    isExpression(audience) && 'user' in audience ? audience.user : undefined,
-    store,
-  );
-  const isOfStored = typeof audience === 'string' || !('subscriptions' in audience);
-  const ofList = isOfStored ? undefined : split && startOfList(split);
+  const fromMs = occurrence?.atMs ?? startAtMs;
+  const plan = await planReaders(audience, encoded, given, startAtMs, fromMs, store);
   const { audienceId, matching, list, user, hash } = await writeAudience(
     audience,
     store,
     policy,
-    split !== undefined,
+    plan.split !== undefined,
   );
   return broadcasts.create({
     payload: encoded.payload,
     ...(encoded.texts.size > 0 && { texts: encoded.texts }),
     hasPlaceholders: message.placeholders === true,
-    split: isOfStored ? split : undefined,
-    ...resolved,
+    split: plan.split,
+    ...plan.resolved,
     ttlSeconds,
     urgency,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
@@ -196,7 +170,7 @@ export async function createBroadcast(
     contentHash: hashContent(hash),
     startAtMs,
     expiresAtMs: startAtMs + lifetimeOf(ttlSeconds),
-    ...ofList,
+    ...plan.timesOfList,
     receiptActions: isWithReceipts ? actionNames(message) : undefined,
     sliceRows: defaultSliceRows,
   });

@@ -7,10 +7,13 @@ import { fieldError } from '../../errors/deskbell-error.ts';
 import type { EncodedMessage } from '../../protocol/message/encode-payload.ts';
 import { memberError } from '../../protocol/message/value-schema.ts';
 import { createTemplate, type Placeholder } from '../../protocol/message/placeholders.ts';
+import { defaultTtlSeconds } from '../../protocol/request.ts';
+import type { Broadcast } from '../../store/broadcasts.ts';
 import type { DeliveryOptions } from '../../store/delivery-options.ts';
 import { createReaderTimes, hasReaderTimes } from '../../store/reader-times.ts';
 import type { AudienceSplit } from '../../store/split-audience.ts';
 import type { Store } from '../../store/store.ts';
+import { type Audience, isExpression } from './audience.ts';
 
 const code = 'ERR_MESSAGE_INVALID';
 /** The last time zone reaches a given local time this long after UTC. */
@@ -48,8 +51,40 @@ export function checkReaderOptions(
     throw fieldError(code, '/localTime', '"localTime" is too late; give a time before the year 9999.');
 }
 
-/** @returns the options, with date and time zone added if an option depends on the reader's local time */
-export function resolveTimes<Options extends DeliveryOptions>(options: Options, fromMs: number): Options {
+interface ReaderPlan<Options extends DeliveryOptions> {
+  /** The options, with date and time zone added if an option depends on the reader's local time. */
+  readonly resolved: Options;
+  /** How to split an audience of stored subscriptions; undefined if all readers get the same message at once. */
+  readonly split?: AudienceSplit | undefined;
+  /** When subscriptions that are not stored get the message, if the options determine that. */
+  readonly timesOfList?: Pick<Broadcast, 'startAtMs' | 'expiresAtMs'> | undefined;
+}
+
+/**
+ * Determines which readers get which text at which time.
+ *
+ * @param fromMs the local time of the broadcast is the next one from here on
+ * @throws {DeskbellError} ERR_CHANNEL_NOT_FOUND, ERR_PLACEHOLDER_VALUE, ERR_PAYLOAD_TOO_LARGE, and ERR_MESSAGE_INVALID
+ *   if nobody would get the message
+ */
+export async function planReaders<Options extends DeliveryOptions>(
+  audience: Audience,
+  encoded: EncodedMessage,
+  options: Options,
+  startAtMs: number,
+  fromMs: number,
+  store: Pick<Store, 'channels' | 'readers'>,
+): Promise<ReaderPlan<Options>> {
+  const { channel, ttlSeconds = defaultTtlSeconds } = options;
+  const resolved = resolveTimes(options, fromMs);
+  const split = toSplit(encoded, await findChannel(channel, store), { ...resolved, startAtMs, ttlSeconds });
+  const user = isExpression(audience) && 'user' in audience ? audience.user : undefined;
+  await checkPlaceholders(encoded, user, store);
+  if (typeof audience === 'string' || !('subscriptions' in audience)) return { resolved, split };
+  return { resolved, timesOfList: split && findTimesOfList(split) };
+}
+
+function resolveTimes<Options extends DeliveryOptions>(options: Options, fromMs: number): Options {
   if (!hasReaderTimes(options)) return options;
   const { localTime, timeZone = 'UTC' } = options;
   const timeOfDay = localTime === undefined ? undefined : parseTimeOfDay(localTime);
@@ -68,8 +103,7 @@ export async function findChannel(
   return known.find((channel) => channel.name === name);
 }
 
-/** @returns how to split an audience of stored subscriptions; undefined if all readers get the same message at once */
-export function toSplit(
+function toSplit(
   { texts }: EncodedMessage,
   channel: AudienceSplit['channel'],
   options: NonNullable<AudienceSplit['times']> & Pick<AudienceSplit, 'skipInactive'>,
@@ -87,16 +121,8 @@ export function toSplit(
   };
 }
 
-/**
- * Returns the time at which subscriptions that are not stored get the message. All get it at the same time, because
- * nothing is known about their readers.
- *
- * @throws {DeskbellError} ERR_MESSAGE_INVALID if nobody would get it
- */
-export function startOfList({
-  channel,
-  times,
-}: AudienceSplit): { readonly startAtMs: number; readonly expiresAtMs: number } | undefined {
+/** All get the message at the same time, because nothing is known about their readers. */
+function findTimesOfList({ channel, times }: AudienceSplit): ReaderPlan<DeliveryOptions>['timesOfList'] {
   if (channel?.isOnByDefault === false) {
     const fault = `is off by default, and nothing is known of the readers of given subscriptions: nobody would get it`;
     throw wrong('channel', fault, { code });
@@ -111,10 +137,8 @@ export function startOfList({
 /**
  * Checks that each placeholder can be filled. A placeholder without a default is allowed only in a message to one
  * person who has the value.
- *
- * @throws {DeskbellError} ERR_PLACEHOLDER_VALUE, ERR_PAYLOAD_TOO_LARGE
  */
-export async function checkPlaceholders(
+async function checkPlaceholders(
   { payload, texts, placeholders }: EncodedMessage,
   user: string | undefined,
   { readers }: Pick<Store, 'readers'>,
