@@ -9,7 +9,7 @@ import { watchProgress } from './broadcast/progress.ts';
 import { createSchedule } from './schedule/create-schedule.ts';
 import { runSchedules } from './schedule/run-schedules.ts';
 import type { BroadcastRun, Sender } from './sender-interface.ts';
-import { groupSenderOptions, type GuardedOptions } from './settings/sender-options.ts';
+import type { GroupedOptions } from './settings/sender-options.ts';
 import { createRunWorkers, restartAfterFaults } from './worker/run-workers.ts';
 
 /** How long a caller that creates a broadcast waits for its audience to be complete. */
@@ -24,8 +24,8 @@ export type Broadcaster = Omit<Sender, 'send' | 'sendPayload'>;
  * @param options checked by `createSender`
  * @throws {DeskbellError} ERR_CONFIGURATION (no store)
  */
-export function openBroadcaster(options: GuardedOptions): Broadcaster {
-  const { settings, store, onWarning, ...own } = groupSenderOptions(options);
+export function openBroadcaster(options: GroupedOptions): Broadcaster {
+  const { settings, store, onWarning, ...own } = options;
   if (store === undefined) {
     throw new DeskbellError('ERR_CONFIGURATION', 'Broadcasts are kept in a store: give createSender one.');
   }

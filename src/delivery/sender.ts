@@ -26,7 +26,7 @@ import { startGoneReports } from './reports/gone-hook.ts';
 import { checkMessageLog } from './reports/message-log.ts';
 import type { Sender } from './sender-interface.ts';
 import { defaultRetryPolicy } from './settings/retry-policy.ts';
-import { guardCallbacks, type SenderOptions } from './settings/sender-options.ts';
+import { groupSenderOptions, type SenderOptions } from './settings/sender-options.ts';
 import { defaultWorkerSettings, parseMaxRates, type SenderVapid } from './settings/settings.ts';
 import { resolveThreadCount } from './worker/thread-count.ts';
 
@@ -53,7 +53,7 @@ export type { SubscriptionInput } from './message-path/subscription-input.ts';
  */
 export function createSender(options: SenderOptions): Sender {
   assertUsable(options);
-  const guarded = guardCallbacks(options);
+  const grouped = groupSenderOptions(options);
   let closing: Promise<void> | undefined;
 
   /** A part of the sender that is loaded on first use. Creating broadcasts does not load the part for single messages. */
@@ -69,10 +69,10 @@ export function createSender(options: SenderOptions): Sender {
     };
   };
   const single = lazily(async () =>
-    (await import('./single/single-messages.ts')).openSingleMessages(guarded),
+    (await import('./single/single-messages.ts')).openSingleMessages(grouped),
   );
-  const broadcaster = lazily(async () => (await import('./broadcaster.ts')).openBroadcaster(guarded));
-  const { store, onGone, onWarning } = guarded;
+  const broadcaster = lazily(async () => (await import('./broadcaster.ts')).openBroadcaster(grouped));
+  const { store, onGone, onWarning } = grouped;
   // Reporting starts now, even if nothing is ever sent.
   const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning);
 

@@ -84,10 +84,12 @@ test('messages are logged once their outcome is stored, and not where another wo
     const committed = Promise.withResolvers<void>();
     const parts = {
       settings,
-      destinations: {
-        takeAnswers: () => [],
-        setStates: () => {},
-        storeDormant: async () => Promise.reject(new Error('The store is away.')),
+      path: {
+        destinations: {
+          takeAnswers: () => [],
+          setStates: () => {},
+          storeDormant: async () => Promise.reject(new Error('The store is away.')),
+        },
       },
       ledger: { commit: async () => ({ isLeaseLost, state: 'running' }) },
       messageLog: { of: 'all', write: (records: readonly unknown[]) => logged.push(...records) },
@@ -110,7 +112,7 @@ test('a worker that is stopped waits for a commit without keeping its thread bus
   workload.assignments.add({ ...assignment, recordCommitted: () => {} } as unknown as Assignment);
   const parts = {
     settings,
-    destinations: { takeAnswers: () => [], setStates: () => {}, storeDormant: async () => {} },
+    path: { destinations: { takeAnswers: () => [], setStates: () => {}, storeDormant: async () => {} } },
     ledger: { commit: () => stored.promise },
     leases: { release: async () => {} },
     record: { now: () => 0 },

@@ -384,7 +384,6 @@ export async function simulateBroadcast(
       ledger,
       rates: new RateLimits(new Map(), store.rates),
       path,
-      destinations: path.destinations,
       record: { retryPolicy: defaultRetryPolicy, now: clock.now, random: () => 0.5 },
       settings: defaultWorkerSettings,
       clock,

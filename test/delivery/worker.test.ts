@@ -1,10 +1,11 @@
-// A worker: how much it takes on, and how it goes on after faults, its own and those of callbacks.
+// A worker: how much it takes on, what it does with its rows, and how it goes on after faults, its own and those of callbacks.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
-import type { Destinations } from '../../src/delivery/message-path/destinations.ts';
+import type { Destination } from '../../src/delivery/message-path/destinations.ts';
 import type { SenderOptions } from '../../src/delivery/sender.ts';
 import { defaultWorkerSettings, maxUncommittedOf } from '../../src/delivery/settings/settings.ts';
+import { Assignment, type AssignedRow } from '../../src/delivery/worker/assignment.ts';
 import { restartAfterFaults } from '../../src/delivery/worker/run-workers.ts';
 import { PayloadSource, type ReaderParts } from '../../src/delivery/worker/row-payloads.ts';
 import { Worker } from '../../src/delivery/worker/worker.ts';
@@ -17,7 +18,10 @@ import { assertDone, message, openBroadcastBench, timesReceived, untilDone } fro
 const settings = { ...defaultWorkerSettings, maxPageRows: 4, maxDetachedRows: 4 };
 const origin = 'https://fcm.googleapis.com';
 const openBroadcast = { id: 1, expiresAtMs: 1e15, ttlSeconds: 60 } as Broadcast;
-const sliceRows = [1, 2, 3].map((position) => ({ position, endpoint: `${origin}/${position}` }));
+const destination = { origin, gate: new OriginGate(settings) } as Destination;
+const recipient = (position: number) => ({ position, endpoint: `${origin}/${position}` }) as Recipient;
+const sliceRows = [1, 2, 3].map(recipient);
+const acceptedOf = (row: AssignedRow) => ({ recipient: row.recipient, result: 'accepted' }) as RowResult;
 
 /** Slices of three rows each, without end. */
 const parts = {
@@ -33,11 +37,7 @@ const parts = {
   },
   payloads: new PayloadSource({} as ReaderParts, undefined),
   ledger: { readRows: async () => sliceRows, pushServices: async () => [] },
-  destinations: {
-    find: () => ({ origin, gate: new OriginGate(settings) }),
-    loadKeys: async () => {},
-    setStates: () => {},
-  } as unknown as Destinations,
+  path: { destinations: { find: () => destination, loadKeys: async () => {}, setStates: () => {} } },
   onSlice: () => {},
 } as unknown as WorkerParts;
 
@@ -67,9 +67,9 @@ test('commits that take long leave no more rows to be repeated after a crash tha
     let sent = 0;
     for (let turn = 0; turn < 10; turn += 1) {
       await workload.replenish(0);
-      for (const row of workload.takeRows(0)) {
+      for (const row of workload.takeRows(0, 0)) {
         sent += 1;
-        row.assignment.settle(row, { recipient: row.recipient, result: 'accepted' } as RowResult);
+        row.assignment.settle(row, acceptedOf(row));
       }
       for (const assignment of workload.assignments) {
         const page = assignment.takePage(() => false, 0);
@@ -111,10 +111,118 @@ test('a broadcast that has the id of one which a restored database lacks is sent
   const source = new PayloadSource({} as ReaderParts, undefined);
   for (const [createdAtMs, text] of ['before', 'after'].entries()) {
     const made = { ...openBroadcast, createdAtMs, payload: Buffer.from(text) };
-    const payload = (await source.of(made))(undefined)({} as Recipient, {});
+    const payload = (await source.of(made))(undefined, {} as Recipient, {});
     assert.deepEqual(payload, Buffer.from(text));
   }
 });
+
+// The rows under one lease.
+
+const noPayloads = () => new Uint8Array();
+const take = (assignment: Assignment) => assignment.takeRow(() => destination, 0, 0);
+const never = (): boolean => false;
+const lease = { broadcastId: 1, fenceToken: 'token' };
+const untilEnd = { ...lease, broadcast: openBroadcast, slice: 0, cursor: 0, throughPosition: 100 };
+
+function sliceOf(positions: readonly number[], throughPosition: number) {
+  const assignment = new Assignment({ ...untilEnd, throughPosition }, noPayloads);
+  assignment.addRead(positions.map(recipient), true);
+  const rows = positions.map(() => take(assignment)!);
+  assert.equal(take(assignment), undefined);
+  return { assignment, rows };
+}
+
+test('a row that is detached lets the cursor pass, and is settled by itself later', () => {
+  const { assignment, rows } = sliceOf([1, 2, 3], 3);
+  const [one, two, three] = rows as [AssignedRow, AssignedRow, AssignedRow];
+  assignment.settle(two, acceptedOf(two));
+  assignment.settle(three, acceptedOf(three));
+  const page = assignment.takePage(() => true, 5000);
+  assert.equal(page?.cursors?.cursor, 3);
+  assert.deepEqual(
+    page?.rows.map(({ result, retry }) => [result, retry?.delayMs]),
+    [
+      ['detached', 5000],
+      ['accepted', undefined],
+      ['accepted', undefined],
+    ],
+  );
+  assert.equal(assignment.isDone, false);
+  assert.equal(assignment.detachedRows, 1);
+  assignment.recordCommitted(page!.rows);
+  assert.equal(assignment.uncommittedRows, 1, 'its answer is not stored yet');
+  assignment.settle(one, acceptedOf(one));
+  assert.deepEqual(assignment.takeDetached(), { rows: [acceptedOf(one)] });
+  assignment.recordCommitted([acceptedOf(one)]);
+  assert.equal(assignment.uncommittedRows, 0);
+  assert.equal(assignment.isDone, true);
+});
+
+test('an assignment of which nothing is left is not cut short by a stop', () => {
+  const { assignment, rows } = sliceOf([1], 10);
+  const [one] = rows as [AssignedRow];
+  assignment.stop();
+  assignment.settle(one, acceptedOf(one));
+  assert.equal(assignment.takePage(never, 0)?.cursors?.cursor, 10);
+  assert.equal(assignment.isUnfinished, false);
+});
+
+test('rows that arrive after the stop are not taken', () => {
+  const assignment = new Assignment(untilEnd, noPayloads);
+  assignment.stop();
+  assignment.addRead([recipient(1)], true);
+  assert.equal(take(assignment), undefined);
+  assert.equal(assignment.takePage(never, 0), undefined, 'the cursor stays');
+});
+
+test('what cannot happen is told and not gone along with', () => {
+  const { assignment, rows } = sliceOf([1], 10);
+  const [one] = rows as [AssignedRow];
+  assert.throws(() => assignment.addRead([recipient(2)], true), /read only where some are left/);
+  assignment.settle(one, acceptedOf(one));
+  assert.throws(() => assignment.settle(one, acceptedOf(one)), /settled once/);
+});
+
+test('a row that was not tried yet expires so long after the time of its own reader', () => {
+  const startAtMs = Date.parse('2026-12-01T11:00:00Z');
+  const times = { localTime: '2026-12-01T13:00', timeZone: 'UTC', startAtMs, ttlSeconds: 7200 };
+  for (const [timeZone, hours] of [
+    ['America/New_York', 7 + 2],
+    ['Europe/Berlin', 1 + 2],
+    // over at the start: the next day
+    ['Asia/Tokyo', 17 + 2],
+    [undefined, 2 + 2],
+  ] as const) {
+    const reader = { language: undefined, timeZone };
+    const assignment = new Assignment(
+      { ...untilEnd, broadcast: { ...openBroadcast, ...times }, reader },
+      noPayloads,
+    );
+    assignment.addRead([recipient(1)], true);
+    assert.equal(take(assignment)?.tries.expiresAtMs, startAtMs + hours * 3_600_000, timeZone ?? 'none');
+  }
+});
+
+test('retries are detached from the start and keep their tries', () => {
+  const tries = { attempts: 2, deferrals: 3, expiresAtMs: 9000, refusals: 1, doubts: 2 };
+  const rows = [{ ...recipient(7), ...tries, ifRefused: 'retry' }] as const;
+  const assignment = new Assignment(
+    { ...lease, broadcast: openBroadcast, rows, areProbes: false },
+    noPayloads,
+  );
+  assert.equal(assignment.detachedRows, 1);
+  const row = take(assignment) as AssignedRow;
+  assert.deepEqual(row.tries, tries);
+  assert.equal(row.ifRefused, 'retry');
+  assert.equal(assignment.pageRows, 0);
+  assignment.settle(row, acceptedOf(row));
+  assert.equal(assignment.takePage(never, 0), undefined);
+  assert.equal(assignment.takeDetached()?.cursors, undefined);
+  assert.equal(assignment.isDone, true);
+  assert.equal(assignment.isUnfinished, false);
+});
+
+// How long it waits after faults.
 
 /** @param lastsMs how long each run of the work lasts before it fails; the work is stopped after them */
 async function pausesAfter(lastsMs: readonly number[]): Promise<number[]> {

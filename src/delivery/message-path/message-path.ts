@@ -69,7 +69,7 @@ export type MessagePath = ReturnType<typeof openMessagePath>;
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
  */
 export function openMessagePath(
-  settings: DeliverySettings,
+  settings: Pick<DeliverySettings, 'vapid' | 'worker' | 'transport'>,
   store: Pick<Store, 'vapidKeys' | 'senders' | 'unlisted' | 'now'> | undefined,
   encryptBatch: EncryptBatch,
   onWarning: (warning: string) => void,

@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
 import type { OnFigures } from '../reports/figures.ts';
 import type { GoneHook } from '../reports/gone-hook.ts';
-import type { MessageLog } from '../reports/message-log.ts';
+import type { MessageLog, MessageRecord } from '../reports/message-log.ts';
 import { type DeliverySettings, parseMaxRates } from './settings.ts';
 
 /** Options of `createSender`, for keys, store, threads and connections. */
@@ -41,30 +41,32 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   readonly maxRate?: readonly string[] | undefined;
 }
 
-/** Wraps callbacks that only report, so that sending continues even if a callback throws. */
-export function guardCallbacks(options: SenderOptions) {
-  const { onWarning, onFigures, messageLog } = options;
-  return {
-    ...options,
-    onWarning: guardCallback('onWarning', (warning) => onWarning?.(warning)),
-    onFigures: onFigures && guardCallback('onFigures', onFigures),
-    messageLog: messageLog && {
-      of: messageLog.of,
-      write: guardCallback('messageLog.write', (records) => messageLog.write(records)),
-    },
-  } satisfies SenderOptions;
-}
-
-export type GuardedOptions = ReturnType<typeof guardCallbacks>;
-
-/** Separates `settings`, which every worker gets, from the options that stay in this process. */
-export function groupSenderOptions(options: GuardedOptions) {
+/**
+ * Separates `settings`, which every worker gets, from the options that stay in this process. Wraps callbacks that only
+ * report, so that sending continues even if a callback throws.
+ */
+export function groupSenderOptions(options: SenderOptions) {
   const { encrypt, store, onGone, threads, onWarning, onFigures, messageLog, sendTimeoutMs, ...rest } =
     options;
   const { vapid, retryPolicy, encryption, receiptKey, maxRate = [], worker, ...transport } = rest;
   const shared = { vapid, retryPolicy, encryption, receiptKey, worker };
   const settings: DeliverySettings = { ...shared, transport, maxRates: parseMaxRates(maxRate) };
-  return { settings, encrypt, store, onGone, threads, onWarning, onFigures, messageLog, sendTimeoutMs };
+  return {
+    settings,
+    encrypt,
+    store,
+    onGone,
+    threads,
+    onWarning: guardCallback('onWarning', (warning: string) => onWarning?.(warning)),
+    onFigures: onFigures && guardCallback('onFigures', onFigures),
+    messageLog: messageLog && {
+      of: messageLog.of,
+      write: guardCallback('messageLog.write', (records: readonly MessageRecord[]) =>
+        messageLog.write(records),
+      ),
+    },
+    sendTimeoutMs,
+  };
 }
 
 export type GroupedOptions = ReturnType<typeof groupSenderOptions>;

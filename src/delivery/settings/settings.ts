@@ -91,7 +91,7 @@ export interface DeliverySettings {
   /** The key for tokens with which browsers send receipts. The service reads the same key from the data directory. */
   readonly receiptKey?: Uint8Array | undefined;
   /** Rate limits of push services, which all workers on the store share. */
-  readonly maxRates?: MaxRates | undefined;
+  readonly maxRates: MaxRates;
   /** Overrides of the workers' default sizes and times. */
   readonly worker?: Partial<WorkerSettings> | undefined;
 }

@@ -27,7 +27,7 @@ import {
 import { readSubscription, type SubscriptionInput } from '../message-path/subscription-input.ts';
 import { wakeMessages } from '../../store/unlisted-push-services.ts';
 import { logMessage } from '../reports/message-log.ts';
-import { groupSenderOptions, type GuardedOptions } from '../settings/sender-options.ts';
+import type { GroupedOptions } from '../settings/sender-options.ts';
 import type { MaxRates } from '../settings/settings.ts';
 import { AnswerLog } from './answer-log.ts';
 import { gatherTurn } from './gather.ts';
@@ -43,14 +43,20 @@ interface WaitingMessage extends PushMessage {
  *
  * @param given options that `createSender` has checked
  */
-export function openSingleMessages(given: GuardedOptions) {
-  const { settings, encrypt, store, sendTimeoutMs, messageLog, onWarning } = groupSenderOptions(given);
+export function openSingleMessages({
+  settings,
+  encrypt,
+  store,
+  sendTimeoutMs,
+  messageLog,
+  onWarning,
+}: GroupedOptions) {
   const { vapid, encryption, transport: transportOptions } = settings;
   const { monotonicNow = systemClock.monotonicNow } = transportOptions;
   const timeoutMs = sendTimeoutMs ?? connectAndAnswerMs(transportOptions);
   const policy = createEndpointPolicy(transportOptions.pushServices);
   const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded(encryption);
-  const rates = new SingleMessageRates(settings.maxRates ?? new Map());
+  const rates = new SingleMessageRates(settings.maxRates);
   const path = openMessagePath(settings, store, encryptBatch, onWarning);
   const endReport = path.startReport('single');
   // subscriptions may have been made with other keys

@@ -19,7 +19,7 @@ import type { Sending } from '../../transport/transport.ts';
 import type { NotSendable } from '../limits/not-sent.ts';
 import { toDetached, type Row } from './record.ts';
 import type { Tries } from '../settings/retry-policy.ts';
-import { createRowPayloads, type DataOfRows, type RowPayloads } from './row-payloads.ts';
+import type { DataOfRows, RowPayloads } from './row-payloads.ts';
 
 /** A row from the time it is taken until it is committed. */
 export interface AssignedRow extends Row {
@@ -76,11 +76,7 @@ export class Assignment {
   #data: DataOfRows;
 
   /** @param data the readers' data; given only for retries */
-  constructor(
-    source: SliceLease | RetryLease,
-    payloads: RowPayloads = createRowPayloads(source.broadcast),
-    data: DataOfRows = {},
-  ) {
+  constructor(source: SliceLease | RetryLease, payloads: RowPayloads, data: DataOfRows = {}) {
     const { broadcastId, fenceToken } = source;
     this.lease = { broadcastId, fenceToken, ...('slice' in source && { slice: source.slice }) };
     this.broadcast = source.broadcast;
@@ -159,7 +155,7 @@ export class Assignment {
   takeRow(
     destinationOf: (addressee: Addressee) => Destination,
     nowMs: number,
-    takenAtMs = 0,
+    takenAtMs: number,
   ): AssignedRow | undefined {
     const recipient = this.#unsent[this.#nextUnsent];
     if (recipient === undefined) return undefined;
@@ -169,7 +165,7 @@ export class Assignment {
     const { broadcast } = this;
     const isRetry = 'deferrals' in recipient;
     const tries = isRetry ? triesOf(recipient) : this.#untried;
-    const payload = this.#payloads(tries.reader?.language)(recipient, this.#data);
+    const payload = this.#payloads(tries.reader?.language, recipient, this.#data);
     const fault = payload instanceof Uint8Array ? undefined : payload;
     const row: AssignedRow = {
       assignment: this,

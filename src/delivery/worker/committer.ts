@@ -120,7 +120,8 @@ export class Committer {
   }
 
   async #store(assignment: Assignment, { rows, cursors }: CommitPart): Promise<void> {
-    const { ledger, destinations, settings, figures, messageLog, record } = this.#parts;
+    const { ledger, path, settings, figures, messageLog, record } = this.#parts;
+    const { destinations } = path;
     const { lease, slice } = assignment;
     const startedMs = record.now();
     const answer = await ledger.commit({

@@ -17,13 +17,13 @@ export interface ReaderParts {
 /** The data of the readers, by subscription id. */
 export type DataOfRows = Readonly<Record<number, PersonData>>;
 
-export type PayloadOf = (recipient: Recipient, data: DataOfRows) => Uint8Array | NotSendable;
+type PayloadOf = (recipient: Recipient, data: DataOfRows) => Uint8Array | NotSendable;
 
-/**
- * @param language the language of the row's text; undefined for the message's own text
- * @returns a function that makes the payload of a row
- */
-export type RowPayloads = (language: string | undefined) => PayloadOf;
+/** @param language the language of the row's text; undefined for the message's own text */
+export type RowPayloads = (
+  language: string | undefined,
+  ...row: Parameters<PayloadOf>
+) => ReturnType<PayloadOf>;
 
 /** Number of broadcasts whose texts a worker keeps. */
 const keptBroadcasts = 32;
@@ -63,20 +63,16 @@ export class PayloadSource {
 
 const noData: DataOfRows = {};
 
-export function createRowPayloads(
+function createRowPayloads(
   broadcast: Broadcast,
-  receiptKey?: Uint8Array,
-  texts: ReadonlyMap<string, Uint8Array> = new Map(),
+  receiptKey: Uint8Array | undefined,
+  texts: ReadonlyMap<string | undefined, Uint8Array> = new Map(),
 ): RowPayloads {
-  const made = new Map<string | undefined, PayloadOf>();
-  return (language) => {
-    const known = made.get(language);
-    if (known !== undefined) return known;
-    const text = language === undefined ? undefined : texts.get(language);
-    const payloadOf = createPayloadOf(broadcast, text ?? broadcast.payload, receiptKey);
-    made.set(language, payloadOf);
-    return payloadOf;
-  };
+  const own = createPayloadOf(broadcast, broadcast.payload, receiptKey);
+  const inLanguage = new Map(
+    Array.from(texts, ([language, text]) => [language, createPayloadOf(broadcast, text, receiptKey)]),
+  );
+  return (language, recipient, data) => (inLanguage.get(language) ?? own)(recipient, data);
 }
 
 function createPayloadOf(

@@ -5,7 +5,6 @@ import type { Leases } from '../../store/leases.ts';
 import { Assignment, type AssignedRow } from './assignment.ts';
 import type { Clock } from '../../transport/clock.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
-import type { Destinations } from '../message-path/destinations.ts';
 import type { MessagePath } from '../message-path/message-path.ts';
 import type { Figures } from '../reports/figures.ts';
 import type { MessageLog } from '../reports/message-log.ts';
@@ -16,7 +15,6 @@ import { maxUncommittedOf, type WorkerSettings } from '../settings/settings.ts';
 /** What a worker works with. */
 export interface WorkerParts {
   readonly path: MessagePath;
-  readonly destinations: Destinations;
   readonly leases: Leases;
   readonly ledger: Ledger;
   readonly rates: RateLimits;
@@ -130,8 +128,8 @@ export class Workload {
   }
 
   /** @param takenAtMs the time by the monotonic clock */
-  takeRows(nowMs: number, takenAtMs = 0): readonly AssignedRow[] {
-    const { destinations, settings } = this.#parts;
+  takeRows(nowMs: number, takenAtMs: number): readonly AssignedRow[] {
+    const { path, settings } = this.#parts;
     const rows: AssignedRow[] = [];
     const batchRows = Math.min(settings.batchRows, maxUncommittedOf(settings) - this.#uncommittedRows);
     for (const assignment of this.assignments) {
@@ -139,7 +137,7 @@ export class Workload {
       const capacity = assignment.slice ? settings.maxPageRows - this.#pageRows : batchRows;
       const end = Math.min(batchRows, rows.length + capacity);
       while (rows.length < end) {
-        const row = assignment.takeRow(destinations.find, nowMs, takenAtMs);
+        const row = assignment.takeRow(path.destinations.find, nowMs, takenAtMs);
         if (row === undefined) break;
         rows.push(row);
       }
@@ -149,13 +147,13 @@ export class Workload {
 
   async #leaseSlice(nowMs: number): Promise<Assignment | undefined> {
     if (nowMs < this.#leaseSliceNotBeforeMs) return undefined;
-    const { leases, ledger, destinations, settings, payloads, broadcastId, onSlice } = this.#parts;
+    const { leases, ledger, path, settings, payloads, broadcastId, onSlice } = this.#parts;
     const lease = await leases.leaseSlice({ leaseMs: settings.leaseMs, broadcastId });
     if (lease === undefined) {
       this.#leaseSliceNotBeforeMs = nowMs + settings.leaseSliceEveryMs;
       return undefined;
     }
-    destinations.setStates(await ledger.pushServices());
+    path.destinations.setStates(await ledger.pushServices());
     onSlice(lease.broadcast);
     const assignment = new Assignment(lease, await payloads.of(lease.broadcast));
     this.assignments.add(assignment);
@@ -164,11 +162,11 @@ export class Workload {
 
   /** @returns the number of leased rows */
   async #leaseRetries(limit: number, aheadMs?: number): Promise<number> {
-    const { leases, ledger, destinations, settings, payloads, broadcastId } = this.#parts;
+    const { leases, ledger, path, settings, payloads, broadcastId } = this.#parts;
     const lease = await leases.leaseRetries({ leaseMs: settings.leaseMs, limit, aheadMs, broadcastId });
     if (lease === undefined) return 0;
-    destinations.setStates(await ledger.pushServices());
-    await destinations.loadKeys(lease.rows);
+    path.destinations.setStates(await ledger.pushServices());
+    await path.destinations.loadKeys(lease.rows);
     const { broadcast, rows } = lease;
     const data = await payloads.dataOf(broadcast, rows);
     this.assignments.add(new Assignment(lease, await payloads.of(broadcast), data));
@@ -177,9 +175,9 @@ export class Workload {
 
   async #read(assignment: Assignment): Promise<void> {
     if (assignment.slice === undefined) return;
-    const { ledger, destinations, settings, payloads } = this.#parts;
+    const { ledger, path, settings, payloads } = this.#parts;
     const rows = await ledger.readRows(assignment.slice, assignment.readPosition, settings.readRows);
-    await destinations.loadKeys(rows);
+    await path.destinations.loadKeys(rows);
     const data = await payloads.dataOf(assignment.broadcast, rows);
     assignment.addRead(rows, rows.length < settings.readRows, data);
   }
