@@ -574,17 +574,4 @@ describe(`attempts: ${databaseName()}`, () => {
       refused(/is to a list/),
     );
   });
-
-  test('what retention has dropped is no longer kept, and its counts are', async () => {
-    await addSubscriptions(store, 3);
-    const id = await createBroadcast();
-    const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
-    await settleAll(id, (recipient) => result(recipient, 'rejected', { status: 400 }));
-    assert.equal((await stateOf(id, row!.id)).state, 'rejected');
-    nowMs += 1000;
-    while (await store.retention.prune({ attemptsBeforeMs: nowMs }));
-    assert.deepEqual((await stateOf(id, row!.id)).state, 'noLongerKept');
-    assert.deepEqual(await store.attempts.list({ broadcastId: id, limit: 10 }), []);
-    assert.equal((await store.attempts.countAnswers([id]))[0]?.rows, 3);
-  });
 });

@@ -10,7 +10,6 @@ import type { StoreAddress } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
-  commitRows,
   commitSlices,
   createMatching,
   leaseNext,
@@ -18,7 +17,6 @@ import {
   openForEachTest,
   openIds,
   withResult,
-  withRetry,
 } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -29,7 +27,6 @@ const leaseMs = 60_000;
 
 const accepted = withResult(origin, 'accepted');
 
-/** Runs a statement on the store's tables behind its back. */
 /** Kills a process at a random moment soon after its first range. @returns false where it had ended by itself */
 async function prepareUntilKilled(address: StoreAddress, nowMs: number): Promise<boolean> {
   const file = fileURLToPath(new URL('preparing-child.ts', import.meta.url));
@@ -257,20 +254,6 @@ describe(`audiences: ${databaseName()}`, () => {
     assert.deepEqual(await settle(id), [ids[7]]);
   });
 
-  test('a few among many are in one slice', async () => {
-    const { id, recipients } = await createMatching(store, { tags: { all: ['rare'] } }, draft());
-    assert.equal(recipients, 1);
-    const rare = await store.subscriptions.page({
-      afterId: 0,
-      limit: 10,
-      matching: { tags: { all: ['rare'] } },
-    });
-    assert.deepEqual(
-      await settle(id),
-      rare.map((row) => row.id),
-    );
-  });
-
   test('ids are sent to once each, however many there are; those not stored count as removed', async () => {
     // more slices than one transaction writes down
     const audienceId = await openIds(store, [...ids, 1e9, 1e9 + 1], draft({ sliceRows: 2 }));
@@ -289,36 +272,6 @@ describe(`audiences: ${databaseName()}`, () => {
     assert.deepEqual(pluck(page, 'position'), ids.slice(30, 40));
     const next = await store.ledger.readRows(slice, ids[39]!, 10);
     assert.deepEqual(pluck(next, 'position'), ids.slice(40, 50));
-  });
-
-  test('a row that is tried again is found by its id', async () => {
-    const { id } = await createMatching(store, matching, draft());
-    await settle(id, withRetry(origin, nowMs, { delayMs: 10 }));
-    nowMs += 10;
-    const seen: (number | undefined)[] = [];
-    for (;;) {
-      const lease = await store.leases.leaseRetries({ leaseMs, limit: 500, broadcastId: id });
-      if (lease === undefined) break;
-      seen.push(...lease.rows.map(({ subscriptionId }) => subscriptionId));
-      await commitRows(store, lease, lease.rows.map(accepted));
-    }
-    assert.deepEqual(
-      seen.sort((one, other) => Number(one) - Number(other)),
-      ids,
-    );
-    assert.equal((await store.broadcasts.get(id)).state, 'done');
-  });
-
-  test('a person who is removed is in no audience any more, and the counts add up', async () => {
-    await store.people.assign(ids[1]!, { user: 'ada', tags: ['news'] });
-    const { id } = await createMatching(store, matching, draft());
-    assert.equal((await store.people.remove('ada')).recipients, 1);
-    assert.deepEqual((await store.attempts.outcomesOf(id, [ids[1]!]))[0]?.state, 'notInAudience');
-    assert.deepEqual(
-      await settle(id),
-      ids.filter((other) => other !== ids[1]),
-    );
-    assert.equal((await store.broadcasts.get(id)).counts.removed, 1);
   });
 
   test('who is in the audience is known for as long as attempts are kept', async () => {

@@ -143,14 +143,4 @@ describe(`bells: ${databaseName()}`, () => {
     await store.broadcasts.cancel(broadcast.id);
     assert.deepEqual(await store.bells.admit(id, 0, encodeNothing), { ...opens, count: 3 });
   });
-
-  test('removing a person removes the bells of that person alone, with their requests', async () => {
-    const { id } = await add({ audience: { user: 'ada' } });
-    await add({ name: 'all', secretHash: hashBellSecret('all') });
-    await add({ name: 'bob', audience: { user: 'bob' }, secretHash: hashBellSecret('bob') });
-    await store.bells.note(id, { tool: 'Text', outcome: 'rung' });
-    assert.equal((await store.people.remove('ada')).bells, 1);
-    assert.deepEqual(pluck(await store.bells.list(), 'name'), ['all', 'bob']);
-    assert.deepEqual(await store.bells.requests(id), []);
-  });
 });

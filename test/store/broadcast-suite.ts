@@ -258,17 +258,6 @@ describe(`broadcasts: ${databaseName()}`, () => {
     assert.equal(await store.subscriptions.count(), 0);
   });
 
-  test('a list member that is gone is deleted from the store where it stands there with the same keys', async () => {
-    await addSubscriptions(store, 2);
-    const other = { ...madeUpSubscription(1), auth: new Uint8Array(16) };
-    const audienceId = await openList(store, [0, other]);
-    const { id } = await createBroadcast({ audienceId });
-    await settleAll(id, gone);
-    assert.equal((await found(id)).counts.gone, 2);
-    const left = await store.subscriptions.page({ afterId: 0, limit: 10 });
-    assert.deepEqual(pluck(left, 'endpoint'), [madeUpSubscription(1).endpoint]);
-  });
-
   test('slices do not overlap and cover the audience, also where ids have gaps', async () => {
     await addSubscriptions(store, 200);
     const rows = await store.subscriptions.page({ afterId: 0, limit: 200 });

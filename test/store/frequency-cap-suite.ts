@@ -157,17 +157,6 @@ describe(`cap per person: ${databaseName()}`, () => {
     assert.deepEqual(await settle(await start('1/hour')), { capped: 1 });
   });
 
-  test('leaves counts that add up where the rest of its broadcast expires', async () => {
-    for (const index of [1, 2, 3, 4]) await put(index, 'ada');
-    assert.deepEqual(await settle(await start('1/day')), { accepted: 4 });
-    const id = await start('1/day');
-    await commitNext(store, withResult(origin, 'capped', { attempts: 0 }), id);
-    assert.equal((await store.statistics.backlog()).pendingRows, 2);
-    nowMs += hourMs;
-    await commitNext(store, withResult(origin, 'expired', { attempts: 0 }), id);
-    assert.deepEqual(await settle(id), { expired: 2, capped: 2 });
-  });
-
   const toList = async () => ({ audienceId: await openList(store, [1, 2, 3]) });
 
   test('finds persons in lists, and lets pass what is no stored subscription', async () => {

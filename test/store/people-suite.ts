@@ -63,15 +63,6 @@ describe(`people: ${databaseName()}`, () => {
   };
 
   describe('of a subscription', () => {
-    test('user and tags are read as they were given, tags in the order of their names', async () => {
-      const stored = await put(1, { user: 'ada', tags: ['news', 'beta', 'de'] });
-      assert.deepEqual(ownerOf(stored), { user: 'ada', tags: ['beta', 'de', 'news'] });
-      assert.deepEqual(await read(stored.id), ownerOf(stored));
-      assert.deepEqual(ownerOf(await store.subscriptions.findByEndpoint(stored.endpoint)), ownerOf(stored));
-      const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
-      assert.deepEqual(ownerOf(row), ownerOf(stored));
-    });
-
     test('a registration that says nothing of them changes neither; one that does replaces both', async () => {
       const { id } = await put(1, ada);
       assert.deepEqual(ownerOf(await put(1)), ada);
@@ -304,29 +295,6 @@ describe(`people: ${databaseName()}`, () => {
       await store.people.remove('ada');
       const lease = await store.leases.leaseRetries({ leaseMs: 1000, limit: 10 });
       assert.deepEqual([lease?.broadcastId, lease?.rows.length], [broadcast.id, 1]);
-    });
-
-    test('subscriptions that had ended are deleted with their attempts', async () => {
-      const { id } = await put(1, ada);
-      const { broadcast } = await createBroadcast(undefined);
-      await settle(broadcast.id, 'gone');
-      assert.equal(await store.subscriptions.findById(id), undefined);
-      assert.equal((await store.ended.list(10)).length, 1);
-      const removed = await store.people.remove('ada');
-      assert.deepEqual([removed.subscriptions, removed.ended, removed.attempts], [0, 1, 1]);
-      assert.deepEqual(await store.ended.list(10), []);
-    });
-
-    test('a marked subscription does not become one that has ended', async () => {
-      const rows = [];
-      for (let index = 0; index < 25; index += 1) rows.push(await put(index, ada));
-      for (const subscription of rows.slice(0, 21)) {
-        await recordAnswer(store, subscription, 'gone', origin);
-      }
-      assert.ok((await store.heldDeletions.list()).length > 0, 'some are held');
-      await store.people.remove('ada');
-      assert.deepEqual(await store.ended.list(100), []);
-      assert.deepEqual(await store.heldDeletions.list(), []);
     });
   });
 });

@@ -93,16 +93,6 @@ describe(`receipts: ${databaseName()}`, () => {
     assert.deepEqual(await countsOf(broadcastId), []);
   });
 
-  test('what a subscription reported is forgotten with it, and its counts stay', async () => {
-    const [subscriptionId, other] = [await subscribe(), await subscribe()];
-    const broadcastId = await createBroadcast([]);
-    const receipt: Receipt = { broadcastId, subscriptionId, event: 'shown' };
-    await store.receipts.add([receipt, { ...receipt, subscriptionId: other }]);
-    await store.subscriptions.removeById(subscriptionId);
-    assert.equal(await store.receipts.add([receipt, { ...receipt, subscriptionId: other }]), 0);
-    assert.equal((await countsOf(broadcastId))?.[0]?.shown, 2);
-  });
-
   test('the window is open for 30 days from the start of the broadcast', async () => {
     const subscriptionId = await subscribe();
     // one that is late starts when it is made

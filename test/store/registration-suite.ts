@@ -226,6 +226,7 @@ describe(`registrations: ${databaseName()}`, () => {
     }
     assert.deepEqual(ownerOf(await read(1)), ada);
     assert.equal(await store.subscriptions.removeByEndpoint(endpoint, auth), true);
+    assert.equal(await store.subscriptions.removeByEndpoint(endpoint, auth), false);
     assert.equal(await read(1), undefined);
   });
 });

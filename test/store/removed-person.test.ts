@@ -20,6 +20,9 @@ const others = `
   insert into schedules (id, cron, timezone, audience, user_name, message, ttl_seconds, urgency, receipts, created_at_ms, next_at_ms)
     values (3, '0 9 * * 1', 'UTC', '{"user":"Zoë"}', 'Zoë', '{"title":"z","message":"a"}', 60, 'high', 0, 1, 2);
   insert into accepted_subscriptions (push_service_id, slot, subscription_id) values (5, 2, ${stored}), (5, 3, ${ended});
+  -- it ends when it is removed
+  insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, updated_at_ms)
+    values (${stored}, 'http://a', 1, 50, 7);
   insert into receipts (broadcast_id, subscription_id, event) values (3, ${ended}, 'shown');
   insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
     values ('subscription:${stored}', 3, 5, 1), ('subscription:${ended}', 3, 5, 1);
@@ -85,7 +88,16 @@ test('a person who is removed is in no table any more, nor in the file', async (
   const store = await openSqliteStore({ path });
   const isInFile = (): boolean => readFileSync(path).includes('Only for Zoë.');
   assert.ok(isInFile());
-  await store.people.remove('Zoë');
+  assert.deepEqual(await store.people.remove('Zoë'), {
+    subscriptions: 1,
+    ended: 1,
+    broadcasts: 1,
+    schedules: 1,
+    bells: 1,
+    recipients: 27,
+    attempts: 26,
+    receipts: 3,
+  });
   assert.ok(!isInFile(), 'it is overwritten');
   assert.equal(statSync(`${path}-wal`).size, 0);
   await store.close();

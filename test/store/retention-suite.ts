@@ -123,6 +123,7 @@ describe(`retention: ${databaseName()}`, () => {
     assert.ok((await pruneAll({ attemptsBeforeMs: nowMs })) >= 2);
     assert.deepEqual(await left(), { broadcasts: [id], attempts: 0 });
     assert.equal((await store.broadcasts.find(id))?.counts.rejected, 6000);
+    assert.equal((await store.attempts.countAnswers([id]))[0]?.rows, 6000, 'its answers stay counted');
   });
 
   test('leaves a broadcast as long as it is known who reported receipts of it, which is 30 days', async () => {

@@ -5,12 +5,7 @@ import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { SingleAnswer } from '../../src/delivery/single/answer-log.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { outcomeWidths } from '../../src/store/statistics.ts';
-import {
-  madeUpSubscription,
-  noOutcomes,
-  otherVapidPublicKey,
-  vapidPublicKey,
-} from './made-up-subscription.ts';
+import { madeUpSubscription, noOutcomes, vapidPublicKey } from './made-up-subscription.ts';
 import {
   commitNext,
   madeUpBroadcast,
@@ -90,20 +85,6 @@ describe(`statistics: ${databaseName()}`, () => {
     nowMs = Date.now() + 91 * dayMs;
     while (await store.retention.prune({}));
     assert.deepEqual(await store.losses.countByDay(), []);
-  });
-
-  test('a subscription that changes its key is counted with the new one', async () => {
-    await put(1);
-    await put(2);
-    await put(2, otherVapidPublicKey);
-    assert.deepEqual(
-      await store.vapidKeys.countSubscriptions(),
-      new Map([
-        [vapidPublicKey, 1],
-        [otherVapidPublicKey, 1],
-      ]),
-    );
-    assert.equal(await store.subscriptions.count(), 2);
   });
 
   test('outcomes are counted by push service and interval, all together and by broadcast', async () => {

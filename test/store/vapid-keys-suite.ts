@@ -42,9 +42,11 @@ describe(`VAPID keys: ${databaseName()}`, () => {
   });
 
   test('subscriptions are counted by key', async () => {
-    for (const [index, key] of [first, second, second].entries()) {
+    for (const [index, key] of [first, first, second].entries()) {
       await store.subscriptions.put(madeUpSubscription(index + 1), key);
     }
+    // counted with its new key only
+    await store.subscriptions.put(madeUpSubscription(2), second);
     await store.vapidKeys.adopt(third);
     assert.deepEqual(
       await store.vapidKeys.countSubscriptions(),

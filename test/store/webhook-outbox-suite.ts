@@ -205,11 +205,4 @@ describe(`webhook outbox: ${databaseName()}`, () => {
     const rest = { waiting: 1, oldestAtMs: oldestAtMs + 1000, dropped: 3 };
     assert.deepEqual(await store.webhooks.backlog(), rest);
   });
-
-  test('a person who is removed leaves no event', async () => {
-    await store.webhooks.watch();
-    await deliver();
-    await store.people.remove('ada');
-    assert.deepEqual((await lease()).map(({ type }) => type).toSorted(), ['alarm', 'broadcast.done']);
-  });
 });
