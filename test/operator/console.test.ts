@@ -212,7 +212,8 @@ test('every answer keeps browsers from framing it, and from loading anything fro
   const operator = await startOperator(t);
   const { cookie } = await signIn(operator);
   // what is wrong with a request of nobody is said on a page alone
-  const wrong = { method: 'POST', headers: { origin: operator.base, 'content-type': 'x/y' }, body: '{}' };
+  const json = { origin: operator.base, 'content-type': 'application/json' };
+  const wrong = { method: 'POST', headers: json, body: '{"token":"x"}' };
   const guess = {
     method: 'POST',
     headers: { origin: operator.base },

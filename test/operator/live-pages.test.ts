@@ -4,7 +4,6 @@ import { connect, type Socket } from 'node:net';
 import { suite, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify from 'fastify';
-import { createWarningReader } from '../../src/delivery/alarms/installation-warnings.ts';
 import { createProgressReader } from '../../src/delivery/broadcast/progress.ts';
 import { broadcastEvents, readLastEventId, sendEvents } from '../../src/operator/broadcast-events.ts';
 import { createLive } from '../../src/operator/console/live.ts';
@@ -175,34 +174,6 @@ suite('live pages', { concurrency: 4 }, () => {
     assert.ok(!('live-attempts' in (await accepted!.changes(isAnswered))));
     // reasons and the one answer are read one after the other
     await one!.changes((parts) => isAnswered(parts) && /rejected/.test(parts['live-answer'] ?? ''));
-  });
-
-  test('the alarms of a live page link to where they are acknowledged, for who may do so', async (t) => {
-    const { store } = await startOperator(t);
-    await store.sending.pause('restored');
-    const operator = await startOperator(t, { readWarnings: createWarningReader(store) });
-    for (const [role, isShown] of [
-      ['read', false],
-      ['full', true],
-    ] as const) {
-      const page = watch(operator, '/console/live/overview', await signIn(operator, role));
-      const text = (await page.look()).parts['live-alarms']!;
-      assert.match(text, /Sending is paused/, role);
-      assert.equal(text.includes('/console/alarms/acknowledge'), isShown, role);
-    }
-  });
-
-  test('who comes after a change never gets what others had read before it', async (t) => {
-    const operator = await startOperator(t);
-    await operator.store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
-    const { broadcast } = await operator.sender.createBroadcast('all', { title: 'Hello', message: '' });
-    const viewer = await signIn(operator);
-    const path = `/console/live/broadcasts/${broadcast.id}`;
-    await watch(operator, path, viewer).look();
-    await operator.store.broadcasts.pause(broadcast.id);
-    const { parts } = await watch(operator, path, viewer).look();
-    assert.match(parts['live-controls']!, /\/resume/);
-    assert.doesNotMatch(parts['live-controls']!, /\/pause/);
   });
 
   test('a live page is told of when its figures are, what is true of them, and when they cannot be read', async (t) => {
