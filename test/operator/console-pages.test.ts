@@ -398,34 +398,6 @@ test('a push service that cannot be reached is an alarm of the overview until it
   assert.match(wordsOf(await visitor.open('/console/')), /nothing is wrong/);
 });
 
-test('with receipts, the page of a broadcast shows what browsers reported, in all and by push service', async (t) => {
-  const { operator, store, sender, visitor } = await openConsole(t, {
-    senderOptions: { receiptKey: new Uint8Array(32) },
-  });
-  await addPeople(store, 3);
-  const message = { title: 'Hello', message: '', actions: [{ action: 'buy', title: 'Buy' }] };
-  const { broadcast } = await sender.createBroadcast('all', message, { receipts: true });
-  const figures = async (): Promise<string> =>
-    wordsOf(await visitor.open(`/console/broadcasts/${broadcast.id}`));
-  assert.match(await figures(), /Shown 0 .* Clicked 0 /);
-  await commitSlices(store, broadcast.id, accept);
-  const [first, second] = await store.subscriptions.page({ afterId: 0, limit: 2 });
-  const reported = { broadcastId: broadcast.id, subscriptionId: first!.id };
-  await store.receipts.add([
-    { ...reported, event: 'shown' },
-    { ...reported, event: 'shown', subscriptionId: second!.id },
-    { ...reported, event: 'clicked', action: 'buy' },
-  ]);
-  const words = await figures();
-  assert.match(words, /Shown 2 .* Clicked 1 .* Dismissed 0 /);
-  assert.match(words, /Shown 2 66\.7 % of the accepted, .* Clicked 1 33\.3 % of the accepted, /);
-  const shown = await operator.read<{ receiptTotals: object }>(`/v1/broadcasts/${broadcast.id}`);
-  const shares = { shownShare: 2 / 3, clickedShare: 1 / 3 };
-  assert.deepEqual(shown.receiptTotals, { shown: 2, clicked: 1, dismissed: 0, ...shares });
-  assert.match(words, /Clicked: buy 1 of these, on this action/);
-  assert.match(words, /Attempts Accepted Shown Clicked Dismissed fcm\.googleapis\.com 3 3 2 1 0 /);
-});
-
 test('broadcasts are found by words, state and day', async (t) => {
   const { operator, visitor } = await openConsole(t);
   await addPeople(operator.store, 1);

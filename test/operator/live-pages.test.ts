@@ -11,14 +11,7 @@ import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { pickDeliveryOptions } from '../../src/store/delivery-options.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import {
-  addSubscriptions,
-  commitNext,
-  commitPage,
-  commitSlice,
-  madeUpBroadcast,
-  withResult,
-} from '../store/store-under-test.ts';
+import { addSubscriptions, commitNext, madeUpBroadcast, withResult } from '../store/store-under-test.ts';
 import { decode, signIn, type Visitor, wordsOf } from './console-visitor.ts';
 import { type RunningOperator, startOperator, startStage } from './running-operator.ts';
 import { pluck } from '../../tools/pluck.ts';
@@ -393,8 +386,6 @@ test('what a client does not read is not made for it', async (t) => {
 
 // What the console says of a broadcast, and what it does to one: real requests to a real listener with a real database.
 
-const leaseMs = 10_000;
-
 async function startWith(t: TestContext, subscriptions: number) {
   const operator = await startOperator(t);
   await addSubscriptions(operator.store, subscriptions);
@@ -413,35 +404,6 @@ test('the tiles count every broadcast that is open, and the overview says how ma
   assert.match(overview, /The newest 50 of 57\./);
   const list = wordsOf(await visitor.open('/console/broadcasts?text=nothing'));
   assert.match(list, /Running 55 .*Scheduled 1 .*Paused 1 .*Preparing 0 /);
-});
-
-test('a cancelled broadcast shows how much of it was sent, everywhere', async (t) => {
-  const { create, store, visitor } = await startWith(t, 20);
-  const id = await create();
-  const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
-  const retry = { delayMs: 60_000, deferrals: 1, expiresAtMs: Date.now() + 600_000 };
-  await commitSlice(
-    store,
-    slice!,
-    (recipient) => ({
-      recipient,
-      origin: 'https://fcm.googleapis.com',
-      attempts: 1,
-      ...(recipient.position % 2 === 0
-        ? { result: 'accepted' }
-        : { result: 'retry', retry: { ...retry, attempts: recipient.position % 4 === 1 ? 1 : 0 } }),
-    }),
-    leaseMs,
-  );
-  assert.match(
-    wordsOf(await visitor.open(`/console/broadcasts/${id}`)),
-    /50 % 10 of 20 .*Pending 10 5 to be tried again, 5 put off/,
-  );
-  await store.broadcasts.cancel(id);
-  const page = await visitor.open(`/console/broadcasts/${id}`);
-  assert.match(wordsOf(page), /cancelled .*50 % 10 of 20 .*Accepted 10 .*Cancelled 10 /);
-  for (const { html } of [page, await visitor.open('/console/broadcasts')])
-    assert.match(html, /aria-label="50 % of 20 reached"/);
 });
 
 test('a broadcast can be paused, resumed and cancelled where its state admits it', async (t) => {
@@ -639,34 +601,3 @@ function fieldsOf(html: string): Readonly<Record<string, string>> {
     ]),
   ]) as Record<string, string>;
 }
-
-test('a broadcast says that a share is not reached yet, or never will be; the list of broadcasts has no times', async (t) => {
-  const { create, operator, store, visitor } = await startWith(t, 200);
-  const id = await create();
-  const url = `/console/broadcasts/${id}`;
-  const slice = (await store.leases.leaseSlice({ leaseMs, broadcastId: id }))!;
-  const rows = await store.ledger.readRows(slice, slice.cursor, 200);
-  assert.equal(rows.length, 200);
-  let fromCursor = slice.cursor;
-  const commit = async (count: number, result: 'accepted' | 'gone' = 'accepted') => {
-    const some = rows.filter(({ position }) => position > fromCursor).slice(0, count);
-    const cursor = some.at(-1)!.position;
-    const results = some.map(withResult('https://fcm.googleapis.com', result));
-    await commitPage(store, slice, results, { fromCursor, cursor });
-    fromCursor = cursor;
-  };
-  await commit(100);
-  assert.match(
-    wordsOf(await visitor.open(url)),
-    /Time to 50 % \d+ s .* exact to 1 s Time to 95 % – not yet Time to 99 % – not yet/,
-  );
-  await commit(90);
-  await commit(9, 'gone');
-  assert.match(wordsOf(await visitor.open(url)), /Time to 95 % \d+ s .* Time to 99 % – not yet/);
-  await store.broadcasts.cancel(id);
-  assert.match(wordsOf(await visitor.open(url)), /Time to 99 % – so many were never reached/);
-  assert.equal(
-    'reachTimes' in (await operator.read<{ readonly items: readonly object[] }>('/v1/broadcasts')).items[0]!,
-    false,
-  );
-});

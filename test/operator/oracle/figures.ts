@@ -289,6 +289,7 @@ export const figureOracle: Readonly<Record<string, FigureOracle>> = {
   ),
   'broadcast.unaccounted': () => 0,
   'broadcast.clicked': ofStory((story) => reports(story, 'clicked')),
+  'broadcast.clickedAction': ofStory((story) => reports(story, 'onAction')),
   'broadcast.clickedShare': shareOf((story) => reports(story, 'clicked')),
   'broadcast.createdAt': ofStory(({ createdAtMs }) => createdAtMs),
   'broadcast.dismissed': () => 0,

@@ -104,7 +104,7 @@ const broadcastOracle: Readonly<Record<string, Oracle>> = {
             shown: reports(story, 'shown', origin),
             clicked: reports(story, 'clicked', origin),
             dismissed: 0,
-            actions: {},
+            actions: actionsOf(reports(story, 'onAction', origin)),
           }))
           .filter(({ shown, clicked }) => shown + clicked > 0)
       : undefined,
@@ -144,6 +144,8 @@ const broadcastOracle: Readonly<Record<string, Oracle>> = {
   skipInactive: ({ inactive }) => (inactive === undefined ? undefined : 1),
   channel: ({ name }) => (name === 'a channel' ? 'news' : undefined),
 };
+
+const actionsOf = (clicks: number) => (clicks === 0 ? {} : { buy: clicks });
 
 const ownOf = ({ own = {} }: Story): Readonly<Record<string, Oracle>> =>
   Object.fromEntries(Object.entries(own).map(([name, value]) => [name, () => value]));
@@ -323,14 +325,17 @@ const tilesOracle = (story: Story, world: World): Json => {
   if (timePassed !== undefined) tiles['Left out: time over'] = String(timePassed);
   for (const name of ['shown', 'clicked', 'dismissed'])
     if (total !== undefined) tiles[capital(name)] = String(total[name]);
+  if (story.onAction.size > 0) tiles['Clicked: buy'] = String(story.onAction.size);
   return tiles;
 };
 
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 function tilesOf({ html }: Visitor['page']): Record<string, string> {
-  const tile = /<div class="card tile">\s*<dt[^>]*>([^<]*)<\/dt>\s*<dd class="figure">(?:<a[^>]*>)?([^<]*)</g;
-  return Object.fromEntries(Array.from(html.matchAll(tile), ([, label, value]) => [decode(label!), value!]));
+  const tile = /<div class="card tile">\s*<dt[^>]*>(.*?)<\/dt>\s*<dd class="figure">(?:<a[^>]*>)?([^<]*)</g;
+  return Object.fromEntries(
+    Array.from(html.matchAll(tile), ([, label, value]) => [words(label!).trim(), value!]),
+  );
 }
 
 /** Opens a page. @returns what it showed */
@@ -434,8 +439,9 @@ const oracles: ApiOracle = {
     Object.keys(broadcastOracle).map((name) => [
       name,
       (world, item) => {
-        // of one broadcast only, where they are compared
-        if (['leftOut', 'reachTimes', 'changes'].includes(name)) return item[name];
+        // of one broadcast only, where they are compared; the one that is asked for by itself
+        if (['leftOut', 'reachTimes', 'changes'].includes(name))
+          return item['id'] === 2 ? item[name] : undefined;
         const story = world.stories.find(({ id }) => id === item['id'])!;
         return { ...broadcastOracle, ...ownOf(story) }[name]!(story, world);
       },
@@ -576,8 +582,17 @@ async function compare(
     const figures = await look(visitor, () => visitor.open(`/console/broadcasts/${story.id}?user=user-b`));
     check(moment, world, visitor, figures);
     const { page } = visitor;
-    const { 'Time to 50 %': _50, 'Time to 95 %': _95, 'Time to 99 %': _99, ...tiles } = tilesOf(page);
+    const shownTiles = Object.entries(tilesOf(page));
+    const isTime = ([label]: readonly [string, string]) => label.startsWith('Time to ');
+    const tiles = Object.fromEntries(shownTiles.filter((tile) => !isTime(tile)));
     world.expect(`${at}: tiles`, () => assert.deepEqual(tiles, tilesOracle(story, world)));
+    for (const [label, time] of shownTiles.filter(isTime)) {
+      const isReached = reachedAfterMs(story, Number(/\d+/.exec(label))) !== undefined;
+      assert.equal(time !== '–', isReached, `${at}: ${label}`);
+      if (isReached) continue;
+      const words = isOver(story) ? 'so many were never reached' : 'not yet';
+      assert.match(page.html, new RegExp(`>${label}</dt>\\s*<dd[^>]*>–</dd>\\s*<dd[^>]*>${words}<`), at);
+    }
     const state = /<span class="badge (\w+)">([^<]+)</.exec(
       page.html.slice(page.html.indexOf('live-progress')),
     );
@@ -697,7 +712,7 @@ export const addOracleTest = (isWide: boolean) =>
     const paused = await world.create('paused');
     const cancelled = await world.create('cancelled on its way');
     const expired = await world.create('expired');
-    const asking = await world.create('with receipts', { changes: { receiptActions: [] } });
+    const asking = await world.create('with receipts', { changes: { receiptActions: ['buy'] } });
     const german = new TextEncoder().encode('{"title":"Hallo","message":"Welt"}');
     const texts = await world.create('in two languages', {
       changes: { texts: new Map([['de', german]]) },
@@ -719,7 +734,8 @@ export const addOracleTest = (isWide: boolean) =>
     await world.deliver(asking, () => 'accepted');
     await world.deliver(texts, ({ id }) => (id > 20 ? 'dormant' : 'accepted'));
     await world.tell(asking, 'shown', [1, 2, 3, 4, 5]);
-    await world.tell(asking, 'clicked', [1, 2]);
+    await world.tell(asking, 'clicked', [1], 'buy');
+    await world.tell(asking, 'clicked', [2]);
     await control(operator, world, paused, 'pause');
     paused.state = 'paused';
     await world.store.readers.setPerson('user-b', { data: { age: 7 }, channels: { news: false } });

@@ -77,6 +77,8 @@ export interface Story {
   readonly own?: Json;
   readonly shown: Set<number>;
   readonly clicked: Set<number>;
+  /** Those of them that clicked on the action that the message has. */
+  readonly onAction: Set<number>;
   /** What push services said. */
   readonly met: {
     readonly origin: string;
@@ -332,6 +334,7 @@ export class World {
       ...(inactive !== undefined && { inactive }),
       shown: new Set(),
       clicked: new Set(),
+      onAction: new Set(),
       met: [],
       state: 'running',
       endedAtMs: reached.length === 0 ? this.nowMs : undefined,
@@ -513,6 +516,7 @@ export class World {
       changes: [],
       shown: new Set<number>(),
       clicked: new Set<number>(),
+      onAction: new Set<number>(),
     };
     this.stories.push({ name, hasSets: true, state: 'running', ...none, ...times, ...story });
     // that it is done, and that it reached nobody of its person
@@ -573,11 +577,18 @@ export class World {
     }
   }
 
-  async tell(story: Story, event: 'shown' | 'clicked', ids: readonly number[]): Promise<void> {
-    const of = event === 'shown' ? story.shown : story.clicked;
-    for (const id of ids) of.add(id);
+  async tell(
+    story: Story,
+    event: 'shown' | 'clicked',
+    ids: readonly number[],
+    action?: string,
+  ): Promise<void> {
+    for (const id of ids) {
+      story[event].add(id);
+      if (action !== undefined) story.onAction.add(id);
+    }
     await this.store.receipts.add(
-      ids.map((subscriptionId) => ({ broadcastId: story.id, subscriptionId, event })),
+      ids.map((subscriptionId) => ({ broadcastId: story.id, subscriptionId, event, action })),
     );
   }
 }
@@ -673,13 +684,8 @@ export function nextPartOf(story: Story, world: World): string | undefined {
   return next > world.nowMs && next < Infinity ? iso(next) : undefined;
 }
 
-export const reports = (story: Story, event: 'shown' | 'clicked', origin?: string): number =>
-  count(
-    story,
-    (row) =>
-      (event === 'shown' ? story.shown : story.clicked).has(row.id) &&
-      (origin === undefined || row.origin === origin),
-  );
+export const reports = (story: Story, event: 'shown' | 'clicked' | 'onAction', origin?: string): number =>
+  count(story, (row) => story[event].has(row.id) && (origin === undefined || row.origin === origin));
 
 export const asksReceipts = ({ draft }: Story): boolean => draft.receiptActions !== undefined;
 

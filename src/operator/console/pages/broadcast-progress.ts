@@ -149,7 +149,7 @@ function renderReceipts(broadcast: Broadcast): Html {
       const text = linkToGroup(broadcast.id, event, total[event], shown(event, total[event]));
       return tile(capitalize(event), text, `${note}${receiptMeanings[event]}`);
     })}
-    ${clicks.map(([action, count]) => tile(html`Clicked: ${untrusted(action)}`, figure('broadcast.clicked', count, `${broadcast.id} ${action}`), 'of these, on this action'))}
+    ${clicks.map(([action, count]) => tile(html`Clicked: ${untrusted(action)}`, figure('broadcast.clickedAction', count, `${broadcast.id} ${action}`), 'of these, on this action'))}
   </dl>`;
 }
 
