@@ -10,12 +10,17 @@ import { findSubscriptions, searchBatchSize, searchBroadcasts } from '../../src/
 import type { RowOutcome } from '../../src/store/attempts.ts';
 import type { Broadcast, BroadcastSummary, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
-import type { ReportedPushService, SenderReports } from '../../src/store/sending.ts';
+import type { SenderReports } from '../../src/store/sending.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { until } from '../../tools/until.ts';
-import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { addSubscriptions, commitSlices, madeUpBroadcast } from '../store/store-under-test.ts';
+import {
+  idlePushService,
+  madeUpSubscription,
+  vapidPublicKey,
+  workerReport,
+} from '../store/made-up-subscription.ts';
+import { addSubscriptions, commitSlices } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { signIn, wordsOf } from './console-visitor.ts';
 import { codeOf, startOperator, startStage, stoppedClock } from './running-operator.ts';
@@ -332,84 +337,28 @@ test('the CSV is read from the store as its reader takes it, and not at all once
 const untilReported = ({ senders }: Store) =>
   until(async () => (await senders.list()).length > 0, 'the report of a sender');
 
-const reported: ReportedPushService = {
-  origin,
-  connections: 2,
-  inFlight: 10,
-  queued: 1,
-  maxInFlight: 100,
-  latencyMs: 20,
-  answers: 1000,
-  throttled: 1,
-  unreachableMs: 5000,
-  breaker: 'closed',
-};
-
-test('the figures of all senders are added up, and the worst breaker is shown', async (t) => {
+test('push services and senders come in pages', async (t) => {
   const { store, read } = await startOperator(t, { now: stoppedClock() });
-  const head = { machine: 'push-1', processId: 7, startedAtMs: 1_800_000_000_000 };
-  const failing = {
-    ...reported,
-    breaker: 'open',
-    breakerReason: 'It is down.',
-    latencyMs: 50,
-    throttled: 3,
-    unreachableMs: 60_000,
-  } as const;
-  const testing = { ...reported, breaker: 'half-open', breakerReason: 'It is being tested.' } as const;
-  // neither the first nor the last of them alone
-  for (const [id, kind, pushService] of [
-    ['one', 'worker', reported],
-    ['two', 'single', failing],
-    ['zero', 'worker', testing],
-  ] as const)
-    await store.senders.put({ ...head, id, kind, pushServices: [pushService] });
-  const sums = { connections: 6, inFlight: 30, queued: 3, maxInFlight: 300, answers: 3000, throttled: 5 };
-  const item = { ...failing, ...sums, senders: 3, refusedKeys: [], heldDeletions: 0 };
-  assert.deepEqual(await read('/v1/push-services'), { items: [item], next: null });
-  const put = { ...head, id: 'two', kind: 'single' } as const;
-  await store.senders.put({ ...put, pushServices: [{ ...reported, latencyMs: 50 }] });
-  const tested = await read<{ items: Record<string, unknown>[] }>('/v1/push-services');
-  const { breaker, breakerReason } = tested.items[0]!;
-  assert.deepEqual([breaker, breakerReason], ['half-open', 'It is being tested.'], 'worse than closed');
-  await store.senders.remove('zero');
-  const seen = (await store.senders.list()).map(({ seenAtMs }) => new Date(seenAtMs).toISOString());
-  const startedAt = new Date(head.startedAtMs).toISOString();
-  const { machine, processId } = head;
-  assert.deepEqual((await read<{ items: object[] }>('/v1/senders')).items, [
-    { id: 'one', kind: 'worker', machine, processId, startedAt, seenAt: seen[0] },
-    { id: 'two', kind: 'single', machine, processId, startedAt, seenAt: seen[1] },
-  ]);
-  const page = await read<{ items: { id: string }[]; next: string }>('/v1/senders?limit=1');
-  assert.deepEqual([page.items.map(({ id }) => id), page.next], [['one'], 'one']);
-  const rest = await read<{ items: { id: string }[]; next: null }>('/v1/senders?limit=1&cursor=one');
-  assert.deepEqual([rest.items.map(({ id }) => id), rest.next], [['two'], null]);
-  const pushServices = Array.from({ length: 51 }, (_, index) => ({
-    ...reported,
-    origin: `https://${index + 10}.push.example`,
-  }));
-  await store.senders.put({ ...head, id: 'one', kind: 'worker', pushServices });
-  await store.senders.remove('two');
-  const listed = await read<{ items: object[]; next: string }>('/v1/push-services');
-  assert.deepEqual([listed.items.length, listed.next], [50, 'https://59.push.example']);
-  await store.senders.remove('one');
+  const put = (id: string, origins: readonly string[]) =>
+    store.senders.put({
+      ...workerReport,
+      id,
+      pushServices: origins.map((each) => ({ ...idlePushService, origin: each })),
+    });
+  await put('one', []);
+  await put('two', []);
+  type Names = { readonly items: readonly { readonly id: string }[]; readonly next: string | null };
+  const page = await read<Names>('/v1/senders?limit=1');
+  assert.deepEqual([pluck(page.items, 'id'), page.next], [['one'], 'one']);
+  const rest = await read<Names>('/v1/senders?limit=1&cursor=one');
+  assert.deepEqual([pluck(rest.items, 'id'), rest.next], [['two'], null]);
   assert.deepEqual(await read('/v1/push-services'), { items: [], next: null });
-
-  const answers = [
-    { origin, vapidPublicKey: 'refused', accepted: 0, hasRefused: true, refusalsInRow: 20 },
-    { origin, vapidPublicKey: 'not always', accepted: 1, hasRefused: true, refusalsInRow: 5 },
-  ];
-  await store.broadcasts.create(madeUpBroadcast(store.now()));
-  await store.ledger.commit({ broadcastId: 1, fenceToken: '', rows: [], answers, leaseMs: 1000 });
-  const refusing = await read<{ items: { refusedKeys: string[]; senders: number }[] }>('/v1/push-services');
-  assert.deepEqual(
-    pluck(refusing.items, 'refusedKeys', 'senders'),
-    [[['refused'], 0]],
-    'also where nobody sends to it',
+  await put(
+    'one',
+    Array.from({ length: 51 }, (_, index) => `https://${index + 10}.push.example`),
   );
-  const accepting = [{ origin, vapidPublicKey: 'refused', accepted: 1, hasRefused: false, refusalsInRow: 0 }];
-  await store.ledger.commit({ broadcastId: 1, fenceToken: '', rows: [], answers: accepting, leaseMs: 1000 });
-  assert.deepEqual(await read('/v1/push-services'), { items: [], next: null });
+  const listed = await read<Names>('/v1/push-services');
+  assert.deepEqual([listed.items.length, listed.next], [50, 'https://59.push.example']);
 });
 
 test('a transport knows its connections, answers and 429s, and the report is taken back at the end', async (t) => {
@@ -564,28 +513,6 @@ test('a person is set and cleared member by member, and removed with all that wa
   const { items } = await read<{ readonly items: readonly Record<string, unknown>[] }>('/v1/audit');
   const refusal = items.find(({ action, status }) => action === 'person.update' && status === 404);
   assert.equal(refusal?.['target'], 'user #3', 'the audit has the hash of a user alone');
-});
-
-test('a subscription is shown with what its browser has said, and what was chosen there', async (t) => {
-  const { read, store } = await startStage(t);
-  await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
-  const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
-  await store.subscriptions.register({
-    subscription: row!,
-    vapidPublicKey: row!.vapidPublicKey,
-    language: 'de',
-    timeZone: 'Europe/Berlin',
-  });
-  await store.readers.choose(row!, { news: false });
-  const shown = await read<Record<string, unknown>>('/v1/subscriptions/1');
-  const renewed = await store.subscriptions.findById(1);
-  assert.deepEqual(
-    [shown['createdAt'], shown['updatedAt']],
-    [renewed!.createdAtMs, renewed!.updatedAtMs].map((atMs) => new Date(atMs).toISOString()),
-  );
-  assert.ok(renewed!.updatedAtMs > renewed!.createdAtMs);
-  const { language, timeZone, channels } = shown;
-  assert.deepEqual([language, timeZone, channels], ['de', 'Europe/Berlin', { news: false }]);
 });
 
 // Searches of subscriptions by push service, where it has few of very many rows, and of broadcasts among very many.

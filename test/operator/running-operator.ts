@@ -52,7 +52,8 @@ export function stoppedClock(): () => number {
   return () => nowMs;
 }
 
-interface StoreOptions {
+interface StartOptions extends Partial<OperatorOptions> {
+  readonly senderOptions?: Partial<SenderOptions>;
   /** Default: without anything of the machine. */
   readonly metricsOf?: (store: Store) => Metrics;
   /** The clock of the store. */
@@ -74,7 +75,7 @@ export const optionsOf = (store: Store, sender: Sender) => ({
 
 export async function startOperator(
   t: Pick<TestContext, 'after'>,
-  options: Partial<OperatorOptions> & StoreOptions & { readonly senderOptions?: Partial<SenderOptions> } = {},
+  options: StartOptions = {},
 ): Promise<RunningOperator> {
   const { store, remove } = await openTestStore(options.now);
   const keys = generateVapidKeys();
@@ -176,10 +177,13 @@ function assertDescribed(problems: readonly AnsweredProblem[], operations: reado
 export async function startStage(
   t: Pick<TestContext, 'after'>,
   owners: readonly UserAndTags[] = [{}],
-  { now }: Pick<StoreOptions, 'now'> = {},
+  { now, senderOptions }: Pick<StartOptions, 'now' | 'senderOptions'> = {},
 ) {
   const pushService = await startPushService();
-  const operator = await startOperator(t, { now, senderOptions: { pushServices: [pushService.origin] } });
+  const operator = await startOperator(t, {
+    now,
+    senderOptions: { pushServices: [pushService.origin], ...senderOptions },
+  });
   const { store } = operator;
   const publicKey = (await store.vapidKeys.current())!;
   const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });

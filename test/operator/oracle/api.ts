@@ -5,6 +5,7 @@ import { describeRoutes } from '../../../src/http/description/openapi-document.t
 import { modelOf } from '../../../src/http/schema.ts';
 import { operatorDescription } from '../../../src/operator/api/add-api.ts';
 import type { RunningOperator } from '../running-operator.ts';
+import { vapidPublicKey } from '../../store/made-up-subscription.ts';
 import { renewedAt, stateIn } from './figures.ts';
 import {
   dayMs,
@@ -47,7 +48,7 @@ const isFigure = (schema: Schema): boolean =>
   (typeof schema['additionalProperties'] === 'object' && isFigure(schema['additionalProperties'] as Schema));
 
 /** The members that hold a figure, a state or a time. */
-export const figuresIn = ({ properties = {} }: Schema): readonly string[] =>
+const figuresIn = ({ properties = {} }: Schema): readonly string[] =>
   Object.entries(properties).flatMap(([name, schema]) => (isFigure(schema) ? name : []));
 
 /** Of each operation that answers JSON. */
@@ -162,6 +163,16 @@ const total =
   (name: 'connections' | 'inFlight' | 'queued' | 'maxInFlight' | 'answers' | 'throttled'): Member =>
   (world, { origin }) =>
     reportsOf(world, origin).reduce((sum, report) => sum + report[name], 0);
+const highest =
+  (name: 'latencyMs' | 'unreachableMs'): Member =>
+  (world, { origin }) => {
+    const known = reportsOf(world, origin).flatMap((report) => report[name] ?? []);
+    return known.length === 0 ? undefined : Math.max(...known);
+  };
+const worstOf = (world: World, origin: unknown) =>
+  ['open', 'half-open'].flatMap((state) =>
+    reportsOf(world, origin).filter(({ breaker }) => breaker === state),
+  )[0];
 const heldOf = ({ people }: World, origin: unknown): readonly number[] =>
   people.flatMap((person) =>
     person.isStored && person.origin === origin && person.heldSinceMs !== undefined
@@ -233,6 +244,8 @@ export const apiOracle: ApiOracle = {
   Subscription: {
     id: (world, { id }) => personOf(world, id).id,
     channels: (world, { id }) => ({ news: personOf(world, id).hasNews }),
+    language: (world, { id }) => personOf(world, id).language,
+    timeZone: (world, { id }) => personOf(world, id).zone,
     createdAt: (world, { id }) => iso(personOf(world, id).createdAtMs),
     updatedAt: (world, { id }) => iso(renewedAt(personOf(world, id))),
   },
@@ -248,17 +261,22 @@ export const apiOracle: ApiOracle = {
     inFlight: total('inFlight'),
     queued: total('queued'),
     maxInFlight: total('maxInFlight'),
-    latencyMs: (world, { origin }) => reportsOf(world, origin)[0]?.latencyMs,
+    latencyMs: highest('latencyMs'),
     answers: total('answers'),
     throttled: total('throttled'),
-    breaker: (world, { origin }) => reportsOf(world, origin)[0]?.breaker ?? 'closed',
-    unreachableMs: (world, { origin }) => reportsOf(world, origin)[0]?.unreachableMs,
+    breaker: (world, { origin }) => worstOf(world, origin)?.breaker ?? 'closed',
+    breakerReason: (world, { origin }) => worstOf(world, origin)?.breakerReason,
+    unreachableMs: highest('unreachableMs'),
     heldDeletions: (world, { origin }) => heldOf(world, origin).length,
+    refusedKeys: ({ stories }, { origin }) =>
+      stories.some(({ rows }) => rows.some((row) => row.cause === 'pushService' && row.origin === origin))
+        ? [vapidPublicKey]
+        : [],
   },
   Sender: {
     processId: ({ senders }, { processId }) =>
       Number(processId) < senders.length ? processId : 'one of a worker',
-    kind: () => 'worker',
+    kind: ({ senders }, { processId }) => senders[Number(processId)]?.kind,
     startedAt: ({ senders }) => iso(senders[0]!.seenAtMs),
     seenAt: ({ senders }) => iso(senders[0]!.seenAtMs),
   },
@@ -317,11 +335,11 @@ export const apiOracle: ApiOracle = {
 const plain = (value: unknown): unknown =>
   value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 
-/** @param thing its schema */
+/** @param thing its schema: figures in it must have an oracle, other members may */
 export function checkThing(at: string, world: World, oracles: ApiOracle, thing: Schema, item: Json): void {
   const model = modelOf(thing)!;
   world.models.add(model);
-  for (const name of figuresIn(thing)) {
+  for (const name of new Set([...figuresIn(thing), ...Object.keys(oracles[model] ?? {})])) {
     const member = oracles[model]?.[name];
     const place = `${at}: ${model}.${name} of ${JSON.stringify(item['id'] ?? item['origin'] ?? item['subscriptionId'])}`;
     world.expect(place, () => {

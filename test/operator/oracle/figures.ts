@@ -427,14 +427,14 @@ export const figureOracle: Readonly<Record<string, FigureOracle>> = {
     gainedTimes(world).filter((atMs) => startOfDay(atMs) === startOfDay(world.nowMs)).length,
   'overview.lost': (world) =>
     lostTimes(world).filter((atMs) => startOfDay(atMs) === startOfDay(world.nowMs)).length,
-  'senders.machines': ({ senders }) => new Set(senders.map(({ machine }) => machine)).size,
+  'senders.machines': ({ workers }) => new Set(workers.map(({ machine }) => machine)).size,
   'overview.open': () => 0,
   'overview.rate': ({ posts, nowMs }) =>
     sum(posts.filter(({ atMs }) => atMs >= nowMs - (nowMs % 10_000) - 10_000)) /
     (10 + (nowMs % 10_000) / 1000),
   'overview.shown': () => 50,
   'overview.subscriptions': stored,
-  'senders.workers': ({ senders }) => senders.length,
+  'senders.workers': ({ workers }) => workers.length,
 
   'page.readAt': now,
 

@@ -130,8 +130,9 @@ export interface Post {
   readonly status: number | undefined;
 }
 
-export interface Worker {
+export interface Reporter {
   readonly machine: string;
+  readonly kind: 'worker' | 'single';
   readonly seenAtMs: number;
   readonly pushServices: readonly ReportedPushService[];
 }
@@ -208,7 +209,7 @@ export class World {
   readonly people: Person[] = [];
   readonly stories: Story[] = [];
   readonly posts: Post[] = [];
-  readonly workers: Worker[] = [];
+  readonly reporters: Reporter[] = [];
   readonly schedules: MadeSchedule[] = [];
   readonly lost: Lost[] = [];
   /** What the console last did to so many. */
@@ -219,6 +220,7 @@ export class World {
   readonly audited: { readonly atMs: number; readonly status: number }[] = [];
   /** Posted to a webhook: when each happened. */
   readonly events: number[] = [];
+  dropped = 0;
   readonly acknowledged = new Map<string, number>();
   /** Of people: whether they have the channel news on, as they chose; and their number. */
   readonly choices = new Map<string, boolean>();
@@ -406,24 +408,26 @@ export class World {
   }
 
   /** Those that report now. */
-  get senders(): readonly Worker[] {
-    return this.workers.filter(({ seenAtMs }) => seenAtMs >= this.nowMs - 20_000);
+  get senders(): readonly Reporter[] {
+    return this.reporters.filter(({ seenAtMs }) => seenAtMs >= this.nowMs - 20_000);
+  }
+
+  get workers(): readonly Reporter[] {
+    return this.senders.filter(({ kind }) => kind === 'worker');
   }
 
   #isStored = ({ id }: Row): boolean => this.people.find((person) => person.id === id)!.isStored;
 
-  #answersOf = (rows: readonly RowResult[]) =>
-    rows.some(({ result }) => result === 'heldBack')
-      ? [
-          {
-            origin: rows.find(({ result }) => result === 'heldBack')!.origin,
-            vapidPublicKey,
-            accepted: 0,
-            hasRefused: true,
-            refusalsInRow: 100,
-          },
-        ]
-      : [];
+  /** Where rows are held back, one of our keys is refused, and with another one the push service asked to wait. */
+  #answersOf = (rows: readonly RowResult[]) => {
+    const { origin } = rows.find(({ result }) => result === 'heldBack') ?? {};
+    if (origin === undefined) return [];
+    const none = { origin, accepted: 0, hasRefused: false, refusalsInRow: 0 };
+    return [
+      { ...none, vapidPublicKey, hasRefused: true, refusalsInRow: 100 },
+      { ...none, vapidPublicKey: 'another', waitMs: 60_000 },
+    ];
+  };
 
   #settle(story: Story, recipient: RowResult['recipient'], fateOf: (row: Row) => Fate): RowResult {
     const row = story.rows.find(({ id }) => id === recipient.subscriptionId)!;
@@ -505,6 +509,15 @@ export class World {
     for (const row of story.rows) if (row.outcome === 'pending') row.outcome = 'cancelled';
   }
 
+  /** The receiver of the webhook never takes the oldest event. */
+  async dropEvent(): Promise<void> {
+    const { webhooks } = this.store;
+    const [oldest] = await webhooks.lease({ limit: 1, leaseMs: 1 });
+    await webhooks.drop(oldest!.id);
+    this.events.shift();
+    this.dropped += 1;
+  }
+
   /** A broadcast to nobody that this did not make. */
   addStory(name: string, story: Pick<Story, 'id' | 'draft' | 'expiresAtMs' | 'own'>): void {
     const { nowMs } = this;
@@ -562,18 +575,14 @@ export class World {
     this.lost.push({ ...lost, ...how });
   }
 
-  /** @param machines of each worker */
-  async report(machines: readonly string[], pushServices: readonly ReportedPushService[]): Promise<void> {
-    for (const [index, machine] of machines.entries()) {
-      const worker = { machine, seenAtMs: this.nowMs, pushServices: index === 0 ? pushServices : [] };
-      this.workers.push(worker);
-      const report = {
-        machine,
-        processId: index,
-        startedAtMs: this.nowMs,
-        pushServices: worker.pushServices,
-      };
-      await this.store.senders.put({ ...report, id: `${index} ${this.nowMs}`, kind: 'worker' });
+  async report(
+    reports: readonly (Pick<Reporter, 'machine' | 'pushServices'> & Partial<Reporter>)[],
+  ): Promise<void> {
+    for (const [processId, given] of reports.entries()) {
+      const reporter = { kind: 'worker', seenAtMs: this.nowMs, ...given } as const;
+      this.reporters.push(reporter);
+      const { seenAtMs: startedAtMs, ...report } = reporter;
+      await this.store.senders.put({ ...report, id: `${processId} ${this.nowMs}`, processId, startedAtMs });
     }
   }
 
@@ -790,11 +799,11 @@ export function standingAlarms(world: World): readonly ExpectedAlarm[] {
 
 /** Since when each broadcast could go on: what has begun does so by itself, if there is a worker. */
 export function dueOf(world: World): readonly { readonly id: number; readonly sinceMs: number }[] {
-  const { nowMs, stories, senders } = world;
+  const { nowMs, stories, workers } = world;
   return stories.flatMap((story) => {
     if (stateOf(story, world) !== 'running') return [];
     const hasBegun = world.posts.some((post) => post.story === story);
-    if (senders.length > 0 && hasBegun) return [];
+    if (workers.length > 0 && hasBegun) return [];
     const times = story.rows.filter(isPending).flatMap((row) => {
       if (row.cause === 'pushService') return [];
       const atMs = row.cause === 'now' ? story.startAtMs : row.untilMs!;
@@ -820,8 +829,8 @@ export function lateTimes(
 ): Readonly<
   Record<'broadcasts' | 'schedules', readonly { readonly id: number; readonly sinceMs: number }[]>
 > {
-  const { nowMs, senders, schedules, posts } = world;
-  const lastSentMs = senders.length > 0 ? 0 : Math.max(0, ...posts.map(({ atMs }) => atMs));
+  const { nowMs, workers, schedules, posts } = world;
+  const lastSentMs = workers.length > 0 ? 0 : Math.max(0, ...posts.map(({ atMs }) => atMs));
   const due = dueOf(world).map(({ id, sinceMs }) => ({ id, sinceMs: Math.max(sinceMs, lastSentMs) }));
   const isLate = ({ sinceMs }: { readonly sinceMs: number }): boolean => sinceMs <= nowMs - 60_000;
   return {
@@ -836,7 +845,7 @@ export function lateTimes(
 function lateWork(world: World): readonly Omit<ExpectedAlarm, 'acknowledgedAtMs'>[] {
   const { broadcasts: late, schedules: since } = lateTimes(world);
   const ids = late.map(({ id }) => id);
-  if (world.senders.length > 0)
+  if (world.workers.length > 0)
     return [...alarm('broadcast-late', 'soon', late, ids), ...alarm('schedule-late', 'urgent', since, [])];
   const [found] = alarm('no-worker', 'urgent', [...late, ...since], ids);
   return found === undefined ? [] : [{ ...found, count: late.length > 0 ? late.length : since.length }];
