@@ -82,8 +82,8 @@ export interface EndedSubscription {
 }
 
 /**
- * Stores subscriptions that have ended, until the application has been told. Each of them is deleted after 30 days,
- * even if the application was not told.
+ * Stores subscriptions that have ended, until the application has been told. An ended subscription is deleted after 30
+ * days, even if the application was not told.
  */
 export interface EndedSubscriptions {
   /** Lists at most `limit` ended subscriptions with ids above `afterId` (default: all), in the order of ids. */

@@ -57,9 +57,9 @@ export interface NewSubscription {
 }
 
 /**
- * A subscription from a browser, or from somebody who only knows the endpoint. To change the `auth` of a stored
- * endpoint, the caller must prove that the subscription is theirs. There are two proofs: `former` contains the stored
- * endpoint and its stored `auth`, or `provenUser` is the user of the stored subscription.
+ * A subscription to register. It comes from a browser, or from somebody who only knows the endpoint. To change the
+ * `auth` of a stored endpoint, the caller must prove that the subscription is theirs. There are two proofs: `former`
+ * contains the stored endpoint and its stored `auth`, or `provenUser` is the user of the stored subscription.
  */
 export interface Registration extends NewSubscription {
   /**

@@ -93,8 +93,8 @@ function retireCommand({ environment, output }: Context): Command {
     name: 'retire',
     description:
       'Removes the private key of a former VAPID key pair. If the store still has subscriptions that were made with ' +
-      'the former key pair, the command needs --force. After that, messages to subscriptions of the former key pair ' +
-      'are rejected.',
+      'the former key pair, the command needs --force. Once the private key is removed, messages to subscriptions ' +
+      'of the former key pair are rejected.',
     json: 'Prints JSON.',
     examples: ['deskbell keys retire BCVxsr7N'],
   })
