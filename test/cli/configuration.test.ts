@@ -219,6 +219,7 @@ suite('configuration', () => {
       ['pushServices', 'not a url'],
       ['pushServices', 'http://push.example.org/path'],
       ['subject', 'someone'],
+      ['operator', '127.0.0.1'],
       ['trustProxy', 'nobody'],
       ['trustProxy', '10.0.0.0/33'],
       ['trustProxy', '10.0.0.0/8/8'],
@@ -233,7 +234,7 @@ suite('configuration', () => {
         { flags: {}, environment: { [variableOf(name as keyof typeof settings)]: value } },
         variableOf(name as keyof typeof settings),
         JSON.stringify(value),
-        ...(['subject', 'pushServices', 'trustProxy'].includes(name) ? [] : [setting.valid]),
+        ...(['subject', 'pushServices', 'operator', 'trustProxy'].includes(name) ? [] : [setting.valid]),
       );
     }
   });

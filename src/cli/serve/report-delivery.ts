@@ -100,15 +100,13 @@ const othersEveryMs = 2000;
 const sameFaultMs = 10_000;
 
 /** Reports an error only once, even if several callers report the same message within ten seconds. */
-export function tellOnce(
-  tell: (error: unknown) => void,
-  nowMs = () => performance.now(),
-): (error: unknown) => void {
+export function tellOnce(tell: (error: unknown) => void): (error: unknown) => void {
   let told = { words: '', atMs: Number.NEGATIVE_INFINITY };
   return (error) => {
     const words = String(error);
-    if (words === told.words && nowMs() - told.atMs < sameFaultMs) return;
-    told = { words, atMs: nowMs() };
+    const nowMs = performance.now();
+    if (words === told.words && nowMs - told.atMs < sameFaultMs) return;
+    told = { words, atMs: nowMs };
     tell(error);
   };
 }
