@@ -43,23 +43,28 @@ for (const [origin, ttlSeconds, cachePolicy] of cachePolicies) {
   });
 }
 
-const refused: readonly [string, unknown][] = [
-  ['a TTL below zero', { ttlSeconds: -1 }],
-  ['a TTL with a fraction', { ttlSeconds: 1.5 }],
-  ['a TTL that is no number', { ttlSeconds: Number.NaN }],
-  ['a TTL that is text', { ttlSeconds: '60' }],
-  ['a TTL beyond 2^31 - 1', { ttlSeconds: 2 ** 31 }],
-  ['an unknown urgency', { urgency: 'urgent' }],
-  ['an urgency in capitals', { urgency: 'High' }],
-  ['an urgency that is no text', { urgency: 1 }],
-  ['an urgency that is no JSON', { urgency: 1n }],
-  ['a TTL beyond every number', { ttlSeconds: Infinity }],
-  ['a TTL of null', { ttlSeconds: null }],
-  ['a topic that is no text', { topic: 1 }],
+const seconds = 'give a whole number from 0 to 2147483647.';
+const names = 'give one of very-low, low, normal, high.';
+const refused: readonly [options: object, message: string][] = [
+  [{ ttlSeconds: -1 }, `ttlSeconds is -1; ${seconds}`],
+  [{ ttlSeconds: 1.5 }, `ttlSeconds is 1.5; ${seconds}`],
+  [{ ttlSeconds: Number.NaN }, `ttlSeconds is NaN; ${seconds}`],
+  [{ ttlSeconds: '60' }, `ttlSeconds is of type string; ${seconds}`],
+  [{ ttlSeconds: 2 ** 31 }, `ttlSeconds is 2147483648; ${seconds}`],
+  [{ ttlSeconds: Infinity }, `ttlSeconds is Infinity; ${seconds}`],
+  [{ ttlSeconds: null }, `ttlSeconds is of type null; ${seconds}`],
+  [{ urgency: 'urgent' }, `urgency is "urgent"; ${names}`],
+  [{ urgency: 'High' }, `urgency is "High"; ${names}`],
+  [{ urgency: 1 }, `urgency is of type number; ${names}`],
+  [{ urgency: 1n }, `urgency is of type bigint; ${names}`],
+  [{ topic: 1 }, 'topic is of type number; give a string.'],
 ];
-for (const [what, options] of refused) {
-  test(`${what} is refused`, () => {
-    assert.throws(() => pushHeaders(options as PushOptions, '', mozilla), { code: 'ERR_MESSAGE_INVALID' });
+for (const [options, message] of refused) {
+  test(`an option is refused: ${message}`, () => {
+    assert.throws(() => pushHeaders(options as PushOptions, '', mozilla), {
+      code: 'ERR_MESSAGE_INVALID',
+      message,
+    });
   });
 }
 

@@ -24,29 +24,40 @@ test('a generated pair has 87 and 43 characters and belongs together, however it
   }
 });
 
-const badKeys: readonly [string, { publicKey: unknown; privateKey: unknown }][] = [
-  ['halves of two pairs', { ...keys, privateKey: generateVapidKeys().privateKey }],
-  ['halves exchanged', { publicKey: keys.privateKey, privateKey: keys.publicKey }],
-  ['no public half', { ...keys, publicKey: '' }],
-  ['no private half', { ...keys, privateKey: undefined }],
-  ['padding', { ...keys, privateKey: `${keys.privateKey}=` }],
-  ['a line break', { ...keys, publicKey: `${keys.publicKey}\n` }],
-  ['a character before it', { ...keys, publicKey: `.${keys.publicKey.slice(1)}` }],
-  ['a character behind it', { ...keys, privateKey: `${keys.privateKey.slice(0, -1)}.` }],
-  ['more than it needs', { ...keys, privateKey: `${keys.privateKey}AAAA` }],
-  ['the standard alphabet', { ...keys, privateKey: '+'.repeat(43) }],
-  ['the scalar zero', { ...keys, privateKey: 'A'.repeat(43) }],
-  ['a scalar beyond the order', { ...keys, privateKey: Buffer.alloc(32, 0xff).toString('base64url') }],
-  ['a point off the curve', { ...keys, publicKey: `${keys.publicKey.slice(0, -4)}AAAA` }],
+const strangers = 'public key and private key do not belong together; give both halves of one pair';
+const noScalar = 'private key is not a P-256 scalar';
+const noPublicKey = (size: string) => `public key (${size}) is not 87 characters of unpadded base64url`;
+const noPrivateKey = (size: string) => `private key (${size}) is not 43 characters of unpadded base64url`;
+const badKeys: readonly [what: string, changes: object, fault: string][] = [
+  ['halves of two pairs', { privateKey: generateVapidKeys().privateKey }, strangers],
+  [
+    'halves exchanged',
+    { publicKey: keys.privateKey, privateKey: keys.publicKey },
+    noPublicKey('43 characters'),
+  ],
+  ['no public half', { publicKey: '' }, noPublicKey('0 characters')],
+  ['no private half', { privateKey: undefined }, noPrivateKey('type undefined')],
+  ['padding', { privateKey: `${keys.privateKey}=` }, noPrivateKey('44 characters')],
+  ['a line break', { publicKey: `${keys.publicKey}\n` }, noPublicKey('88 characters')],
+  ['a character before it', { publicKey: `.${keys.publicKey.slice(1)}` }, noPublicKey('87 characters')],
+  [
+    'a character behind it',
+    { privateKey: `${keys.privateKey.slice(0, -1)}.` },
+    noPrivateKey('43 characters'),
+  ],
+  ['more than it needs', { privateKey: `${keys.privateKey}AAAA` }, noPrivateKey('47 characters')],
+  ['the standard alphabet', { privateKey: '+'.repeat(43) }, noPrivateKey('43 characters')],
+  ['the scalar zero', { privateKey: 'A'.repeat(43) }, noScalar],
+  ['a scalar beyond the order', { privateKey: Buffer.alloc(32, 0xff).toString('base64url') }, noScalar],
+  ['a point off the curve', { publicKey: `${keys.publicKey.slice(0, -4)}AAAA` }, strangers],
 ];
-for (const [what, pair] of badKeys) {
+for (const [what, changes, fault] of badKeys) {
   test(`a pair is refused: ${what}`, () => {
     assert.throws(
-      () => checkVapidKeys(pair as typeof keys),
-      (error: Error & { code: string }) => {
-        assert.equal(error.code, 'ERR_VAPID_KEY_INVALID');
-        assert.ok(!error.message.includes(keys.privateKey));
-        return true;
+      () => checkVapidKeys({ ...keys, ...changes }),
+      ({ code, message, cause }: Error & { code: string }) => {
+        assert.deepEqual([code, message], ['ERR_VAPID_KEY_INVALID', `The VAPID ${fault}.`]);
+        return cause instanceof Error === (fault === noScalar);
       },
     );
   });
@@ -67,42 +78,52 @@ for (const good of [
 ]) {
   test(`${good} is a subject`, () => checkVapidSubject(good));
 }
-for (const bad of [
-  '',
-  'push@example.org',
-  'mailto:',
-  'mailto:push',
-  'mailto:@example.org',
-  'mailto:push@',
-  'mailto: push@example.org',
-  'mailto:push@example.org ',
-  'mailto:<push@example.org>',
-  'mailto:Push <push@example.org>',
-  'mailto:mailto:push@example.org',
-  'mailto:push@localhost',
-  'mailto:push@app.localhost',
-  'mailto:push@127.0.0.1',
-  'https://',
-  'https://localhost',
-  'https://localhost:8080/contact',
-  'https://127.0.0.1/',
-  'https://[::1]/',
-  'http://example.org',
-  'ftp://example.org',
-  'ftp:push@example.org',
-  'tel:+49301234567',
-  'nonsense',
-  'x-mailto:push@example.org',
-  'mailto:push@example.org@example.org',
-  'see https://example.org',
-  'x-https://example.org',
-  'mailto:push@sub.localhost.',
-  undefined,
-  1,
-]) {
-  test(`${JSON.stringify(bad)} is no subject`, () => {
-    assert.throws(() => checkVapidSubject(bad as string), { code: 'ERR_VAPID_SUBJECT_INVALID' });
-  });
+const badSubjects: Readonly<Record<string, readonly unknown[]>> = {
+  'must be a string, not undefined': [undefined],
+  'must be a string, not number': [1],
+  'holds a space or an angle bracket': [
+    'mailto: push@example.org',
+    'mailto:push@example.org ',
+    'mailto:<push@example.org>',
+    'mailto:Push <push@example.org>',
+    'see https://example.org',
+  ],
+  'has mailto: twice': ['mailto:mailto:push@example.org'],
+  'is not a mailto: or https: URI': [
+    '',
+    'push@example.org',
+    'mailto:',
+    'mailto:push',
+    'mailto:@example.org',
+    'mailto:push@',
+    'https://',
+    'http://example.org',
+    'ftp://example.org',
+    'ftp:push@example.org',
+    'tel:+49301234567',
+    'nonsense',
+    'x-mailto:push@example.org',
+    'mailto:push@example.org@example.org',
+    'x-https://example.org',
+  ],
+  'names this machine itself': [
+    'mailto:push@localhost',
+    'mailto:push@app.localhost',
+    'mailto:push@127.0.0.1',
+    'mailto:push@sub.localhost.',
+    'https://localhost',
+    'https://localhost:8080/contact',
+    'https://127.0.0.1/',
+    'https://[::1]/',
+  ],
+};
+for (const [fault, subjects] of Object.entries(badSubjects)) {
+  const message = `The VAPID subject ${fault}. Give a contact such as mailto:push@example.org or https://example.org/contact.`;
+  for (const bad of subjects) {
+    test(`${JSON.stringify(bad)} is no subject`, () => {
+      assert.throws(() => checkVapidSubject(bad as string), { code: 'ERR_VAPID_SUBJECT_INVALID', message });
+    });
+  }
 }
 
 test('a token is signed once for an origin and renewed an hour before its end', () => {
@@ -123,36 +144,14 @@ test('a token is signed once for an origin and renewed an hour before its end', 
   assert.equal(authorize(origin), second);
 });
 
-for (const [what, stepMs] of [
-  ['two days ahead', -48 * hourMs],
-  ['a second ahead', -1000],
-  ['two days behind', 48 * hourMs],
-] as const) {
-  test(`a token that was signed while the clock was ${what} is renewed once it is set right`, () => {
-    for (const lifetimeSeconds of [60, 43_200, 86_400]) {
-      let nowMs = 1_800_000_000_000;
-      const authorize = createVapidAuthorizer({
-        keys,
-        subject: goodSubject,
-        lifetimeSeconds,
-        now: () => nowMs,
-      });
-      authorize(origin);
-      nowMs += stepMs;
-      const renewed = authorize(origin);
-      const claims = verifyVapidAuthorization(renewed, { origin, nowMs });
-      assert.ok(typeof claims === 'object', `${what}, ${lifetimeSeconds} s: ${JSON.stringify(claims)}`);
-      assert.equal(claims.exp, nowMs / 1000 + lifetimeSeconds);
-      assert.equal(authorize(origin), renewed);
-    }
-  });
-}
-
 test('whatever the clock does, each token is valid for at most its lifetime and not about to expire', () => {
-  const stepsMs = fc.array(fc.integer({ min: -72 * hourMs, max: 72 * hourMs }), { maxLength: 20 });
-  const lifetimes = fc.integer({ min: 60, max: 86_400 });
+  const sudden = fc.constantFrom(-48 * hourMs, -1000, 48 * hourMs);
+  const lifetimes = fc.constantFrom(60, 600, 3600, 7200, 43_200, 86_400);
+  const partsOfLifetime = fc.array(fc.oneof(fc.double({ min: 0, max: 0.6, noNaN: true }), sudden), {
+    maxLength: 20,
+  });
   fc.assert(
-    fc.property(stepsMs, lifetimes, (steps, lifetimeSeconds) => {
+    fc.property(partsOfLifetime, lifetimes, (steps, lifetimeSeconds) => {
       let nowMs = 1_800_000_000_000;
       const authorize = createVapidAuthorizer({
         keys,
@@ -160,9 +159,11 @@ test('whatever the clock does, each token is valid for at most its lifetime and 
         lifetimeSeconds,
         now: () => nowMs,
       });
-      for (const stepMs of [0, ...steps]) {
-        nowMs += stepMs;
-        const claims = verifyVapidAuthorization(authorize(origin), { origin, nowMs });
+      for (const step of [0, ...steps]) {
+        nowMs += Math.abs(step) < 1 ? Math.round(step * lifetimeSeconds * 1000) : step;
+        const header = authorize(origin);
+        assert.equal(authorize(origin), header);
+        const claims = verifyVapidAuthorization(header, { origin, nowMs });
         assert.ok(typeof claims === 'object');
         const leftSeconds = claims.exp - Math.floor(nowMs / 1000);
         assert.ok(leftSeconds <= lifetimeSeconds && leftSeconds > Math.min(3600, lifetimeSeconds / 2));
@@ -183,38 +184,6 @@ for (const time of [Number.NaN, Infinity, -1]) {
     });
   });
 }
-
-test('every origin has its own token, a port makes another origin', () => {
-  const authorize = createVapidAuthorizer({ keys, subject: goodSubject });
-  const tokens = [origin, `${origin}:8443`, 'https://push.example.org'].map((audience) =>
-    authorize(audience),
-  );
-  assert.equal(new Set(tokens).size, 3);
-  assert.equal(authorize(origin), tokens[0]);
-});
-
-test('a token is renewed rather than handed out with too little time left, whatever its lifetime', () => {
-  for (const lifetimeSeconds of [60, 600, 3600, 7200, 86_400]) {
-    let nowMs = 1_800_000_000_500;
-    const authorize = createVapidAuthorizer({
-      keys,
-      subject: goodSubject,
-      lifetimeSeconds,
-      now: () => nowMs,
-    });
-    for (let step = 0; step < 50; step += 1) {
-      const claims = verifyVapidAuthorization(authorize(origin), { origin, nowMs });
-      assert.ok(typeof claims === 'object', `valid at ${lifetimeSeconds} s`);
-      const leftSeconds = claims.exp - nowMs / 1000;
-      assert.ok(
-        leftSeconds >= Math.min(3600, lifetimeSeconds / 2) - 1,
-        `${leftSeconds} of ${lifetimeSeconds} s`,
-      );
-      assert.ok(leftSeconds <= 86_400);
-      nowMs += lifetimeSeconds * 170;
-    }
-  }
-});
 
 for (const lifetimeSeconds of [0, 59, 86_401, -1, Number.NaN, Number.POSITIVE_INFINITY, 60.5, '60', null]) {
   test(`a lifetime of ${JSON.stringify(lifetimeSeconds)} (${String(lifetimeSeconds)}) is refused`, () => {
@@ -255,13 +224,6 @@ test('the tokens of 1024 origins are kept, and the one that was signed longest a
   assert.notEqual(authorize(originOf(1)), tokens[1], 'the second is the oldest now');
   nowMs += 12 * hourMs;
   assert.equal(authorize(originOf(0)), renewed);
-});
-
-test('the cache of tokens is bounded, and what it forgets is signed again', () => {
-  const authorize = createVapidAuthorizer({ keys, subject: goodSubject });
-  const first = authorize('https://h0.push.example.org');
-  for (let host = 1; host <= 1024; host += 1) authorize(`https://h${host}.push.example.org`);
-  assert.notEqual(authorize('https://h0.push.example.org'), first);
 });
 
 test('an authorizer is not made from a bad pair or subject', () => {

@@ -98,6 +98,14 @@ for (const message of ['text', null, undefined, []]) {
   });
 }
 
+test('what JSON says of data is the cause of its error', () => {
+  const message = { ...plain, data: 1n };
+  assert.throws(
+    () => checkMessage(message),
+    ({ cause }: Error) => cause instanceof TypeError,
+  );
+});
+
 test('errors do not show values', () => {
   const secret = 'mailto:somebody@example.org';
   const messages: readonly object[] = [
