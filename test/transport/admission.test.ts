@@ -123,14 +123,6 @@ test('a push service is unreachable after tries that have failed for fifteen sec
   assert.equal(admission.snapshot().unreachableMs, undefined, 'whatever it answers');
 });
 
-test('a Retry-After that is a date counts from the clock', () => {
-  const { admission, clock } = open();
-  const headers = { 'retry-after': new Date(clock.ms + 30_000).toUTCString() };
-  admission.recordAnswer(one, read({ status: 503, headers, body: '' }, clock.ms), 5);
-  assert.equal(admission.endHold(), true);
-  assert.equal(admission.admit(one)?.afterMs, 30_000);
-});
-
 const busy = (status: number) => read({ status, headers: { 'retry-after': '60' }, body: '' });
 
 test('a 503 that asks to wait is obeyed at once, unless a request that was written later is accepted', () => {

@@ -164,14 +164,6 @@ test('HTTP/2: frames are the same however they are cut', () => {
   );
 });
 
-test('HTTP/2: the frame reader throws nothing but faults', () => {
-  const random = fc.uint8Array({ maxLength: 200 });
-  fc.assert(
-    fc.property(random, places, (bytes, at) => void readFrames([settings(), ...cut(bytes, at)])),
-    { numRuns: 1000 },
-  );
-});
-
 const line = fc.constantFrom(
   'HTTP/1.1 201 Created\r\n',
   'HTTP/1.1 100 Continue\r\n\r\n',

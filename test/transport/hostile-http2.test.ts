@@ -118,6 +118,7 @@ const connectionErrors: Readonly<Record<keyof typeof code, Readonly<Record<strin
     'a block that ends within an integer': [headers(Buffer.from([0x7f]))],
     'a block that ends within a field': [headers(Buffer.from([0x00, 0x05, 0x61]))],
     'a name without value': [headers(Buffer.from([0x00, 0x01, 0x61]))],
+    'a value that ends behind the block': [headers(Buffer.from([0x00, 0x01, 0x61, 0x05, 0x62])), answer(1)],
     'a header table of 4097 bytes': [headers(Buffer.from([0x3f, 0xe2, 0x1f]))],
     'a table size behind a field': [headers(Buffer.concat([status201, Buffer.from([0x20])]))],
     'Huffman code with EOS in it': [headers(huffman('a', [0xff, 0xff, 0xff, 0xff]))],
@@ -231,7 +232,7 @@ test('what is unusual and allowed is understood', async () => {
     ['a table size of 4096', [headers(Buffer.concat([Buffer.from([0x3f, 0xe1, 0x1f]), status201]))]],
     ['a table size of 0', [headers(Buffer.concat([Buffer.from([0x20]), status201]))]],
     [
-      'a field to be put into the table',
+      'a field to be put into the table, which we do not offer, as h2o 2.2.5 does it',
       [headers(Buffer.concat([Buffer.from([0x48, 3]), Buffer.from('201')]))],
     ],
     ['PING before the answer', [frame(type.ping, 0, 0, Buffer.alloc(8)), answer(1)]],
@@ -277,22 +278,6 @@ test('PING is answered with the same bytes, and SETTINGS is acknowledged', async
 // `:status: 201`, to be put into the dynamic table, and as its entry of the given age.
 const inserted201 = Buffer.from([0x48, 3, ...Buffer.from('201')]);
 const indexed201 = (age: number): Buffer => Buffer.from([0x80 | (62 + age)]);
-const insertedField = Buffer.from([0x40, 1, ...Buffer.from('x'), 3, ...Buffer.from('new')]);
-
-test('a peer that ignores our header table size, as h2o 2.2.5 does, is understood on one connection', async () => {
-  await using peer = await openWire((wire: Wire): void => {
-    wire.greet();
-    let age = -1;
-    wire.onRequest = (streamId) => {
-      const block = age < 0 ? inserted201 : Buffer.concat([indexed201(age), insertedField]);
-      age = (age + 1) % 40;
-      wire.send(headersOn(streamId, age === 0 ? inserted201 : block));
-    };
-  });
-  assert.deepEqual(tally(await peer.sendMany(600, 60)), { 201: 600 });
-  assert.equal(peer.wires.length, 1);
-  assert.deepEqual(peer.wires[0]?.goaways, []);
-});
 
 test('an answer that comes too late still changes the header table', async () => {
   const clock = new ManualClock();
@@ -320,18 +305,6 @@ test('GOAWAY on every connection after its first request: what waits goes out, h
   assert.deepEqual(tally(await peer.sendMany(60, 60)), { 201: 60 });
   assert.equal(processed, 60);
   assert.equal(peer.wires.length, 60);
-});
-
-test('a graceful GOAWAY lets what is in flight be answered', async () => {
-  await using peer = await openWire(
-    onEachRequest((wire, streamId) => {
-      wire.send(frame(type.goaway, 0, 0, uint32(2 ** 31 - 1, 0)));
-      setTimeout(() => wire.send(frame(type.goaway, 0, 0, uint32(streamId, 0)), answer(streamId)), 20);
-    }),
-  );
-  assert.equal(await peer.send(), '201');
-  assert.equal(await peer.send(), '201');
-  assert.equal(peer.wires.length, 2);
 });
 
 test('closing does not wait for a message whose time is over and that was handed back', async () => {
@@ -501,17 +474,6 @@ test('resets of everything leave no request without its result, and open the bre
   assert.equal(counts['deferred'], 500 - failed);
 });
 
-test('a connection that is reset leaves what has no status in doubt, and a half answer counts', async () => {
-  await using peer = await openWire(
-    onEachRequest((wire, streamId) => {
-      if (streamId === 1) wire.send(frame(type.headers, endHeaders, 1, status201));
-      if (streamId === 3) setTimeout(() => wire.socket.destroy(), 20);
-    }),
-  );
-  const results = await Promise.all([peer.sendOne(), peer.sendOne()]);
-  assert.deepEqual(results.map(describe), ['201', 'ERR_CONNECTION in doubt']);
-});
-
 test('an answer before the body is sent ends the request', async () => {
   await using peer = await openWire((wire: Wire): void => {
     wire.greet([4, 0]);
@@ -583,17 +545,6 @@ test('windows that never open cost the response time-out', async () => {
   assert.equal(await peer.send(), 'ERR_TIMEOUT in doubt');
 });
 
-test('a push service that allows no streams does not keep requests for ever', async () => {
-  const clock = new ManualClock();
-  await using peer = await openWire((wire: Wire): void => {
-    wire.greet([3, 0]);
-    wire.onFrame = (frameType, flags) => {
-      if (frameType === type.settings && flags === 1) clock.advance(61_000);
-    };
-  }, clock);
-  assert.equal(await peer.send(), 'ERR_CONNECTION');
-});
-
 test('a push service that allows few streams gets more connections, one that allows none does not', async () => {
   for (const [streams, least, most] of [
     [5, 10, 60],
@@ -608,7 +559,8 @@ test('a push service that allows few streams gets more connections, one that all
       { idleTimeoutMs: 500 },
     );
     const { wires } = peer;
-    await peer.sendMany(400, 400);
+    const results = await peer.sendMany(400, 400);
+    assert.ok('ERR_CONNECTION' in tally(results) === (streams === 0));
     assert.ok(wires.length >= least && wires.length <= most, `${wires.length} connections`);
   }
 });
@@ -626,15 +578,15 @@ test('an idle connection is closed after its time, with GOAWAY', async () => {
 });
 
 test('a push service that does not read stops being written to', async () => {
-  await using peer = await openWire(
-    (wire: Wire): void => {
-      wire.greet([3, 1000], [4, 2 ** 31 - 1]);
-      wire.socket.pause();
-    },
-    { responseTimeoutMs: 500, connectTimeoutMs: 500 },
-  );
-  const body = Buffer.alloc(1_000_000);
-  const results = await peer.sendMany(60, 60, () => ({ body }));
-  assert.equal(results.length, 60);
-  assert.ok(results.every(({ kind }) => kind !== 'response'));
+  await using peer = await openWire((wire: Wire): void => {
+    wire.greet([4, 2 ** 31 - 1]);
+    wire.socket.pause();
+  });
+  const inFlight = () => peer.transport.snapshot()[0]?.inFlight;
+  const body = Buffer.alloc(10_000_000);
+  void peer.sendOne({ body });
+  await until(() => inFlight() === 1, 'the first request');
+  void peer.sendMany(60, 60, () => ({ body }));
+  await delay(50);
+  assert.equal(inFlight(), 1);
 });

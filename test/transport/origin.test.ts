@@ -150,16 +150,6 @@ test('a push service that has asked to wait is not forgotten for others, nor is 
   assert.ok(!transport.snapshot().some(({ origin }) => origin === waiting));
 });
 
-test('a 429 now and then slows the origin down and does not stop it', async () => {
-  await using peer = openPeer(
-    await startHttp((response, request) => {
-      response.writeHead(request % 5 === 0 ? 429 : 201, { 'retry-after': '30' }).end();
-    }),
-  );
-  const results = await peer.sendMany(500, 50);
-  assert.deepEqual(tally(results), { 201: 400, 429: 100 });
-});
-
 test('what a push service answers to a message, many times in a row, says nothing against the origin', async () => {
   const statuses = [404, 410, 413, 400, 403, 408, 421, 425];
   const [inRow, count] = [30, 30 * statuses.length];
@@ -252,21 +242,6 @@ test('a resolver that hangs or a TCP peer that says nothing costs the connect ti
   await Promise.all([asked.promise, accepted]);
   clock.advance(11_000);
   assert.deepEqual((await results).map(describe), ['ERR_TIMEOUT', 'ERR_TIMEOUT']);
-});
-
-test('without options, an answer may take thirty seconds', async () => {
-  const clock = new ManualClock();
-  const asked = Promise.withResolvers<void>();
-  await using silent = await startHttp(() => asked.resolve());
-  await using transport = openTransport({ ...clock, pushServices: [silent.origin] });
-  let result = 'nothing yet';
-  const sent = sendOne(transport, silent.origin).then((its) => (result = describe(its)));
-  await asked.promise;
-  clock.advance(29_000);
-  await new Promise(setImmediate);
-  assert.equal(result, 'nothing yet');
-  clock.advance(2000);
-  assert.equal(await sent, 'ERR_TIMEOUT in doubt');
 });
 
 test('a name without an address, and one whose first address is dead', async () => {

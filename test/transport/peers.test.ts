@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createSecureServer, type ServerHttp2Stream, type Settings } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { test } from 'node:test';
+import * as fc from 'fast-check';
 
 import { go, nghttpd, nginx, skipWithout } from '../../scripts/install-test-tools.ts';
 import {
@@ -81,15 +82,27 @@ test('Go gets every body whole and unchanged, from 0 to 200,000 bytes', { skip: 
   }
 });
 
+const fieldValue = fc
+  .string({
+    unit: fc.constantFrom(...'abcXYZ019 -_=.,;:/~!#$%&*+?@^|<>()[]{}"\\`'),
+    maxLength: 60,
+  })
+  .map((text) => text.trim());
+const fieldSets = fc.sample(fc.dictionary(fc.stringMatching(/^x-[a-z]{1,3}$/), fieldValue, { maxKeys: 8 }), {
+  numRuns: 60,
+  seed: 7541,
+});
 const serverSettings: [what: string, settings: Settings][] = [
-  ['no header table', { headerTableSize: 0 }],
-  ['a header table of 200 bytes', { headerTableSize: 200 }],
+  ...[0, 64, 200, 500, 4096, 65_536].map((headerTableSize): [string, Settings] => [
+    `a header table of ${headerTableSize} bytes`,
+    { headerTableSize },
+  ]),
   ['a stream window of 0', { initialWindowSize: 0 }],
   ['a stream window of 100 bytes', { initialWindowSize: 100 }],
   ['three streams at a time', { maxConcurrentStreams: 3 }],
 ];
 for (const [what, settings] of serverSettings) {
-  test(`a Node server with ${what} gets every header field and body`, async () => {
+  test(`a Node server with ${what} gets every header field and body, and its own fields are read`, async () => {
     const server = createSecureServer({ ...certificate, settings });
     server.on('session', (session) => {
       // With a window of 0 nothing moves until there is more.
@@ -99,21 +112,22 @@ for (const [what, settings] of serverSettings) {
     server.on('stream', (stream: ServerHttp2Stream, headers) => {
       let length = 0;
       stream.on('data', (chunk: Buffer) => (length += chunk.length));
-      stream.on('end', () => respond(stream, 201, { 'x-got': JSON.stringify([headers, length]) }));
+      stream.on('end', () => {
+        const own = Object.entries(headers).filter(([name]) => name.startsWith('x-'));
+        respond(stream, 201, { ...Object.fromEntries(own), got: JSON.stringify([headers, length]) });
+      });
     });
     await using peer = openPeer(await startServer(server, 'https'));
-    const topics = Array.from({ length: 20 }, (_, index) => ({ ...pushHeaders, topic: `topic-${index}` }));
+    const all = fieldSets.map((fields, index) => ({ ...(index % 2 === 0 && pushHeaders), ...fields }));
     const results = await peer.sendMany(600, 100, (index) => ({
       path: `/${index}`,
-      headers: topics[(index * index) % 20] as Record<string, string>,
+      headers: all[(index * 7) % 60]!,
       body: pushBody.subarray(0, index % 320),
     }));
     for (const [index, result] of results.entries()) {
       assert.ok(result.kind === 'response', JSON.stringify(result));
-      const [got, length] = JSON.parse(result.response.headers['x-got'] as string) as [
-        Record<string, string>,
-        number,
-      ];
+      const { got: sent, ...headers } = result.response.headers;
+      const [got, length] = JSON.parse(sent!) as [Record<string, string>, number];
       assert.equal(length, index % 320);
       assert.deepEqual(got, {
         ':method': 'POST',
@@ -121,8 +135,10 @@ for (const [what, settings] of serverSettings) {
         ':authority': peer.origin.slice('https://'.length),
         ':path': `/${index}`,
         'content-length': String(index % 320),
-        ...topics[(index * index) % 20],
+        ...all[(index * 7) % 60],
       });
+      const own = Object.entries(headers).filter(([name]) => name.startsWith('x-'));
+      assert.deepEqual(Object.fromEntries(own), { ...fieldSets[(index * 7) % 60] });
     }
   });
 }
