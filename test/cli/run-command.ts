@@ -27,9 +27,11 @@ export type Words = string | readonly string[];
 
 const listOf = (words: Words): readonly string[] => (typeof words === 'string' ? words.split(' ') : words);
 
-export interface RunOptions {
+interface Environment {
   readonly environment?: Readonly<Record<string, string>>;
-  readonly input?: string;
+}
+
+interface ProcessOptions extends Environment {
   readonly cwd?: string;
 }
 
@@ -41,7 +43,7 @@ export interface RunResult {
 
 export function startCommand(
   words: Words,
-  { environment = {}, cwd }: RunOptions = {},
+  { environment = {}, cwd }: ProcessOptions = {},
 ): ChildProcessWithoutNullStreams {
   const env = { ...ownEnvironment(), ...environment };
   return spawn(process.execPath, [mainFile, ...listOf(words)], { env, cwd });
@@ -56,7 +58,7 @@ const ownEnvironment = (): Readonly<Record<string, string>> => {
 /** A command that runs in this process, where signals are events of `host`. */
 function runHere(
   words: Words,
-  { environment = {} }: Pick<RunOptions, 'environment'>,
+  { environment = {} }: Environment,
   stdin: Readable,
   stdout: Writable = new PassThrough(),
 ) {
@@ -79,10 +81,10 @@ function runHere(
   return { host, ended };
 }
 
-/** Runs the command in this process, as `spawnCommand` does in one of its own, which takes ten times as long. */
+/** Runs the command in this process, since one of its own takes ten times as long. */
 export async function runCommand(
   words: Words,
-  { input = '', ...options }: Omit<RunOptions, 'cwd'> = {},
+  { input = '', ...options }: Environment & { readonly input?: string } = {},
 ): Promise<RunResult> {
   const stdout = new PassThrough();
   const { host, ended } = runHere(
@@ -111,29 +113,13 @@ export async function outputOf(running: Promise<RunResult>): Promise<string> {
 }
 
 /** Runs the command in this process, where nobody reads what it prints. */
-export async function runUnread(
-  words: Words,
-  options: Pick<RunOptions, 'environment'>,
-): Promise<Omit<RunResult, 'stdout'>> {
+export async function runUnread(words: Words, options: Environment): Promise<Omit<RunResult, 'stdout'>> {
   const unread = new Writable({
     write: (_chunk, _encoding, done) => done(Object.assign(new Error('Nobody reads.'), { code: 'EPIPE' })),
   });
   const { host, ended } = runHere(words, options, Readable.from([]), unread);
   const [exitCode, stderr] = await Promise.all([ended, text(host.stderr)]);
   return { exitCode, stderr };
-}
-
-/** Runs the command as a process of its own: for its exit code, its pipes, its folder and what belongs to the whole process. */
-export async function spawnCommand(words: Words, options: RunOptions = {}): Promise<RunResult> {
-  const child = startCommand(words, options);
-  // A command that ends before it has read its input is what some tests are about.
-  child.stdin.on('error', () => {}).end(options.input ?? '');
-  const [stdout, stderr, [exitCode]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit') as Promise<[number | null]>,
-  ]);
-  return { exitCode, stdout, stderr };
 }
 
 export interface RunningCommand {
@@ -152,7 +138,7 @@ export interface RunningCommand {
 }
 
 /** Starts a command in this process that goes on until it is told to stop; it is stopped after the test at the latest. */
-export function runUntilStopped(words: Words, options: Pick<RunOptions, 'environment'> = {}): RunningCommand {
+export function runUntilStopped(words: Words, options: Environment = {}): RunningCommand {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   // where no file is given, its records would be among what the tests print
   const logFile = join(mkdtempSync(join(fastFolder(), 'deskbell-log-')), 'records');
@@ -170,7 +156,7 @@ export function runUntilStopped(words: Words, options: Pick<RunOptions, 'environ
 /** As `runUntilStopped`, in a process of its own. */
 export function spawnUntilStopped(
   words: Words,
-  options?: RunOptions,
+  options?: ProcessOptions,
 ): RunningCommand & { readonly child: ChildProcess } {
   const child = startCommand(words, options);
   const { stdin, stdout, stderr } = child;
@@ -222,7 +208,7 @@ function follow(
 /** Starts `deskbell serve` in this process on a port that is free, and waits until it listens. */
 export async function serve(
   flags: Words,
-  options?: Pick<RunOptions, 'environment'>,
+  options?: Environment,
 ): Promise<RunningCommand & { readonly address: string }> {
   const service = runUntilStopped(['serve', '--port', '0', ...listOf(flags)], options);
   const [, address = ''] = await service.waitFor(/^Deskbell listens on (http:\S+) /);

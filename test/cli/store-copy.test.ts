@@ -8,8 +8,11 @@ import { readCopyLocations } from '../../src/cli/data/copy-locations.ts';
 import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import type { Store } from '../../src/store/store.ts';
-import { madeUpSchedule } from '../store/store-under-test.ts';
-import { runCommand, temporaryFolder } from './run-command.ts';
+import { useSharedServer } from '../../tools/postgres-server.ts';
+import { addSubscriptions, madeUpSchedule } from '../store/store-under-test.ts';
+import { commandsIn, outputOf, parseLines, runCommand, temporaryFolder } from './run-command.ts';
+
+const getServer = useSharedServer();
 
 const message = { title: 'Hello', message: 'World' };
 
@@ -49,6 +52,29 @@ describe('deskbell store copy', () => {
       assert.equal(copied.exitCode, 0, copied.stderr);
       assert.equal(/^Do not use the source any more/m.test(copied.stderr), name !== 'nothing', name);
     }
+  });
+
+  test('copies to PostgreSQL and back, and says what was copied and what is left to do', async () => {
+    const folder = await temporaryFolder();
+    const [from, back] = [join(folder, 'data'), join(folder, 'back')];
+    const { store, vapidKeys, close } = await openDataDirectory(from);
+    await addSubscriptions(store, 3, 0, () => ({ vapidPublicKey: vapidKeys.publicKey }));
+    await close();
+    const { url } = await (await getServer()).createDatabase('template1');
+    const run = commandsIn({ DESKBELL_DATABASE: url });
+    const there = await outputOf(run(['store', 'copy', '--from', from]));
+    assert.match(
+      there,
+      /^Copied 3 subscriptions, [\d,]+ rows in all, from .*data to 127\.0\.0\.1.*the same\.\n$/,
+    );
+    assert.equal(there.includes('postgres:'), false, 'no password');
+    const { stdout, stderr } = await run(['store', 'copy', '--to', back, '--json']);
+    const [{ tables }] = parseLines(stdout);
+    const { rows, checksum } = tables.find(({ name }: { name: string }) => name === 'subscriptions');
+    assert.equal(rows, 3);
+    assert.match(checksum, /^[\da-f]{64}$/);
+    assert.match(stderr, /back has no vapid-keys\.json: copy all key files/);
+    await assert.rejects(openDataDirectory(back), { code: 'ERR_KEY_FILE_MISSING' });
   });
 
   test('says what it cannot copy, without quoting a password', async () => {

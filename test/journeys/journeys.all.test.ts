@@ -60,24 +60,32 @@ suite('from an empty directory to a notification', () => {
     assert.deepEqual(await browser.nextMessage(), { title: 'New order', message: 'One cup of tea' });
   });
 
-  test(`an operator on Node ${oldestNodeMajor} installs the command, serves, sends and looks at the broadcast`, async () => {
+  test(`an operator on Node ${oldestNodeMajor} installs, serves and sends as the README says, and looks at the broadcast`, async () => {
+    const [demonstrate, commands] = documented('README.md', 'sh') as [string, string];
+    assert.equal(demonstrate, 'npm ci && npm run demo\n');
+    const [make, install, serve, send] = commands.split('\n').map((line) => line.replace(/ +#.*/, ''));
+    assert.equal(make, 'npm ci && npm pack');
+    assert.equal(install, `npm install --global ./${basename(tarball)} --prefix ~/.local`);
     await using browser = await startJourneyBrowser();
-    await using project = await Project.create({ node: await findNode(oldestNodeMajor) });
+    await using project = await Project.create({
+      node: await findNode(oldestNodeMajor),
+      environment: { DESKBELL_PUSH_SERVICES: browser.pushService },
+    });
     await project.installGlobally(tarball);
     assert.match(await project.run('node --version'), new RegExp(`^v${oldestNodeMajor}\\.`));
-    await using service = project.start(
-      `deskbell serve --port 0 --data "push data" --push-services ${browser.pushService}`,
-    );
+    await using service = project.start(`${serve} --port 0`);
     const [, url = ''] = await service.waitFor(/listens on (http\S+)/);
     await browser.subscribeAt(url);
 
+    await project.run(send!);
+    const { message } = (await browser.nextMessage()) as { readonly message: string };
+    assert.equal(message, 'Backups are done');
     // What the demo page shows, as a person copies it.
     const [, command = ''] = /<code id="command">(.+)<\/code>/.exec(await (await fetch(url)).text())!;
     await project.run(command.replaceAll('&#39;', "'").replaceAll('&quot;', '"'));
-
     assert.deepEqual(await browser.nextMessage(), { title: 'Ding dong', message: 'Tea is ready' });
-    assert.match(await project.run('deskbell broadcasts list --data "push data"'), /^ +1 +done +\S+ +1 +1 /m);
-    assert.match(await project.run('deskbell subscriptions list --data "push data"'), /127\.0\.0\.1/);
+    assert.match(await project.run('deskbell broadcasts list'), /^ +2 +done +\S+ +1 +1 /m);
+    assert.match(await project.run('deskbell subscriptions list'), /127\.0\.0\.1/);
     assert.equal(await service.stop(), 0);
   });
 
@@ -119,27 +127,6 @@ suite('from an empty directory to a notification', () => {
       assert.equal(icon, `${siteUrl}icon.png`, 'relative to the page');
     },
   );
-
-  test('the commands of the README install, serve and send', async () => {
-    const [demonstrate, commands] = documented('README.md', 'sh') as [string, string];
-    assert.equal(demonstrate, 'npm ci && npm run demo\n');
-    const [make, install, serve, send] = commands.split('\n').map((line) => line.replace(/ +#.*/, ''));
-    assert.equal(make, 'npm ci && npm pack');
-    assert.equal(install, `npm install --global ./${basename(tarball)} --prefix ~/.local`);
-    await using browser = await startJourneyBrowser();
-    await using project = await Project.create({
-      environment: { DESKBELL_PUSH_SERVICES: browser.pushService },
-    });
-    await project.installGlobally(tarball);
-    await using service = project.start(`${serve} --port 0`);
-    const [, url = ''] = await service.waitFor(/listens on (http\S+)/);
-    await browser.subscribeAt(url);
-
-    await project.run(send!);
-
-    const { message } = (await browser.nextMessage()) as { readonly message: string };
-    assert.equal(message, 'Backups are done');
-  });
 
   test('a developer follows the tutorial, in a real browser', inFirefox, async () => {
     await using testBrowser = await startFirefox();
