@@ -1,12 +1,7 @@
 // Alarms: what is wrong now, who acknowledged it, and the alarms of a broadcast.
+import { alarmKinds, alarmRanks } from '../delivery/alarms/alarm-kinds.ts';
 import { acknowledgeAlarm, readAlarms } from '../delivery/alarms/read-alarms.ts';
-import {
-  alarmKinds,
-  alarmRanks,
-  alarmUnits,
-  maxNoteLength,
-  type StandingAlarm,
-} from '../delivery/alarms/standing-alarm.ts';
+import { alarmUnits, maxNoteLength, type StandingAlarm } from '../delivery/alarms/standing-alarm.ts';
 import { isoTime, isoTimeOf } from '../delivery/broadcast/format-broadcast.ts';
 import { Optional, Type } from '../http/schema.ts';
 import type { Alarm } from '../store/broadcasts.ts';

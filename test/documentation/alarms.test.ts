@@ -6,14 +6,9 @@ import {
   findUnanimous,
   unreachableAlarms,
 } from '../../src/delivery/alarms/push-service-conditions.ts';
-import {
-  type AlarmKind,
-  alarmKinds,
-  formatAlarmCount,
-  toStanding,
-  type FoundAlarm,
-} from '../../src/delivery/alarms/standing-alarm.ts';
-import { findLateWork } from '../../src/delivery/alarms/read-alarms.ts';
+import { type AlarmKind, alarmKinds } from '../../src/delivery/alarms/alarm-kinds.ts';
+import { findLateWork } from '../../src/delivery/alarms/late-work.ts';
+import { formatAlarmCount, toStanding, type FoundAlarm } from '../../src/delivery/alarms/standing-alarm.ts';
 import { meaningOf } from '../../src/delivery/broadcast/meanings.ts';
 import { findChromeLimit } from '../../src/delivery/limits/rate-limits.ts';
 import { pauseRemedy, storeRemedy } from '../../src/delivery/alarms/installation-warnings.ts';

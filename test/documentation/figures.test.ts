@@ -87,7 +87,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
     'strangerHoldsMs',
   ],
   ['at most six hours', 6 * hourMs, 'delivery/worker/record.ts', 'longestWaitOutsideMs'],
-  ['has had work due for a minute', minuteMs, 'delivery/alarms/read-alarms.ts', 'lateAfterMs'],
+  ['has had work due for a minute', minuteMs, 'delivery/alarms/late-work.ts', 'lateAfterMs'],
   [
     'at least 100 messages, if there were that many',
     100,

@@ -8,7 +8,8 @@ import type { OutcomeInterval } from '../../store/statistics.ts';
 import { meaningOf } from '../broadcast/meanings.ts';
 import { countOf as countWords } from '../../errors/format-count.ts';
 import { findUnreachable, type UnreachablePushService } from '../broadcast/watch.ts';
-import type { AlarmKind, FoundAlarm } from './standing-alarm.ts';
+import type { AlarmKind } from './alarm-kinds.ts';
+import type { FoundAlarm } from './standing-alarm.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 
 const link = '/console/push-services';

@@ -1,8 +1,8 @@
 // The metrics by name, in Prometheus' text format, and the figures behind them. Values are set only when metrics are
 // requested, so that sending spends no time on them.
 import { hostname } from 'node:os';
+import { alarmKinds, rankOf } from '../../delivery/alarms/alarm-kinds.ts';
 import { readAlarms } from '../../delivery/alarms/read-alarms.ts';
-import { alarmKinds, rankOf } from '../../delivery/alarms/standing-alarm.ts';
 import {
   type DeliveryFigures,
   durationBoundsSeconds,

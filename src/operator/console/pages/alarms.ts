@@ -1,11 +1,11 @@
 // Shows alarms: what is wrong, since when, the push service's own words, what to do, and who acknowledged the alarm.
 // This file also has the page on which an operator acknowledges an alarm.
 import type { FastifyInstance } from 'fastify';
+import { rankOf } from '../../../delivery/alarms/alarm-kinds.ts';
 import { findAlarm, readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import {
   formatAlarmCount,
   maxNoteLength,
-  rankOf,
   type StandingAlarm,
 } from '../../../delivery/alarms/standing-alarm.ts';
 import { meaningOf } from '../../../delivery/broadcast/meanings.ts';

@@ -9,8 +9,9 @@ import {
   formatCreator,
   stateOf,
 } from '../../../delivery/broadcast/format-broadcast.ts';
+import { installationKinds } from '../../../delivery/alarms/alarm-kinds.ts';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
-import { installationKinds, type StandingAlarm } from '../../../delivery/alarms/standing-alarm.ts';
+import type { StandingAlarm } from '../../../delivery/alarms/standing-alarm.ts';
 import { pushServiceName } from '../../../protocol/known-push-services.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-message.ts';
