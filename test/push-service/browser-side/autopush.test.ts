@@ -190,15 +190,6 @@ test('the same uaid connected again takes the place of the older connection', as
   assert.equal((await newer.receive())['messageType'], 'notification');
 });
 
-test('an unknown uaid gets another one', async (t) => {
-  const service = await start(t);
-  const agent = await connectRaw(t, service);
-  const unknown = 'f'.repeat(32);
-  const { uaid, status } = await agent.ask({ ...hello, uaid: unknown });
-  assert.equal(status, 200);
-  assert.notEqual(uaid, unknown);
-});
-
 test('a user agent that does not answer a close, as Firefox does not, is dropped all the same', async (t) => {
   const service = await start(t);
   const socket = connect(service.port, '127.0.0.1');

@@ -10,7 +10,7 @@ import {
   type PushServiceOptions,
   type UserAgent,
 } from '../../../src/push-service/index.ts';
-import { aes128gcmBody, encrypted, sendByHttp1, start } from '../harness.ts';
+import { sendByHttp1, start } from '../harness.ts';
 import { generateVapidKeys, pushWith } from '../web-push-sender.ts';
 import { until } from '../../../tools/until.ts';
 
@@ -49,15 +49,6 @@ test('messages are decrypted and read as a stream, each subscription under its e
   // leaving the loop has not ended the stream
   await pushWith(keys, first, 'more');
   assert.equal((await agent.nextMessage()).text(), 'more');
-});
-
-test('a push without payload has no data', async (t) => {
-  const { agent } = await startWithAgent(t);
-  const { endpoint } = await agent.subscribe();
-  await sendByHttp1(endpoint, { headers: { ttl: '9' } });
-  const message = await agent.nextMessage();
-  assert.deepEqual([message.data, message.text()], [undefined, '']);
-  assert.throws(() => message.json(), SyntaxError);
 });
 
 test('what is not for its keys is thrown at the reader, and the next message comes all the same', async (t) => {
@@ -183,14 +174,6 @@ test('what the push service refuses, and one that is not there, are errors in wo
   await assert.rejects(createUserAgent({ webSocketUrl: gone.webSocketUrl }), { message });
   const { webSocketUrl } = await start(t, { tls: true });
   await assert.rejects(createUserAgent({ webSocketUrl }), /cannot be used \(self-signed certificate.*\)$/);
-});
-
-test('a body that is not encrypted at all is acknowledged as not decrypted', async (t) => {
-  const { service, agent } = await startWithAgent(t);
-  const { endpoint } = await agent.subscribe();
-  await sendByHttp1(endpoint, { headers: { ttl: '9', ...encrypted }, body: aes128gcmBody() });
-  await assert.rejects(agent.nextMessage(), /cannot be decrypted/);
-  await until(() => service.statistics().undeliveredMessages === 0, 'the acknowledgement');
 });
 
 for (const [what, selected] of [

@@ -215,44 +215,6 @@ test('GOAWAY names the last stream that is processed; every later one stays unpr
   assert.deepEqual(tally?.sinksByMessages, { 0: 40, 1: 20 });
 });
 
-test('a sender that sends again what came after the last stream has each message accepted exactly once', async (t) => {
-  const { service, endpoints: waiting } = await startWithSinks(t, 2000, {
-    limits: { maxConcurrentStreams: 1000 },
-  });
-  service.faults.inject({ kind: 'goaway', afterStreams: 100 });
-  let sessions = 0;
-  while (waiting.length > 0) {
-    const session = connectTo(t, service);
-    let lastStreamId = Infinity;
-    session.once('goaway', (_code, id) => (lastStreamId = id));
-    sessions += 1;
-    const batch = waiting.splice(0, 150);
-    await Promise.all(batch.map((endpoint) => pushOn(session, endpoint)));
-    session.destroy();
-
-    async function pushOn(on: ClientHttp2Session, endpoint: string): Promise<void> {
-      const stream = on.request({
-        ':method': 'POST',
-        ':path': new URL(endpoint).pathname,
-        ...push.headers,
-      });
-      stream.on('error', () => undefined);
-      let status: unknown;
-      stream.on('response', (headers) => (status = headers[':status'])).resume();
-      stream.end(push.body);
-      await new Promise((resolve) => stream.once('close', resolve));
-      if (status === 201) return;
-      assert.ok(
-        (stream.id ?? Infinity) > lastStreamId,
-        `stream ${stream.id} of at most ${lastStreamId} is lost`,
-      );
-      waiting.push(endpoint);
-    }
-  }
-  assert.equal(sessions, 20);
-  assert.deepEqual(service.tallySinks()[0]?.sinksByMessages, { 1: 2000 });
-});
-
 test('GOAWAY meets each new connection again, with the error code it was told', async (t) => {
   const { service, endpoint } = await startWithSinks(t);
   service.faults.inject({ kind: 'goaway', afterStreams: 2, code: 11 });

@@ -20,18 +20,6 @@ async function readAll(socket: Socket): Promise<string> {
   return text;
 }
 
-test('HTTP/1.1, HTTP/2 and WebSocket share one plain port', async (t) => {
-  const service = await start(t);
-  assert.match(service.origin, /^http:\/\/127\.0\.0\.1:\d+$/);
-  assert.equal(service.webSocketUrl, `${service.origin.replace('http', 'ws')}/`);
-  assert.deepEqual(service.ca, []);
-  const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
-  assert.equal((await sendByHttp1(endpoint, push)).status, 201);
-  assert.equal((await sendByHttp2(endpoint, push)).status, 201);
-  const agent = await connectRaw(t, service);
-  assert.equal((await agent.ask(hello))['status'], 200);
-});
-
 test('with TLS the protocol is agreed by ALPN, and the certificate is trusted through ca', async (t) => {
   const service = await start(t, { tls: true });
   const { origin, port } = service;
@@ -68,17 +56,6 @@ test('with TLS the protocol is agreed by ALPN, and the certificate is trusted th
   const untrusted = connectHttp2(origin);
   const [error] = (await once(untrusted, 'error')) as [Error & { code?: string }];
   assert.match(String(error.code), /SELF_SIGNED|UNABLE_TO_VERIFY/);
-});
-
-test('a client can trust several push services at once', async (t) => {
-  const services = [await start(t, { tls: true }), await start(t, { tls: true })];
-  const ca = services.flatMap((service) => service.ca);
-  for (const service of services) {
-    const session = connectHttp2(service.origin, { ca });
-    t.after(() => session.destroy());
-    const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
-    assert.equal((await sendOn(session, endpoint, push)).status, 201);
-  }
 });
 
 test('a user agent trusts the authorities that it is given besides those that Node trusts', async (t) => {
@@ -200,9 +177,11 @@ for (const [title, tls] of [
   });
 }
 
-test('IPv6 and wildcard addresses give an origin that can be connected to', async (t) => {
+test('IPv6 and wildcard addresses give URLs that can be connected to', async (t) => {
   const wildcard = await start(t, { host: '0.0.0.0' });
   assert.equal(wildcard.origin, `http://127.0.0.1:${wildcard.port}`);
+  assert.equal(wildcard.webSocketUrl, `ws://127.0.0.1:${wildcard.port}/`);
+  assert.deepEqual(wildcard.ca, []);
   const six = await startPushService({ host: '::1' }).catch(() => undefined);
   if (six === undefined) return t.diagnostic('no IPv6 here');
   t.after(() => six.close());
