@@ -1,12 +1,11 @@
 // Several services on one PostgreSQL database: clients are limited by all of them together, and any answers any request.
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { openProxy } from '../store/postgres-proxy.ts';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
 import { unlistedLimits } from '../../src/protocol/endpoint-policy.ts';
 import timers from 'node:timers/promises';
-import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { createClientLimits } from '../../src/http/client-limits.ts';
 import { clientPlaces, type ClientRequests } from '../../src/store/client-requests.ts';
 import { createPostgresClientRequests } from '../../src/store/postgres/client-requests.ts';
@@ -51,19 +50,6 @@ describe('several services on one database', () => {
     assert.equal(await register(other, '192.0.2.2'), 200, 'another client has a limit of its own');
   });
 
-  test('take together no more reports of a client than the limit', async (t) => {
-    const options = { receiptKey: randomBytes(32), receiptsPerMinute: 2, registrationsPerMinute: 1 };
-    const one = await startService({ ...options, store: await openStore(t) }, t);
-    const other = await startService({ ...options, store: await openStore(t) }, t);
-    const statuses = await Promise.all(
-      [one, other, one, other].map(
-        async ({ base }) => (await sendJson(base, 'POST', '/webPush/receipts', { receipts: [] })).status,
-      ),
-    );
-    assert.deepEqual(statuses.toSorted(), [204, 204, 429, 429]);
-    assert.equal(await register(one), 200, 'registrations have a limit of their own');
-  });
-
   test('take together no more subscriptions of a push service that nobody has listed than the limit', async (t) => {
     const options = { registrationsPerMinute: 'off', pushServices: 'public' } as const;
     const one = await startService({ ...options, store: await openStore(t) }, t);
@@ -91,25 +77,6 @@ describe('several services on one database', () => {
     // it was admitted, and cannot be stored
     assert.equal(await register(service), 503);
     assert.equal(await register(service), 429);
-  });
-
-  test('with the same session key take each other’s sessions and CSRF tokens', async (t) => {
-    const sessionKey = randomBytes(32);
-    const options = { sessionKey, authenticate: 'all' } as const;
-    const one = await startService({ ...options, store: await openStore(t) }, t);
-    const other = await startService({ ...options, store: await openStore(t) }, t);
-    const { cookie, csrfToken } = await createSessionCookie({ sessionKey, value: 'alice' });
-    for (const { base } of [one, other]) {
-      assert.equal((await fetch(`${base}/api/get`, { headers: { cookie } })).status, 200);
-      const left = { endpoint: 'x', auth: 'x' };
-      assert.equal((await sendJson(base, 'DELETE', '/webPush', left, { cookie })).status, 403);
-      const headers = { cookie, 'csrf-token': csrfToken };
-      assert.equal((await sendJson(base, 'DELETE', '/webPush', left, headers)).status, 204);
-    }
-    const subscription = newSubscription();
-    assert.equal((await sendJson(one.base, 'POST', '/webPush', subscription)).status, 200);
-    assert.equal((await sendJson(other.base, 'DELETE', '/webPush', subscription)).status, 204);
-    assert.equal(await one.store.subscriptions.count(), 0);
   });
 
   test('count a client from its first request on, until its window is over', async (t) => {
@@ -244,14 +211,6 @@ describe('the limit of a process', () => {
       slept.mock.calls.map(({ arguments: [ms] }) => ms),
       [1000],
     );
-  });
-
-  test('no number of other clients resets the number of one', async () => {
-    const limits = open();
-    assert.equal(await ask(limits, 'up.example.net registered'), 1);
-    for (let client = 0; client < 20_000; client += 1) await ask(limits, `${client}.example.net registered`);
-    // those with its place are counted with it
-    assert.ok((await ask(limits, 'up.example.net registered')) >= 2);
   });
 });
 
