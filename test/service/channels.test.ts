@@ -245,12 +245,7 @@ test('route, page and its files are there where channels are on, with pushOnly t
   ] as const) {
     const { base } = await startService(given, t);
     for (const path of paths) {
-      const { status: answered, headers } = await fetch(base + path);
-      assert.equal(answered, status, path);
-      if (status !== 200) continue;
-      const policy = headers.get('content-security-policy') ?? '';
-      assert.match(policy, /^default-src 'self'; .*frame-ancestors 'none'/);
-      assert.doesNotMatch(policy, /https?:|\*/);
+      assert.equal((await fetch(base + path)).status, status, path);
     }
     const response = await sendJson(base, 'POST', '/webPush/channels', newSubscription());
     assert.equal(response.status, status);

@@ -2,9 +2,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { Validator } from '@seriousme/openapi-schema-validator';
-import Fastify from 'fastify';
-import { createService } from '../../src/service/create-service.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import {
   newSubscription,
@@ -12,33 +9,11 @@ import {
   sendJson,
   startService,
   startServiceForSuite,
-  vapidPublicKey,
 } from './running-service.ts';
 import { pluck } from '../../tools/pluck.ts';
 
 describe('the service with pushOnly', () => {
   const service = startServiceForSuite({ pushOnly: true });
-
-  test('registers and removes subscriptions', async () => {
-    assert.equal(await (await fetch(`${service.base}/vapidKey`)).json(), vapidPublicKey);
-    const subscription = newSubscription();
-    assert.equal((await sendJson(service.base, 'POST', '/webPush', subscription)).status, 200);
-    assert.equal((await sendJson(service.base, 'DELETE', '/webPush', subscription)).status, 204);
-    assert.equal(await service.store.subscriptions.count(), 0);
-  });
-
-  for (const path of [
-    '/healthz',
-    '/readyz',
-    '/client/index.js',
-    '/client/subscribe.js',
-    '/client/subscribe/languages.js',
-    '/service-worker.js',
-    '/openapi.json',
-    '/docs',
-  ]) {
-    test(`answers ${path}`, async () => assert.equal((await fetch(service.base + path)).status, 200));
-  }
 
   for (const path of [
     '/',
@@ -66,21 +41,25 @@ describe('the service with pushOnly', () => {
 
   test('describes what is there, and nothing else', async () => {
     const document = await readDescription(service.base);
-    assert.equal((await new Validator().validate(structuredClone(document))).valid, true);
+    const files = ['/client/index.js', '/client/subscribe.js', '/client/subscribe/languages.js'];
     assert.deepEqual(
-      Object.keys(document.paths).filter((path) => !path.startsWith('/client/') && !path.startsWith('/docs')),
+      Object.keys(document.paths).filter((path) => !path.startsWith('/docs/')),
       [
         '/vapidKey',
         '/webPush',
         '/webPush/unsubscribe',
         '/webPush/user',
         '/webPush/sign-out',
+        ...files,
         '/service-worker.js',
         '/healthz',
         '/readyz',
         '/openapi.json',
+        '/docs',
       ],
     );
+    for (const [path, { get }] of Object.entries<{ get?: object }>(document.paths))
+      if (get !== undefined) assert.equal((await fetch(service.base + path)).status, 200, path);
     assert.deepEqual(document.components.securitySchemes, {});
     assert.deepEqual(pluck(document.tags, 'name'), ['Web Push', 'Service', 'Files']);
     const text = JSON.stringify(document.paths) + (await (await fetch(`${service.base}/docs`)).text());
@@ -105,18 +84,5 @@ describe('the service with pushOnly', () => {
     assert.equal((await fetch(`${base}/api/get`)).status, 404);
     const { tags } = await readDescription(base);
     assert.deepEqual(pluck(tags, 'name'), ['Web Push', 'Service', 'Files']);
-  });
-
-  test('is the same as a plug-in, and leaves the application’s own paths to it', async (t) => {
-    const app = Fastify();
-    t.after(() => app.close());
-    app.get('/', () => 'mine');
-    const { store, sessionKey } = service;
-    const log = { info: () => undefined, error: () => undefined };
-    await app.register(createService({ store, sessionKey, vapidPublicKey, log, pushOnly: true }));
-    const base = await app.listen({ host: '127.0.0.1', port: 0 });
-    assert.equal(await (await fetch(base)).text(), 'mine');
-    assert.equal((await fetch(`${base}/vapidKey`)).status, 200);
-    assert.equal((await fetch(`${base}/v1/user/1`)).status, 404);
   });
 });

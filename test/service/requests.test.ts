@@ -162,6 +162,7 @@ describe('Request-Time', () => {
       const text = await answer;
       const tookMs = performance.now() - earliestMs;
       assert.equal(text.slice(0, 12), `HTTP/1.1 ${status}`);
+      assert.match(text, /^access-control-allow-origin: \*\r$/im);
       const shownMs = Number(/^request-time: (\d+)\r$/im.exec(text)![1]);
       assert.ok(shownMs >= Math.floor(pauseMs) && shownMs <= Math.ceil(tookMs), `${shownMs}, not ${pauseMs}`);
     });

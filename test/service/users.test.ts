@@ -21,13 +21,6 @@ describe('the example users', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  test('there is one from the start, in a file and in memory', async () => {
-    for (const options of [{}, { path }]) {
-      const user = await use(options, (users) => users.find(1n));
-      assert.deepEqual(user, { id: 1n, name: 'Ada Example', email: 'ada@example.org' });
-    }
-  });
-
   test('an update is read back after reopening', async () => {
     const changed = { id: 1n, name: 'Grace "Ω" Hopper', email: 'grace@example.org' };
     await use({ path }, async (users) => {

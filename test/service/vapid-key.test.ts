@@ -128,17 +128,12 @@ describe('a service whose key the store does not know', () => {
 
 describe('the service', () => {
   for (const [name, value] of [
-    ['vapidPublicKey', 'x'],
-    ['vapidPublicKey', encodeBase64url(Buffer.alloc(65, 4))],
-    ['previousVapidPublicKeys', ['x']],
     ['previousVapidPublicKeys', vapidPublicKey],
     ['pushServices', 'https://push.example.org'],
     ['logging', 'filter'],
     ['logging', ['filters']],
     ['authenticate', ['getWithArgs']],
     ['authenticate', 'some'],
-    ['prefix', 'push'],
-    ['prefix', '/push/'],
     ['sessionKey', new Uint8Array(31)],
   ] as const) {
     test(`is not made where ${name} is ${JSON.stringify(value)?.slice(0, 40)}, which it says`, async () => {
