@@ -49,15 +49,9 @@ describe('POST /webPush/channels', () => {
       ((await response.json()) as { name: string; isOn: boolean }[]).map(({ name, isOn: on }) => [name, on]),
     );
   };
-  const register = async (headers?: Record<string, string>, further?: object) => {
+  const register = async (headers?: Record<string, string>) => {
     const subscription = newSubscription();
-    const response = await sendJson(
-      service.base,
-      'POST',
-      '/webPush',
-      { ...subscription, ...further },
-      headers,
-    );
+    const response = await sendJson(service.base, 'POST', '/webPush', subscription, headers);
     assert.equal(response.status, 200);
     return { endpoint: subscription.endpoint, auth: subscription.auth };
   };
@@ -77,15 +71,6 @@ describe('POST /webPush/channels', () => {
     const own = { name: 'news', title: 'News', isOn: true };
     for (const other of ['en-GB,de;q=0.5', 'pt-PT', '*', '', ';;', 'x'.repeat(500)])
       assert.deepEqual(await titlesIn(other), [own, offers], other);
-  });
-
-  test('a reader of a subscription without a person chooses for it alone', async () => {
-    const [proof, other] = [await register(), await register()];
-    assert.deepEqual(await isOn(proof), asDefault);
-    assert.deepEqual(await isOn({ ...proof, choices: { news: false } }), { news: false, offers: false });
-    assert.deepEqual(await isOn({ ...proof, choices: { offers: true } }), { news: false, offers: true });
-    assert.deepEqual(await isOn(proof), { news: false, offers: true });
-    assert.deepEqual(await isOn(other), asDefault);
   });
 
   test('what a person chooses holds on each of their browsers, by token and by subscription', async () => {
@@ -223,15 +208,6 @@ describe('POST /webPush/channels', () => {
     }
     assert.equal((await send({ timeZone: 'Europe/Paris' })).status, 200);
     assert.deepEqual(await stored(), { language: 'de-AT', timeZone: 'Europe/Paris' });
-  });
-
-  test('a subscription that takes the place of another one keeps its choices', async () => {
-    const former = await register({}, { language: 'pl', timeZone: 'Europe/Warsaw' });
-    await ask({ ...former, choices: { news: false } });
-    const next = await register({ 'deskbell-former-subscription': JSON.stringify(former) });
-    assert.deepEqual(await isOn(next), { news: false, offers: false });
-    const { language, timeZone } = (await service.store.subscriptions.findByEndpoint(next.endpoint))!;
-    assert.deepEqual({ language, timeZone }, { language: 'pl', timeZone: 'Europe/Warsaw' });
   });
 });
 

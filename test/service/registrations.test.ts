@@ -1,19 +1,14 @@
-// Registrations and removals over HTTP: one row per endpoint in whatever spelling, whose keys a stranger cannot change, nothing
-// of what is refused, and the optional limit on rows.
+// Registrations over HTTP: a stranger cannot change the keys of a row, what is refused leaves nothing, and limits of push services.
 import assert from 'node:assert/strict';
 import crypto, { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
-import { join } from 'node:path';
 import { before, beforeEach, describe, test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import type { OfferedSubscription, SubscribeHook } from '../../src/service/options.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { fastFolder } from '../../tools/fast-folder.ts';
 import { removeSubscriptions } from '../store/store-under-test.ts';
 import {
   newSubscription,
@@ -30,31 +25,6 @@ const refuse = () => {
   throw new DeskbellError('ERR_FORBIDDEN', 'Not invited.');
 };
 const saysNothing = () => undefined;
-
-const spell = (endpoint: string): string[] => [
-  endpoint,
-  endpoint.replace('https:', 'HTTPS:'),
-  endpoint.replace('mozilla.com/', 'mozilla.com:443/'),
-  endpoint.replace('updates.push', 'Updates.PUSH'),
-  endpoint.replace('https:', 'Https:').replace('mozilla.com/', 'MOZILLA.com:443/'),
-];
-
-test('one endpoint in five spellings is one row, and any of them removes it', async (t) => {
-  const { base, store } = await startService({}, t);
-  const subscription = newSubscription();
-  const spellings = spell(subscription.endpoint);
-  for (const endpoint of spellings) {
-    assert.equal((await sendJson(base, 'POST', '/webPush', { ...subscription, endpoint })).status, 200);
-  }
-  const rows = await store.subscriptions.page({ afterId: 0, limit: 10 });
-  assert.deepEqual(pluck(rows, 'endpoint'), [subscription.endpoint]);
-  for (const endpoint of spellings) {
-    await sendJson(base, 'POST', '/webPush', subscription);
-    const { auth } = subscription;
-    assert.equal((await sendJson(base, 'DELETE', '/webPush', { endpoint, auth })).status, 204);
-    assert.equal(await store.subscriptions.count(), 0, endpoint);
-  }
-});
 
 test('secrets are compared in constant time', async (t) => {
   const { base } = await startService({ channels: true, receiptKey: randomBytes(32) }, t);
@@ -94,36 +64,6 @@ test('secrets are compared in constant time', async (t) => {
     assert.equal(given.includes(secret ?? wrong), secret !== undefined);
   }
 });
-
-test('beyond the limit a new subscription is a 503, and a stored one is still updated', async (t) => {
-  const folder = await mkdtemp(join(fastFolder(), 'deskbell-limit-'));
-  const store = await openSqliteStore({
-    path: join(folder, 'deskbell.db'),
-    subscriptionLimit: { maxSubscriptions: 2, onWarning: fail },
-  });
-  t.after(async () => {
-    await store.close();
-    await rm(folder, { recursive: true });
-  });
-  const { base } = await startService({ store }, t);
-  const stored = newSubscription();
-  for (const subscription of [stored, newSubscription()]) {
-    assert.equal((await sendJson(base, 'POST', '/webPush', subscription)).status, 200);
-  }
-  const refused = await sendJson(base, 'POST', '/webPush', newSubscription());
-  assert.equal(refused.status, 503);
-  assert.equal(((await refused.json()) as Problem).code, 'ERR_SUBSCRIPTION_LIMIT');
-  const { p256dh } = newSubscription();
-  assert.equal((await sendJson(base, 'POST', '/webPush', { ...stored, p256dh })).status, 200);
-  assert.equal(await store.subscriptions.count(), 2);
-  const found = await store.subscriptions.findByEndpoint(stored.endpoint);
-  assert.equal(Buffer.from(found?.p256dh ?? []).toString('base64'), p256dh);
-});
-
-/** A warning that fails costs nobody a subscription. */
-function fail(): never {
-  throw new Error('the application has a fault');
-}
 
 describe('a stranger who knows an endpoint', () => {
   const key = randomBytes(32);
