@@ -2,7 +2,7 @@
 // imports and the command runs, on the newest Node and on the oldest one that is supported; older ones are told what is needed.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -142,16 +142,6 @@ suite('the packed package', () => {
     const bytes = sizes.reduce((sum, size) => sum + Math.ceil(size / blockBytes) * blockBytes, 0);
     t.diagnostic(`${(bytes / 1e6).toFixed(1)} MB`);
     assert.ok(bytes <= maxInstalledBytes, `${bytes} bytes`);
-  });
-
-  test('holds every file that its README links to', () => {
-    const folder = join(project, 'node_modules/deskbell');
-    const readme = readFileSync(join(folder, 'README.md'), 'utf8');
-    const files = Array.from(readme.matchAll(/\]\((?!https?:)([^)#]+)/g), ([, file]) => file!);
-    assert.deepEqual(
-      files.filter((file) => !existsSync(join(folder, file))),
-      [],
-    );
   });
 
   test('comes with the licence of every package, and an SBOM that names it', () => {

@@ -6,15 +6,12 @@ import { test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { createUserAgent, startPushService, type UserAgent } from '../../src/push-service/index.ts';
 import { environmentFor, runCommand, serve, temporaryFolder } from '../cli/run-command.ts';
-import { codeBlocks } from './pages.ts';
+import { blocksOf } from './pages.ts';
 
-const blocksOf = (language: string): readonly string[] =>
-  codeBlocks
-    .filter((block) => block.path === 'docs/newsletter.md' && block.language === language)
-    .map(({ code }) => code);
+const page = 'docs/newsletter.md';
 
 /** The words of each command, as a shell takes them. */
-const commands = blocksOf('sh')
+const commands = blocksOf(page, 'sh')
   .flatMap((code) => code.trim().split('\n'))
   .map((line) =>
     Array.from(
@@ -36,7 +33,7 @@ test('the newsletter of docs/newsletter.md reaches readers in three languages', 
   const folder = await temporaryFolder();
   const environment = environmentFor(join(folder, 'data'), pushService);
   const file = join(folder, 'newsletter.json');
-  await writeFile(file, blocksOf('json')[0]!);
+  await writeFile(file, blocksOf(page, 'json')[0]!);
   const run = async (words: readonly string[]): Promise<string> => {
     const given = words.slice(1).map((word) => (word === 'newsletter.json' ? file : word));
     const { stdout, stderr, exitCode } = await runCommand(given, { environment });
@@ -90,6 +87,5 @@ test('the newsletter of docs/newsletter.md reaches readers in three languages', 
   assert.match(shown, /3 accepted/);
   assert.match(shown, /\n {2}with {3}.*--channel news\n {2}texts {2}de: 1, pt: 1, the message's own: 1\n/);
   assert.match(printed.get('subscriptions show')!, /accepted/);
-  const page = await fetch(`${service.address}/preferences`);
-  assert.equal(page.status, 200);
+  assert.equal((await fetch(`${service.address}/preferences`)).status, 200);
 });

@@ -29,3 +29,7 @@ export const codeBlocks: readonly CodeBlock[] = pages.flatMap(({ path, text }) =
     code,
   })),
 );
+
+/** The code of a page's blocks in one language. */
+export const blocksOf = (path: string, language: string): readonly string[] =>
+  codeBlocks.filter((block) => block.path === path && block.language === language).map(({ code }) => code);

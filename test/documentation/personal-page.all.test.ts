@@ -17,13 +17,10 @@ import { freePort } from '../../tools/listening.ts';
 import { until } from '../../tools/until.ts';
 import { exampleSubscription, type ExampleSubscription } from '../cli/example-subscriptions.ts';
 import { parseLines, runCommand, serve, temporaryFolder } from '../cli/run-command.ts';
-import { codeBlocks } from './pages.ts';
+import { blocksOf } from './pages.ts';
 
 const host = 'bell.example.org';
-const blocks = (language: string): readonly string[] =>
-  codeBlocks
-    .filter((block) => block.path === 'docs/personal.md' && block.language === language)
-    .map(({ code }) => code);
+const blocks = (language: string) => blocksOf('docs/personal.md', language);
 const [plain = '', withPassword = ''] = blocks('caddy');
 const commands = blocks('sh').flatMap((code) => code.trim().split('\n'));
 const execute = promisify(execFile);

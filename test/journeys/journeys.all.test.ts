@@ -10,7 +10,7 @@ import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 import { freePort } from '../../tools/listening.ts';
 import { pack } from '../../tools/pack.ts';
-import { codeBlocks } from '../documentation/pages.ts';
+import { blocksOf } from '../documentation/pages.ts';
 import { viteFiles } from './vite-page.ts';
 import { startJourneyBrowser } from './browser.ts';
 import { findNode, oldestNodeMajor } from './node-versions.ts';
@@ -22,10 +22,6 @@ const { dependencies, devDependencies } = JSON.parse(
 /** In the version that the repository has, so that npm has it in its cache. */
 const pinned = (name: string) => `${name}@${dependencies[name] ?? devDependencies[name]}`;
 const vite = 'vite@8.3.8';
-
-/** The code blocks of a page of the documentation. */
-const documented = (page: string, language: string) =>
-  codeBlocks.filter((block) => block.path === page && block.language === language).map(({ code }) => code);
 
 const inFirefox = { skip: skipWithout('the journey with Vite', [firefox]) };
 
@@ -43,8 +39,8 @@ suite('from an empty directory to a notification', () => {
     await using browser = await startJourneyBrowser();
     await using project = await Project.create();
     await project.install(tarball, pinned('express'));
-    const [application] = documented('README.md', 'js') as [string];
-    const [page] = documented('README.md', 'html') as [string];
+    const [application] = blocksOf('README.md', 'js') as [string];
+    const [page] = blocksOf('README.md', 'html') as [string];
     const port = String(await freePort());
     const options = `({ pushServices: [${JSON.stringify(browser.pushService)}], store,`;
     await project.write('server.mjs', application.replaceAll('({ store,', options).replaceAll('3000', port));
@@ -101,7 +97,7 @@ suite('from an empty directory to a notification', () => {
       await project.install(tarball, vite, pinned('typescript'));
       await using service = project.start('npx deskbell serve --port 0');
       const [, serviceUrl = ''] = await service.waitFor(/listens on (http\S+)/);
-      const createClientCode = documented('docs/client.md', 'ts').find((code) => code.includes('?url'))!;
+      const createClientCode = blocksOf('docs/client.md', 'ts').find((code) => code.includes('?url'))!;
       const files = viteFiles(createClientCode.replace('http://localhost:8080/', `${serviceUrl}/`));
       for (const [path, content] of Object.entries(files)) await project.write(path, content);
       await project.run('npx tsc && npx vite build');
@@ -133,9 +129,9 @@ suite('from an empty directory to a notification', () => {
     const { browser, access } = testBrowser;
     await using project = await Project.create();
     const page = 'docs/tutorial.md';
-    const [setUp = '', start = '', order = '', show = '', sendToOne = ''] = documented(page, 'sh');
-    const [server] = documented(page, 'js') as [string];
-    const [html] = documented(page, 'html') as [string];
+    const [setUp = '', start = '', order = '', show = '', sendToOne = ''] = blocksOf(page, 'sh');
+    const [server] = blocksOf(page, 'js') as [string];
+    const [html] = blocksOf(page, 'html') as [string];
     const [, , install, makeFolder] = setUp.trim().split('\n');
     assert.equal(install, `npm install express ../deskbell/${basename(tarball)}`);
     await project.install(tarball, pinned('express'));
@@ -193,7 +189,7 @@ suite('from an empty directory to a notification', () => {
     const { publicKey } = JSON.parse(await project.run('cat vapid-keys.json')) as { publicKey: string };
     await project.write('subscriptions.json', JSON.stringify([await browser.subscribe(publicKey)]));
 
-    for (const commands of documented('docs/migrating-from-web-push.md', 'sh')) await project.run(commands);
+    for (const commands of blocksOf('docs/migrating-from-web-push.md', 'sh')) await project.run(commands);
 
     assert.deepEqual(await browser.nextMessage(), { title: 'Hello', message: 'From Deskbell' });
   });
@@ -205,7 +201,7 @@ suite('from an empty directory to a notification', () => {
     test(`a developer tests against the local push service, on ${name}`, async () => {
       await using project = await Project.create({ node: await find() });
       await project.install(tarball);
-      const [example] = documented('docs/push-service.md', 'ts');
+      const [example] = blocksOf('docs/push-service.md', 'ts');
       await project.write('push.test.ts', example!);
       assert.match(await project.run('node --test push.test.ts'), /pass 1\n/);
     });

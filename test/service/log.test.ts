@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, test, type TestContext } from 'node:test';
 import { createLog } from '../../src/http/log.ts';
 import { until } from '../../tools/until.ts';
 
@@ -151,52 +151,51 @@ describe('the log', () => {
     log.close();
   });
 
-  test('keeps what a full pipe does not take, in order', async () => {
+  /** Starts a process that writes what `lines` writes, and flushes it until its standard input ends. */
+  function startWriting(t: TestContext, lines: string) {
     const program = `
       import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/http/log.ts'))};
       process.stdout.on('error', () => {});
       const writer = createBatchWriter(process.stdout.fd);
-      for (let count = 0; count < 50000; count += 1) writer.write(count + ' ü\\n');
-      process.stderr.write('The pipe is full.');
-      const timer = setInterval(() => writer.flush(), 5);
-      process.stdin.resume().on('end', () => clearInterval(timer));
-    `;
-    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program]);
-    const exited = once(child, 'exit');
-    // the reader is late
-    await once(child.stderr, 'data');
-    const expected = Array.from({ length: 50_000 }, (_, count) => `${count} ü\n`).join('');
-    let text = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    await until(() => text.length >= expected.length, 'all lines');
-    child.stdin.end();
-    assert.deepEqual(await exited, [0, null]);
-    assert.equal(text, expected);
-  });
-
-  test('drops what a reader leaves that does not keep up, says so once, and goes on', async (t) => {
-    const program = `
-      import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/http/log.ts'))};
-      process.stdout.on('error', () => {});
-      const writer = createBatchWriter(process.stdout.fd);
-      for (let count = 0; count < 40; count += 1) writer.write('x'.repeat(1024 * 1024 - 1) + '\\n');
-      writer.write('the last');
+      ${lines}
+      process.stderr.write('All is written.');
       const timer = setInterval(() => writer.flush(), 5);
       process.stdin.resume().on('end', () => clearInterval(timer));
     `;
     const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program]);
     t.after(() => child.kill());
-    const exited = once(child, 'exit');
-    let warnings = '';
+    let [text, warnings] = ['', ''];
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => (warnings += chunk));
-    await until(() => warnings.includes('does not keep up'), 'the warning');
-    let text = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    await until(() => text.endsWith('the last'), 'the last line');
+    const read = () => child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    return { child, exited: once(child, 'exit'), read, text: () => text, warnings: () => warnings };
+  }
+
+  test('keeps what a full pipe does not take, in order', async (t) => {
+    const writing = "for (let count = 0; count < 50000; count += 1) writer.write(count + ' ü\\n');";
+    const { child, exited, read, text, warnings } = startWriting(t, writing);
+    // the reader is late
+    await until(() => warnings() !== '', 'the pipe to be full');
+    const expected = Array.from({ length: 50_000 }, (_, count) => `${count} ü\n`).join('');
+    read();
+    await until(() => text().length >= expected.length, 'all lines');
     child.stdin.end();
     assert.deepEqual(await exited, [0, null]);
-    const mebibytes = text.length / 1024 / 1024;
+    assert.equal(text(), expected);
+  });
+
+  test('drops what a reader leaves that does not keep up, says so once, and goes on', async (t) => {
+    const { child, exited, read, text, warnings } = startWriting(
+      t,
+      `for (let count = 0; count < 40; count += 1) writer.write('x'.repeat(1024 * 1024 - 1) + '\\n');
+      writer.write('the last');`,
+    );
+    await until(() => warnings().includes('does not keep up'), 'the warning');
+    read();
+    await until(() => text().endsWith('the last'), 'the last line');
+    child.stdin.end();
+    assert.deepEqual(await exited, [0, null]);
+    const mebibytes = text().length / 1024 / 1024;
     assert.ok(mebibytes > 1 && mebibytes < 18, `${mebibytes} of 40 are kept`);
-    assert.equal(warnings.match(/Log records are lost: their reader does not keep up\./g)?.length, 1);
+    assert.equal(warnings().match(/Log records are lost: their reader does not keep up\./g)?.length, 1);
   });
 });
