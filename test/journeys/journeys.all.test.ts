@@ -57,7 +57,7 @@ suite('from an empty directory to a notification', () => {
   });
 
   test(`an operator on Node ${oldestNodeMajor} installs, serves and sends as the README says, and looks at the broadcast`, async () => {
-    const [demonstrate, commands] = documented('README.md', 'sh') as [string, string];
+    const [demonstrate, commands] = blocksOf('README.md', 'sh') as [string, string];
     assert.equal(demonstrate, 'npm ci && npm run demo\n');
     const [make, install, serve, send] = commands.split('\n').map((line) => line.replace(/ +#.*/, ''));
     assert.equal(make, 'npm ci && npm pack');
