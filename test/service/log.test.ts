@@ -151,25 +151,6 @@ describe('the log', () => {
     log.close();
   });
 
-  /** Starts a process that writes what `lines` writes, and flushes it until its standard input ends. */
-  function startWriting(t: TestContext, lines: string) {
-    const program = `
-      import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/http/log.ts'))};
-      process.stdout.on('error', () => {});
-      const writer = createBatchWriter(process.stdout.fd);
-      ${lines}
-      process.stderr.write('All is written.');
-      const timer = setInterval(() => writer.flush(), 5);
-      process.stdin.resume().on('end', () => clearInterval(timer));
-    `;
-    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program]);
-    t.after(() => child.kill());
-    let [text, warnings] = ['', ''];
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (warnings += chunk));
-    const read = () => child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    return { child, exited: once(child, 'exit'), read, text: () => text, warnings: () => warnings };
-  }
-
   test('keeps what a full pipe does not take, in order', async (t) => {
     const writing = "for (let count = 0; count < 50000; count += 1) writer.write(count + ' ü\\n');";
     const { child, exited, read, text, warnings } = startWriting(t, writing);
@@ -199,3 +180,22 @@ describe('the log', () => {
     assert.equal(warnings().match(/Log records are lost: their reader does not keep up\./g)?.length, 1);
   });
 });
+
+/** Starts a process that writes what `lines` writes, and flushes it until its standard input ends. */
+function startWriting(t: TestContext, lines: string) {
+  const program = `
+    import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/http/log.ts'))};
+    process.stdout.on('error', () => {});
+    const writer = createBatchWriter(process.stdout.fd);
+    ${lines}
+    process.stderr.write('All is written.');
+    const timer = setInterval(() => writer.flush(), 5);
+    process.stdin.resume().on('end', () => clearInterval(timer));
+  `;
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program]);
+  t.after(() => child.kill());
+  let [text, warnings] = ['', ''];
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (warnings += chunk));
+  const read = () => child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  return { child, exited: once(child, 'exit'), read, text: () => text, warnings: () => warnings };
+}
