@@ -110,41 +110,23 @@ describe(`broadcasts: ${databaseName()}`, () => {
     assert.equal(await store.broadcasts.find(tagged.id), undefined);
   });
 
-  test('broadcasts that are not over are counted by state, however many a list would show', async () => {
+  test('broadcasts that are not over are listed, newest first, and counted by state', async () => {
     await addSubscriptions(store, 1);
-    const created = [];
-    for (let index = 0; index < 5; index += 1) created.push(await createBroadcast());
-    await createBroadcast({ startAtMs: nowMs + 1000 });
-    await store.broadcasts.pause(created[0]!.id);
-    await store.broadcasts.cancel(created[1]!.id);
-    const audienceId = await store.broadcasts.openAudience();
-    const preparing = await createBroadcast({ audienceId, matching: { tags: { any: ['news'] } } });
-    assert.deepEqual(await store.broadcasts.countOpen(), {
-      preparing: 1,
-      running: 3,
-      scheduled: 1,
-      paused: 1,
-    });
-    await store.broadcasts.pause(preparing.id);
-    assert.deepEqual(await store.broadcasts.countOpen(), {
-      preparing: 0,
-      running: 3,
-      scheduled: 1,
-      paused: 2,
-    });
-  });
-
-  test('broadcasts that are not over are listed, newest first', async () => {
-    await addSubscriptions(store, 1);
-    const { id: running } = await createBroadcast();
-    const { id: paused } = await createBroadcast();
-    const { id: cancelled } = await createBroadcast();
-    const { id: scheduled } = await createBroadcast({ startAtMs: nowMs + 3_600_000 });
+    const created: number[] = [];
+    for (let index = 0; index < 5; index += 1) created.push((await createBroadcast()).id);
+    const { id: scheduled } = await createBroadcast({ startAtMs: nowMs + 1000 });
+    const [paused, cancelled, ...running] = created as [number, number, ...number[]];
     await store.broadcasts.pause(paused);
     await store.broadcasts.cancel(cancelled);
-    const ids = (await store.broadcasts.listOpen(10)).map(({ id }) => id);
-    assert.deepEqual(ids, [scheduled, paused, running]);
+    const audienceId = await store.broadcasts.openAudience();
+    const { id } = await createBroadcast({ audienceId, matching: { tags: { any: ['news'] } } });
+    const newestFirst = [id, scheduled, ...running.toReversed(), paused];
+    assert.deepEqual(pluck(await store.broadcasts.listOpen(10), 'id'), newestFirst);
     assert.equal((await store.broadcasts.listOpen(2)).length, 2);
+    const open = { preparing: 1, running: 3, scheduled: 1, paused: 1 };
+    assert.deepEqual(await store.broadcasts.countOpen(), open);
+    await store.broadcasts.pause(id);
+    assert.deepEqual(await store.broadcasts.countOpen(), { ...open, preparing: 0, paused: 2 });
   });
 
   test('broadcasts are read together by their ids, newest first, those that there are', async () => {

@@ -1,8 +1,7 @@
 // PostgreSQL that cannot be used, for a while or at all: restarts, a failover to a standby, and servers that are refused at the
 // start, with a reason.
 import assert from 'node:assert/strict';
-import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
-import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkData } from '../../src/cli/doctor/checks.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
@@ -72,52 +71,7 @@ describe('a PostgreSQL server that goes away', () => {
     await setReadOnly('on');
     return opened;
   };
-
-  test('that refuses connections with 08006 is asked again later each time, until it takes one', async (t) => {
-    const refusing = await startRefusing(t, new URL(database.url), 4);
-    const behind = await openPostgresStore({ url: refusing.url, maxConnections: 1 });
-    t.after(() => behind.close());
-    assert.equal(await behind.subscriptions.count(), 0);
-    const pauses = refusing.refusedAtMs.slice(1).map((atMs, index) => atMs - refusing.refusedAtMs[index]!);
-    assert.equal(pauses.length, 3);
-    // of 50, 100 and 200 ms at least the half
-    assert.ok(
-      pauses.every((ms, index) => ms >= 25 * 2 ** index - 1),
-      String(pauses),
-    );
-  });
 });
-
-/** Says 08006 to the first connections, as a proxy does that has no server, and lets the others through. */
-async function startRefusing(t: TestContext, target: URL, count: number) {
-  const refusedAtMs: number[] = [];
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    sockets.add(client.on('error', () => {}));
-    if (refusedAtMs.length < count) {
-      refusedAtMs.push(performance.now());
-      const fields = Buffer.from('SFATAL\0VFATAL\0C08006\0Mno server is there\0\0');
-      const head = Buffer.alloc(5);
-      head.write('E');
-      head.writeInt32BE(fields.length + 4, 1);
-      client.once('data', () => client.end(Buffer.concat([head, fields])));
-      return;
-    }
-    const database = connect(Number(target.port), '127.0.0.1');
-    sockets.add(database.on('error', () => {}));
-    client.pipe(database).pipe(client);
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  t.after(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const url = new URL(target);
-  url.port = String((server.address() as AddressInfo).port);
-  return { url: url.href, refusedAtMs };
-}
 
 describe('a PostgreSQL server that is not fit', () => {
   let database: TestDatabase;

@@ -28,16 +28,6 @@ test('a URL has one host or several, each with its port', () => {
 for (const [name, url, reason] of [
   ['a host without a name of its own', 'postgres://one:54x,two/bell', /must be a URL such as/],
   ['any server', 'postgres://one,two/bell?target_session_attrs=any', /one of read-write, primary$/],
-  [
-    'TLS where there is some',
-    'postgres://one/bell?sslmode=prefer',
-    /one of disable, require, verify-ca, verify-full$/,
-  ],
-  [
-    'no TLS where that will do',
-    'postgres://one/bell?sslmode=allow',
-    /one of disable, require, verify-ca, verify-full$/,
-  ],
   ['a standby', 'postgres://one,two/bell?target_session_attrs=standby', /one of read-write, primary$/],
 ] as const) {
   test(`a URL that asks for ${name} is refused`, () => {

@@ -1,12 +1,10 @@
-// Who may change the row of an endpoint, whatever database is behind the store: knowing the endpoint proves nothing, and of two
-// processes that register one at once, the later one's keys, user and tags hold together.
+// Who may change the row of an endpoint, whatever database is behind the store: knowing the endpoint proves nothing.
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import type { Store } from '../../src/store/store.ts';
+import { beforeEach, describe, test } from 'node:test';
 import type { Registration, StoredSubscription } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';
 import { openForSuite, removeSubscriptions } from './store-under-test.ts';
-import { databaseName, openAgain } from './test-database.ts';
+import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
 import { refusalsOf } from '../../tools/refuses.ts';
 
@@ -27,15 +25,11 @@ const moved = (index: number, path: string, origin = 'https://fcm.googleapis.com
 const ownerOf = ({ user, tags }: Partial<StoredSubscription> = {}) => ({ user, tags });
 
 describe(`registrations: ${databaseName()}`, () => {
-  /** As of another process. */
-  let other: Store;
-  after(() => other.close());
   const store = openForSuite(() => nowMs);
-  before(async () => (other = await openAgain(store, () => nowMs)));
   beforeEach(() => removeSubscriptions(store));
 
-  const register = (registration: Partial<Registration>, at = store) =>
-    at.subscriptions.register({ subscription: madeUpSubscription(1), vapidPublicKey, ...registration });
+  const register = (registration: Partial<Registration>) =>
+    store.subscriptions.register({ subscription: madeUpSubscription(1), vapidPublicKey, ...registration });
   const read = (index: number) => store.subscriptions.findByEndpoint(madeUpSubscription(index).endpoint);
 
   const { endpoint, auth } = madeUpSubscription(1);
@@ -188,34 +182,6 @@ describe(`registrations: ${databaseName()}`, () => {
     await store.subscriptions.put(moved(1, 'c'), vapidPublicKey);
     await register({ subscription: moved(1, 'd') });
     assert.equal(await store.subscriptions.count(), 4);
-  });
-
-  test('of two processes that register one subscription at once, each has its answer and the later one holds', async () => {
-    for (let index = 0; index < 100; index += 1) {
-      const subscription = madeUpSubscription(index);
-      const results = await Promise.all([
-        register({ subscription, assign: { user: 'ada', tags: ['one'] } }),
-        register({ subscription, assign: { user: 'bob', tags: ['two'] } }, other),
-      ]);
-      assert.deepEqual(results.map(ownerOf), [
-        { user: 'ada', tags: ['one'] },
-        { user: 'bob', tags: ['two'] },
-      ]);
-      const [one, two] = results;
-      assert.deepEqual(await read(index), one.updatedAtMs > two.updatedAtMs ? one : two);
-    }
-  });
-
-  test('of two processes that register one endpoint with different keys at once, one is refused', async () => {
-    for (let index = 0; index < 100; index += 1) {
-      const results = await Promise.allSettled([
-        register({ subscription: withKeysOf(index, 1000), assign: { user: 'ada' } }),
-        register({ subscription: withKeysOf(index, 2000), assign: { user: 'bob' } }, other),
-      ]);
-      const stored = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
-      assert.deepEqual(refusalsOf(results), [inUse.code]);
-      assert.deepEqual([await read(index)], stored);
-    }
   });
 
   test('removing and signing out need the right auth', async () => {

@@ -54,21 +54,14 @@ describe(`store: ${databaseName()}`, () => {
       assert.equal(await subscriptions.count(), 0);
     });
 
-    test('an endpoint keeps every character, also %2B and +', async () => {
-      const endpoint = 'https://db5p.notify.windows.com/w/?token=BQYAAA%2B%2f+b%3d%3D';
-      await store.subscriptions.put({ ...madeUpSubscription(1), endpoint }, vapidPublicKey);
-      assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.endpoint, endpoint);
-      assert.equal(
-        await store.subscriptions.findByEndpoint(endpoint.replace('%2B', '+')),
-        undefined,
-        'percent-encoding is not interpreted',
-      );
-    });
-
-    test('an endpoint of 4096 characters is stored whole', async () => {
-      const endpoint = `https://fcm.googleapis.com/${'é'.repeat(4096 - 27)}`;
-      await store.subscriptions.put({ ...madeUpSubscription(1), endpoint }, vapidPublicKey);
-      assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.endpoint, endpoint);
+    test('an endpoint keeps every character, also %2B and +, up to 4096', async () => {
+      for (const endpoint of [
+        'https://db5p.notify.windows.com/w/?token=BQYAAA%2B%2f+b%3d%3D',
+        `https://fcm.googleapis.com/${'é'.repeat(4096 - 27)}`,
+      ]) {
+        await store.subscriptions.put({ ...madeUpSubscription(1), endpoint }, vapidPublicKey);
+        assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.endpoint, endpoint);
+      }
     });
 
     test('the same endpoint again keeps row, id and birthday, and takes the new keys', async () => {

@@ -16,6 +16,7 @@ import {
   withResult,
   withRetry,
 } from './store-under-test.ts';
+import { databaseName } from './test-database.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
@@ -26,7 +27,7 @@ const tables = ['slices', 'retries', 'broadcasts', 'origin_counts', 'work'];
 
 const each = (statement: (name: string) => string): string => tables.map(statement).join('; ');
 
-describe('after the last commits were lost', () => {
+describe(`after the last commits were lost: ${databaseName()}`, () => {
   let nowMs = 1_800_000_000_000;
   const store = openForEachTest(() => nowMs);
   beforeEach(() => addSubscriptions(store, audience));
