@@ -23,8 +23,7 @@ import {
 import type { Operation } from '../../operations/operation.ts';
 import type { Bell, BellSettings } from '../../store/bells.ts';
 import { addOptions, type Context, createCommand } from '../command.ts';
-import { type Configuration, dataSettings, flagOf } from '../configuration/configuration.ts';
-import { readConfiguration } from '../configuration/read-configuration.ts';
+import { type Configuration, flagOf } from '../configuration/configuration.ts';
 import {
   createChangeCommand,
   createDataCommand,
@@ -32,7 +31,6 @@ import {
   nameFlags,
   perform,
 } from '../data/data-command.ts';
-import { withExistingData } from '../data/open-data.ts';
 import { addPeopleFlags, expressionOf, type PeopleFlags } from '../flags/arguments.ts';
 import { createCommandHint, quote } from '../output/command-hint.ts';
 import type { JsonFlag } from '../output/output.ts';
@@ -129,6 +127,10 @@ const audienceFlags: Readonly<Record<string, string>> = {
   none: '--not-tag',
 };
 
+interface SecretFlags extends JsonFlag {
+  readonly user?: string;
+}
+
 /** Creates a command that prints an address. The address cannot be shown again later. */
 function createSecretCommand<Input extends { readonly name: string }>(
   context: Context,
@@ -137,28 +139,29 @@ function createSecretCommand<Input extends { readonly name: string }>(
   toInput = (name: string, _flags: JsonFlag) => ({ name }) as Input,
 ): Command {
   const { environment, output } = context;
-  const settings = [...dataSettings, 'bellsUrl', 'operator', 'operatorCert'] as const;
-  return createCommand({ ...words, settings, json: 'Prints JSON.' })
+  return createDataCommand(environment, {
+    ...words,
+    settings: ['bellsUrl', 'operator', 'operatorCert'],
+    json: 'Prints JSON.',
+  })
     .argument('<name>', argument)
-    .action(async (given: string, flags: JsonFlag & Readonly<Record<string, unknown>>, command: Command) => {
+    .onData(async (data, given: string, flags: SecretFlags, command: Command) => {
+      const { store, configuration } = data;
       const input = toInput(given, flags);
       const { checkInput } = await import('../../operator/validator.ts');
-      const configuration = await readConfiguration({ flags, environment });
-      const { name, secret, isHeard } = await withExistingData(configuration, async (data) => {
-        try {
-          // the same check as in the API
-          checkInput(operation, input);
-          const made = await perform(data, operation, input);
-          return { ...made, isHeard: await hasAudience(data.store, await data.store.bells.get(made.name)) };
-        } catch (error) {
-          throw nameFlags(error, command, flagOfMember);
-        }
+      const create = async () => {
+        // the same check as in the API
+        checkInput(operation, input);
+        return perform(data, operation, input);
+      };
+      const { name, secret } = await create().catch((error: unknown) => {
+        throw nameFlags(error, command, flagOfMember);
       });
       const url = `${await addressOfBells(configuration)}/${secret}`;
       await output.result(flags, { name, url }, url);
       if (flags.json) return;
-      if (!isHeard) {
-        const invite = createCommandHint(context, flags)(`invite ${quote(String(flags['user'] ?? 'me'))}`);
+      if (!(await hasAudience(store, await store.bells.get(name)))) {
+        const invite = createCommandHint(context, flags)(`invite ${quote(flags.user ?? 'me')}`);
         output.diagnostic(
           `Nobody gets it yet: no subscription is in its audience. To invite a browser: ${invite}`,
         );

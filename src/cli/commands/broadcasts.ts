@@ -19,10 +19,8 @@ import { type Broadcast, isOver } from '../../store/broadcasts.ts';
 import type { LeftOut } from '../../store/split-audience.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import { type Context, createCommand } from '../command.ts';
-import { dataSettings, senderSettings } from '../configuration/configuration.ts';
-import { readConfiguration } from '../configuration/read-configuration.ts';
+import { senderSettings } from '../configuration/configuration.ts';
 import { audited, createChangeCommand, createDataCommand, processUser } from '../data/data-command.ts';
-import { withExistingData } from '../data/open-data.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { formatDeliveryFlags } from '../flags/message-flags.ts';
 import { createCommandHint } from '../output/command-hint.ts';
@@ -192,27 +190,24 @@ function outcomesCommand({ environment, output, stopPrinting }: Context): Comman
 const toLines = (csv: string): string => csv.trimEnd().replaceAll('\r', '');
 
 function resumeCommand(context: Context): Command {
-  return createCommand({
+  return createDataCommand(context.environment, {
     name: 'resume',
     description:
       'Resumes a broadcast. You can resume a broadcast that was paused, or a broadcast that stopped because its ' +
       'process ended. The command shows the broadcast’s progress.',
-    settings: [...dataSettings, ...senderSettings],
+    settings: senderSettings,
     json: 'Prints JSON Lines: events, then the summary.',
     examples: ['deskbell broadcasts resume 7 --subject mailto:you@example.org'],
   })
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
-    .action(async (id: number, flags: JsonFlag) => {
-      const configuration = await readConfiguration({ flags, environment: context.environment });
-      await withExistingData(configuration, async (data) => {
-        compileForDelivery();
-        await using sender = await openSender(configuration, data, context, { json: flags.json });
-        const change = { operator: processUser(), action: 'broadcast.resume', target: `broadcast ${id}` };
-        const run = await audited(data.store, change, () => sender.resume(id));
-        await runBroadcast(run, data.store, context, {
-          json: flags.json ?? false,
-          hint: createCommandHint(context, flags),
-        });
+    .onData(async (data, id: number, flags: JsonFlag) => {
+      compileForDelivery();
+      await using sender = await openSender(data.configuration, data, context, { json: flags.json });
+      const change = { operator: processUser(), action: 'broadcast.resume', target: `broadcast ${id}` };
+      const run = await audited(data.store, change, () => sender.resume(id));
+      await runBroadcast(run, data.store, context, {
+        json: flags.json ?? false,
+        hint: createCommandHint(context, flags),
       });
     });
 }

@@ -7,11 +7,10 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { isLoopback } from '../../http/client-address.ts';
 import { hashInvitation } from '../../store/invitations.ts';
-import { type Context, createCommand } from '../command.ts';
+import type { Context } from '../command.ts';
 import { parsePublicUrl } from '../configuration/addresses.ts';
-import { type Configuration, dataSettings } from '../configuration/configuration.ts';
-import { readConfiguration } from '../configuration/read-configuration.ts';
-import { withExistingData } from '../data/open-data.ts';
+import type { Configuration } from '../configuration/configuration.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { addressOf } from '../serve/listening.ts';
 
@@ -34,28 +33,24 @@ export async function drawQrCode(text: string): Promise<readonly string[]> {
 }
 
 export function inviteCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'invite',
     description:
       'Prints a link and, on a terminal, its QR code. If a browser opens the link within ten minutes and ' +
       'subscribes, it gets the messages to this person. The link works once. Opening the link without subscribing, ' +
       'as link previews do, does not use up the link. The link opens the service’s page. With "serve --push-only", ' +
       'the service has this page only if you also set "--registrations invited".',
-    settings: [...dataSettings, 'publicUrl', 'host', 'port', 'prefix'],
+    settings: ['publicUrl', 'host', 'port', 'prefix'],
     json: 'Prints JSON.',
     examples: ['deskbell invite me', 'deskbell invite me --public-url https://bell.example.org'],
   })
     .argument('<user>', 'Your own ID for the person.')
-    .action(async (given: string, flags: JsonFlag) => {
-      const configuration = await readConfiguration({ flags, environment });
+    .onData(async ({ store, configuration }, given: string, flags: JsonFlag) => {
       const { url, isPublic } = findUrl(configuration);
       const user = checkNewUser(given, '');
       const token = randomBytes(16).toString('base64url');
-      const expiresAtMs = await withExistingData(configuration, ({ store }) =>
-        store.invitations.add({ tokenHash: hashInvitation(token), user }),
-      );
+      const expiresAt = isoTime(await store.invitations.add({ tokenHash: hashInvitation(token), user }));
       const link = `${url.href}#invitation=${token}`;
-      const expiresAt = isoTime(expiresAtMs);
       await output.result(flags, { user, link, expiresAt }, link);
       if (flags.json) return;
       if (!isPublic) {

@@ -7,10 +7,10 @@ import { countOf, formatCount } from '../../errors/format-count.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { NewSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import { withUnlisted } from '../../store/unlisted-push-services.ts';
-import { type Context, createCommand } from '../command.ts';
-import { dataSettings, pick } from '../configuration/configuration.ts';
-import { readConfiguration, storeSettings } from '../configuration/read-configuration.ts';
-import { withExistingData } from '../data/open-data.ts';
+import type { Context } from '../command.ts';
+import { pick } from '../configuration/configuration.ts';
+import { storeSettings } from '../configuration/read-configuration.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import {
   type ColumnNames,
   createMemberOf,
@@ -135,7 +135,7 @@ interface Flags {
 }
 
 export function importCommand({ environment, input, output, stop }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'import',
     description:
       'Imports subscriptions from a JSON or CSV file. JSON rows can be in an array, on separate lines (JSON Lines) ' +
@@ -147,7 +147,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       'names. The command ignores all unknown fields and columns. At the end, the command prints how many rows were ' +
       'imported, updated, refused and left out. A row counts as updated if its subscription was already stored, and ' +
       'as left out if its subscription is expired or missing. The exit code is 1 if a row is refused.',
-    settings: [...dataSettings, 'pushServices', 'maxPushServices'],
+    settings: ['pushServices', 'maxPushServices'],
     json: 'Prints JSON Lines: one line for each invalid row, then the counts.',
     examples: [
       'deskbell subscriptions import subscriptions.jsonl',
@@ -185,105 +185,99 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         return name;
       },
     )
-    .action(async (file: string, { userColumn, tagsColumn, ...flags }: Flags) => {
-      const { json, refused, ignoreColumn, skipExpired, encoding, ...settings } = flags;
-      const configuration = await readConfiguration({ flags: settings, environment });
+    .onData(async ({ store, vapidKeys, configuration }, file: string, flags: Flags) => {
+      const { json, refused, userColumn, tagsColumn, ignoreColumn, skipExpired, encoding } = flags;
       const policy = createEndpointPolicy(configuration.pushServices);
-      await withExistingData(configuration, async ({ store, vapidKeys }) => {
-        await storeSettings(pick(configuration, ['data', 'pushServices']), { replace: false });
-        const columns: ColumnNames = {
-          user: userColumn ?? defaultColumns.user,
-          tags: tagsColumn ?? defaultColumns.tags,
-        };
-        const memberOf = createMemberOf(columns, ignoreColumn);
-        await using refusedFile = refused === undefined ? undefined : await openPrivate(refused);
-        const report = new ImportReport();
-        const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
-        const batches = new Batches(store.subscriptions, report);
-        /** Unlisted push services that this import may use. */
-        const admitted = new Set<string>();
-        const admit = async ({ subscription }: NewSubscription): Promise<void> => {
-          const { origin } = new URL(subscription.endpoint);
-          if (admitted.has(origin) || !policy.isUnlisted(origin)) return;
-          await withUnlisted(store, origin, configuration.maxPushServices, async () => admitted.add(origin));
-        };
+      await storeSettings(pick(configuration, ['data', 'pushServices']), { replace: false });
+      const columns: ColumnNames = {
+        user: userColumn ?? defaultColumns.user,
+        tags: tagsColumn ?? defaultColumns.tags,
+      };
+      const memberOf = createMemberOf(columns, ignoreColumn);
+      await using refusedFile = refused === undefined ? undefined : await openPrivate(refused);
+      const report = new ImportReport();
+      const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
+      const batches = new Batches(store.subscriptions, report);
+      /** Unlisted push services that this import may use. */
+      const admitted = new Set<string>();
+      const admit = async ({ subscription }: NewSubscription): Promise<void> => {
+        const { origin } = new URL(subscription.endpoint);
+        if (admitted.has(origin) || !policy.isUnlisted(origin)) return;
+        await withUnlisted(store, origin, configuration.maxPushServices, async () => admitted.add(origin));
+      };
 
-        const importRow = async (row: Row, line: number): Promise<void> => {
-          const provider = findProvider(row);
-          if (provider !== undefined) throw new DeskbellError('ERR_SUBSCRIPTION_INVALID', provider);
-          const { expiresAtMs, leftOut, ...imported } = readImportedRow(
-            row,
-            policy,
-            vapidKeys.publicKey,
-            memberOf,
-          );
-          const isExpired = expiresAtMs !== undefined && expiresAtMs < store.now();
-          if (isExpired && skipExpired) return report.leaveOut('expired', line);
-          missed.note(row, imported);
-          await admit(imported);
-          for (const [fact, value] of leftOut) report.leaveOutFact(fact, value);
-          if (isExpired) report.remark('expired; --skip-expired leaves them out', line);
-          const { length } = imported.subscription.endpoint;
-          if (cutLengths.has(length))
-            report.remark(
-              `an endpoint of exactly ${length} characters, which a column may have cut off`,
-              line,
-            );
-          await batches.add(imported);
+      const importRow = async (row: Row, line: number): Promise<void> => {
+        const provider = findProvider(row);
+        if (provider !== undefined) throw new DeskbellError('ERR_SUBSCRIPTION_INVALID', provider);
+        const { expiresAtMs, leftOut, ...imported } = readImportedRow(
+          row,
+          policy,
+          vapidKeys.publicKey,
+          memberOf,
+        );
+        const isExpired = expiresAtMs !== undefined && expiresAtMs < store.now();
+        if (isExpired && skipExpired) return report.leaveOut('expired', line);
+        missed.note(row, imported);
+        await admit(imported);
+        for (const [fact, value] of leftOut) report.leaveOutFact(fact, value);
+        if (isExpired) report.remark('expired; --skip-expired leaves them out', line);
+        const { length } = imported.subscription.endpoint;
+        if (cutLengths.has(length))
+          report.remark(`an endpoint of exactly ${length} characters, which a column may have cut off`, line);
+        await batches.add(imported);
+      };
+      const refuse = async (error: unknown, line: number, text: string | undefined): Promise<void> => {
+        if (!(error instanceof DeskbellError)) throw error;
+        const { code, message, fields } = error;
+        const fault: RowFault = {
+          line,
+          errors: fields.length > 0 ? fields : [{ pointer: '', code, detail: message }],
         };
-        const refuse = async (error: unknown, line: number, text: string | undefined): Promise<void> => {
-          if (!(error instanceof DeskbellError)) throw error;
-          const { code, message, fields } = error;
-          const fault: RowFault = {
-            line,
-            errors: fields.length > 0 ? fields : [{ pointer: '', code, detail: message }],
-          };
-          // one line, so that the row can be imported again: JSON has line breaks only between values
-          const ofRow = text?.replaceAll(/\s*\n\s*/g, ' ');
-          await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text: ofRow })}\n`);
-          const said = report.refuse(fault);
-          if (json) await output.line(JSON.stringify(fault));
-          else if (said !== undefined) output.diagnostic(said);
-        };
-        const importValue = async (value: GivenValue): Promise<void> => {
-          const { number, text } = value;
-          try {
-            const given = value.read();
-            for (const found of findRows(given, memberOf)) {
-              if ('leftOut' in found) report.leaveOut(found.leftOut, number);
-              else {
-                const ofRow = () => (found.row === given ? text : JSON.stringify(found.row));
-                await importRow(found.row, number).catch((error: unknown) => refuse(error, number, ofRow()));
-              }
-            }
-          } catch (error) {
-            await refuse(error, number, text);
-          }
-        };
-
-        let failure: unknown;
+        // one line, so that the row can be imported again: JSON has line breaks only between values
+        const ofRow = text?.replaceAll(/\s*\n\s*/g, ' ');
+        await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text: ofRow })}\n`);
+        const said = report.refuse(fault);
+        if (json) await output.line(JSON.stringify(fault));
+        else if (said !== undefined) output.diagnostic(said);
+      };
+      const importValue = async (value: GivenValue): Promise<void> => {
+        const { number, text } = value;
         try {
-          const chunks = readInput(file, { input, stop }, { encoding, hasFlag: true });
-          for await (const value of readRows(chunks, memberOf)) await importValue(value);
+          const given = value.read();
+          for (const found of findRows(given, memberOf)) {
+            if ('leftOut' in found) report.leaveOut(found.leftOut, number);
+            else {
+              const ofRow = () => (found.row === given ? text : JSON.stringify(found.row));
+              await importRow(found.row, number).catch((error: unknown) => refuse(error, number, ofRow()));
+            }
+          }
         } catch (error) {
-          failure = error;
+          await refuse(error, number, text);
         }
-        // rows that were read before an error are stored too
-        await batches.flush();
-        const { counts, factsLeftOut } = report;
-        if (!failure || Object.values(counts).some((count) => count > 0)) {
-          await output.result({ json }, { ...counts, factsLeftOut }, formatCounts(counts));
-        }
-        if (!json) for (const sentence of report.sentences()) output.diagnostic(sentence);
-        for (const sentence of missed.sentences()) output.diagnostic(sentence);
-        if (failure) throw failure;
-        if (counts.refused > 0) {
-          throw new DeskbellError(
-            'ERR_LINES_REFUSED',
-            `Not valid and not imported: ${countOf(counts.refused, 'line')}`,
-          );
-        }
-      });
+      };
+
+      let failure: unknown;
+      try {
+        const chunks = readInput(file, { input, stop }, { encoding, hasFlag: true });
+        for await (const value of readRows(chunks, memberOf)) await importValue(value);
+      } catch (error) {
+        failure = error;
+      }
+      // rows that were read before an error are stored too
+      await batches.flush();
+      const { counts, factsLeftOut } = report;
+      if (!failure || Object.values(counts).some((count) => count > 0)) {
+        await output.result({ json }, { ...counts, factsLeftOut }, formatCounts(counts));
+      }
+      if (!json) for (const sentence of report.sentences()) output.diagnostic(sentence);
+      for (const sentence of missed.sentences()) output.diagnostic(sentence);
+      if (failure) throw failure;
+      if (counts.refused > 0) {
+        throw new DeskbellError(
+          'ERR_LINES_REFUSED',
+          `Not valid and not imported: ${countOf(counts.refused, 'line')}`,
+        );
+      }
     });
 }
 

@@ -9,7 +9,7 @@ import { type Configuration, dataSettings, subscriberTokenSettings } from '../co
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
-import { requireData, withExistingData } from '../data/open-data.ts';
+import { requireData } from '../data/open-data.ts';
 import { parsePositiveInteger, parseTags } from '../flags/arguments.ts';
 import { readTextFile } from '../input/read-input.ts';
 import type { JsonFlag } from '../output/output.ts';
@@ -59,12 +59,12 @@ interface TokenFlags {
 }
 
 export function tokenCommand({ environment, output }: Context): Command {
-  return createCommand({
+  return createDataCommand(environment, {
     name: 'token',
     description:
       'Prints a subscriber token: a JWT that assigns a subscription to a user, signed with the data directory’s key ' +
       '(HS256). Your page passes the token to the client, which sends the token when it subscribes.',
-    settings: [...dataSettings, ...subscriberTokenSettings],
+    settings: subscriberTokenSettings,
     examples: [
       'deskbell token --user 42 --tags beta,de --subscriber-tokens HS256',
       'DESKBELL_SUBSCRIBER_TOKENS=HS256 deskbell token --user 42 --lifetime 600',
@@ -77,24 +77,21 @@ export function tokenCommand({ environment, output }: Context): Command {
       'How long the token is valid, at most an hour. (default: an hour)',
       parsePositiveInteger,
     )
-    .action(async ({ user, tags, lifetime, ...flags }: TokenFlags) => {
-      const configuration = await readConfiguration({ flags, environment });
-      await withExistingData(configuration, async (data) => {
-        const tokens = await readSubscriberTokens(configuration, data);
-        if (tokens?.algorithm !== 'HS256') {
-          throw new DeskbellError(
-            'ERR_CONFIGURATION',
-            tokens === undefined
-              ? 'Subscriber tokens are off: set subscriberTokens to HS256, here and for the service'
-              : 'Tokens for EdDSA are signed with the private key of the application, which Deskbell does not have',
-          );
-        }
-        const { createSubscriberToken } = await import('../../service/push/subscriber-token.ts');
-        const { key, audience } = tokens;
-        await output.line(
-          await createSubscriberToken({ key, audience, user, tags, lifetimeSeconds: lifetime }),
+    .onData(async (data, { user, tags, lifetime }: TokenFlags) => {
+      const tokens = await readSubscriberTokens(data.configuration, data);
+      if (tokens?.algorithm !== 'HS256') {
+        throw new DeskbellError(
+          'ERR_CONFIGURATION',
+          tokens === undefined
+            ? 'Subscriber tokens are off: set subscriberTokens to HS256, here and for the service'
+            : 'Tokens for EdDSA are signed with the private key of the application, which Deskbell does not have',
         );
-      });
+      }
+      const { createSubscriberToken } = await import('../../service/push/subscriber-token.ts');
+      const { key, audience } = tokens;
+      await output.line(
+        await createSubscriberToken({ key, audience, user, tags, lifetimeSeconds: lifetime }),
+      );
     });
 }
 

@@ -12,7 +12,7 @@ import type { Change, NamedList, Operation } from '../../operations/operation.ts
 import { parseJsonObject } from '../../protocol/json-object.ts';
 import type { Store } from '../../store/store.ts';
 import { type CommandDescription, type Context, describeCommand } from '../command.ts';
-import { dataSettings } from '../configuration/configuration.ts';
+import { type Configuration, dataSettings, type SettingName } from '../configuration/configuration.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import type { JsonFlag, Table } from '../output/output.ts';
@@ -109,55 +109,63 @@ export function createPersonHash(sessionKey: Uint8Array): (user: string) => stri
   return (user) => createHmac('sha256', key).update(user).digest('base64url').slice(0, 22);
 }
 
+/** The open data, and the configuration of the command. */
+interface CommandData extends DataDirectory {
+  readonly configuration: Configuration;
+}
+
 class DataCommand extends Command {
   readonly #environment: Context['environment'];
+  readonly #settings: readonly SettingName[];
 
-  constructor(name: string, environment: Context['environment']) {
+  constructor(name: string, environment: Context['environment'], settings: readonly SettingName[]) {
     super(name);
     this.#environment = environment;
+    this.#settings = settings;
   }
 
   /** @param work is called with the data, then with commander's arguments and flags */
   onData<Given extends readonly unknown[]>(
-    work: (data: DataDirectory, ...given: Given) => Promise<void>,
+    work: (data: CommandData, ...given: Given) => Promise<void>,
   ): this {
     return this.action(async (...given) => {
+      const options: Readonly<Record<string, unknown>> = this.opts();
       // Other flags may have the same name as a setting.
-      const { data, database, groupAccess, config } = this.opts();
-      const sources = { flags: { data, database, groupAccess, config }, environment: this.#environment };
-      await withExistingData(await readConfiguration(sources), (opened) =>
-        work(opened, ...(given as unknown as Given)),
+      const flags = Object.fromEntries([...this.#settings, 'config'].map((name) => [name, options[name]]));
+      const configuration = await readConfiguration({ flags, environment: this.#environment });
+      await withExistingData(configuration, (data) =>
+        work({ ...data, configuration }, ...(given as unknown as Given)),
       );
     });
   }
 }
 
-export const createDataCommand = (
+/** Creates a command on existing data. It has the settings of the data, and those of the description. */
+export function createDataCommand(
   environment: Context['environment'],
-  description: Omit<CommandDescription, 'settings'>,
-): DataCommand =>
-  describeCommand(new DataCommand(description.name, environment), { ...description, settings: dataSettings });
+  description: CommandDescription,
+): DataCommand {
+  const settings = [...dataSettings, ...(description.settings ?? [])];
+  return describeCommand(new DataCommand(description.name, environment, settings), {
+    ...description,
+    settings,
+  });
+}
 
-/** Creates a command that lists all items of a kind that has few items. @param rowsOf reads the items */
+interface ListCommand<Row>
+  extends Pick<CommandDescription, 'description' | 'examples'>, Omit<Table<Row>, 'rows'> {
+  readonly name?: string;
+  rowsOf(data: DataDirectory): Promise<readonly Row[]>;
+}
+
+/** Creates a command that lists all items of a kind that has few items. */
 export const createListCommand = <Row>(
   { environment, output }: Pick<Context, 'environment' | 'output'>,
-  {
-    name = 'list',
-    description,
-    examples,
-    rowsOf,
-    ...table
-  }: Pick<CommandDescription, 'description' | 'examples'> & { readonly name?: string } & Omit<
-      Table<Row>,
-      'rows'
-    > & { rowsOf(data: DataDirectory): Promise<readonly Row[]> },
+  { name = 'list', rowsOf, ...list }: ListCommand<Row>,
 ): Command =>
-  createDataCommand(environment, {
-    name,
-    description,
-    json: 'Prints JSON Lines.',
-    examples,
-  }).onData(async (data, flags: JsonFlag) => output.table(flags, { ...table, rows: await rowsOf(data) }));
+  createDataCommand(environment, { ...list, name, json: 'Prints JSON Lines.' }).onData(
+    async (data, flags: JsonFlag) => output.table(flags, { ...list, rows: await rowsOf(data) }),
+  );
 
 const warningsOf = ({ store, vapidKeys }: DataDirectory) =>
   createWarningReader(store, vapidKeys.keyDirectory);
@@ -166,7 +174,7 @@ const warningsOf = ({ store, vapidKeys }: DataDirectory) =>
 export const createNamedListCommand = <Row>(
   context: Context,
   { view, read }: Pick<NamedList<Row>, 'view' | 'read'>,
-  words: Omit<Parameters<typeof createListCommand<Row>>[1], 'rowsOf' | 'toJson'>,
+  words: Omit<ListCommand<Row>, 'rowsOf' | 'toJson'>,
 ): Command =>
   createListCommand(context, {
     ...words,
