@@ -15,7 +15,7 @@ import Fastify from 'fastify';
 import { promtool, skipWithout } from '../../scripts/install-test-tools.ts';
 import { countRegistrations } from '../../src/cli/commands/serve.ts';
 import { machineFiguresReader, openMetricsListener } from '../../src/cli/serve/open-operator.ts';
-import { storeLastBackup } from '../../src/cli/data/last-backup.ts';
+import { noteBackup } from '../../src/cli/data/noted-facts.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import type { DeliveryFigures } from '../../src/delivery/reports/figures.ts';
 import type { SenderOptions } from '../../src/delivery/sender.ts';
@@ -264,7 +264,7 @@ test('metrics of the machine: disk, backup, limit and certificate', async (t) =>
   const named = Array.from(withoutThem.matchAll(/^deskbell_(\w+)\{machine=/gm), ([, name]) => name);
   assert.deepEqual(named.toSorted(), ['disk_free_bytes', 'disk_size_bytes']);
 
-  await storeLastBackup(data, Date.now());
+  await noteBackup(data, Date.now());
   const after = await scrape();
   assert.ok(Date.now() / 1000 - ofMachine(after, 'last_backup_timestamp_seconds')! < 60);
 });

@@ -5,7 +5,7 @@ import { countOf } from '../../errors/format-count.ts';
 import { type Context, createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import { storeLastBackup } from '../data/last-backup.ts';
+import { noteBackup } from '../data/noted-facts.ts';
 import { requireData } from '../data/open-data.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { formatError } from '../output/failure.ts';
@@ -48,7 +48,7 @@ export function backupCommand({ environment, output, stop }: Context): Command {
       const { backUp } = await import('../data/backup-file.ts');
       const withKeys = flags.withKeys ?? false;
       const bytes = await backUp(data, file, { withKeys, stop });
-      await storeLastBackup(data, Date.now()).catch((error: unknown) =>
+      await noteBackup(data, Date.now()).catch((error: unknown) =>
         output.diagnostic(
           `The time of this backup was not stored, so metrics do not show it. ${formatError(error)}`,
         ),

@@ -6,7 +6,13 @@ import { parseArgs } from 'node:util';
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type Context, createCommand } from '../command.ts';
-import { flagOf, settingNames, settings, type Configuration } from '../configuration/configuration.ts';
+import {
+  type Configuration,
+  flagOf,
+  type SettingName,
+  settingNames,
+  settings,
+} from '../configuration/configuration.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { withExistingData } from '../data/open-data.ts';
 
@@ -46,7 +52,7 @@ async function readCommandLine(
       `The process ${pid} is neither "deskbell serve" nor "deskbell worker"`,
     );
   }
-  const names = [...settingNames, 'config'] as const;
+  const names = [...settingNames, 'config'];
   const { values } = parseArgs({
     args: words.slice(words.indexOf(command) + 1),
     options: Object.fromEntries(names.map((name) => [optionName(name), { type: typeOf(name) }])),
@@ -56,12 +62,11 @@ async function readCommandLine(
   return { command, flags: Object.fromEntries(flags.filter(([, value]) => value !== undefined)) };
 }
 
-/** Settings that are false by default are flags without a value. */
-const typeOf = (name: (typeof settingNames)[number] | 'config'): 'boolean' | 'string' =>
-  name !== 'config' && settings[name].default === false ? 'boolean' : 'string';
+const optionName = (name: string): string => flagOf(name).slice('--'.length);
 
-const optionName = (name: (typeof settingNames)[number] | 'config'): string =>
-  name === 'config' ? name : flagOf(name).slice('--'.length);
+/** Settings that are false by default are flags without a value. */
+const typeOf = (name: string): 'boolean' | 'string' =>
+  Object.hasOwn(settings, name) && settings[name as SettingName].default === false ? 'boolean' : 'string';
 
 /** @throws {DeskbellError} ERR_NOT_READY */
 async function checkService({ host, port, prefix }: Configuration): Promise<void> {

@@ -12,8 +12,8 @@ import { type Context, createCommand } from '../command.ts';
 import { dataSettings, type Configuration } from '../configuration/configuration.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { createDataCommand, createListCommand } from '../data/data-command.ts';
+import { readOperatorAddress } from '../data/noted-facts.ts';
 import { exists, withData } from '../data/open-data.ts';
-import { readOperatorAddress } from '../serve/listening.ts';
 import type { JsonFlag } from '../output/output.ts';
 
 export function operatorsCommand(context: Context): Command {

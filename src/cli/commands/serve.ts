@@ -19,13 +19,14 @@ import {
   storeSettings,
 } from '../configuration/read-configuration.ts';
 import { exampleUsersPathOf } from '../data/data-directory.ts';
+import { noteOperatorAddress } from '../data/noted-facts.ts';
 import { withData } from '../data/open-data.ts';
 import { withRetention } from '../data/retention-loop.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { describeError, formatError } from '../output/failure.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { openSender } from '../send/open-sender.ts';
-import { ignoreHangup, listenAt, storeOperatorAddress, untilStopped } from '../serve/listening.ts';
+import { ignoreHangup, listenAt, untilStopped } from '../serve/listening.ts';
 import {
   assertListenerIsAskedFor,
   machineFiguresReader,
@@ -174,7 +175,7 @@ export function serveCommand(context: Context): Command {
           const parts = { sender, metrics, log, readWarnings, defaultTitle, bellsPerMinute, bellsUrl };
           operator = await openOperator(access, opened, parts);
           webhook = await openWebhook(configuration, opened, log, environment);
-          await storeOperatorAddress(data, operator.address);
+          await noteOperatorAddress(data, operator.address);
         }
         if (sender && bellsAccess)
           bells = await openBells(bellsAccess, { store, sender, log, bellsPerMinute });

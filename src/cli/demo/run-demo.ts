@@ -26,6 +26,7 @@ import { listenAt, untilStopped } from '../serve/listening.ts';
 import { openOperator } from '../serve/open-operator.ts';
 import { type DeliveryReport, withReport } from '../serve/report-delivery.ts';
 
+const host = '127.0.0.1';
 const usualPort = 8081;
 
 /** Opens the operator's listener on the usual port, or on a free one. @param onEvent called with broadcast events */
@@ -33,7 +34,6 @@ async function openDemoOperator(
   data: DataDirectory,
   sender: Sender,
   log: Log,
-  host: string,
   onEvent: DeliveryReport['event'],
 ) {
   const { token, tokenHash } = generateOperatorToken();
@@ -73,7 +73,6 @@ export interface DemoOptions {
 
 type Tell = (party: string, what: string) => Promise<void>;
 
-const host = '127.0.0.1';
 const subject = 'mailto:demo@example.org';
 const firstMessage = { title: 'Ding dong', message: 'This notification was delivered from end to end.' };
 
@@ -131,7 +130,7 @@ async function runIn(
   await show(await userAgent.nextMessage(), context, tell);
   if (options.isOnce) return;
 
-  const operator = await openDemoOperator(data, sender, logTo(output), host, (event) =>
+  const operator = await openDemoOperator(data, sender, logTo(output), (event) =>
     tell('sender', formatEvent(event)),
   );
   open.defer(() => operator.close());

@@ -32,7 +32,7 @@ import type { TransportOptions } from '../../transport/transport.ts';
 import { packageVersion } from '../commands/version.ts';
 import { variableOf } from '../configuration/configuration.ts';
 import { databasePathOf } from '../data/data-directory.ts';
-import { readLastBackup } from '../data/last-backup.ts';
+import { readLastBackup } from '../data/noted-facts.ts';
 import { requireData } from '../data/open-data.ts';
 import { describeError } from '../output/failure.ts';
 import { formatBytes } from '../output/output.ts';

@@ -19,25 +19,19 @@ export function formatBytes(bytes: number): string {
 
 type Style = Parameters<typeof styleText>[0];
 
-export interface Printer {
-  /** Returns `text` in a style if the stream is a terminal that shows styles. */
-  style(style: Style, text: string): string;
-  toPrintable(text: string): string;
-}
-
 const escapeCharacter = '\u001b';
 /** Matches line ends, and sequences of ECMA-48 §8.3.117 in the form that `styleText` writes. */
 const candidates = new RegExp(`(\n|${escapeCharacter}\\[\\d+m)`);
 
-export function createPrinter(stream: NodeJS.WritableStream): Printer {
+export function createPrinter(stream: NodeJS.WritableStream) {
   const own = new Set(['\n']);
   return {
-    style(style, text) {
+    style(style: Style, text: string): string {
       const styled = styleText(style, escapeControls(text), { stream });
       for (const part of styled.split(candidates)) if (part.startsWith(escapeCharacter)) own.add(part);
       return styled;
     },
-    toPrintable: (text) =>
+    toPrintable: (text: string): string =>
       text
         .split(candidates)
         .map((part) => (own.has(part) ? part : escapeControls(part)))

@@ -39,33 +39,24 @@ import type { Output } from '../output/output.ts';
 export function summarize(broadcast: Broadcast, { style }: Pick<Output, 'style'>): readonly string[] {
   const { recipients, inactive, skipInactive, alarms } = broadcast;
   const width = formatCount(recipients).length;
+  const line: CountLine = (count, name, meaning) =>
+    `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', meaning)}`;
   return [
-    ...nonZeroCounts(broadcast).map(
-      ([name, count]) =>
-        `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', countMeanings[name])}`,
-    ),
-    `  ${formatCount(recipients).padStart(width)} in total`,
-    ...(inactive === undefined
-      ? []
-      : [
-          `  ${formatCount(inactive).padStart(width)} left out   ${style('dim', inactiveMeaning(skipInactive))}`,
-        ]),
-    ...receiptLines(broadcast, width, { style }),
+    ...nonZeroCounts(broadcast).map(([name, count]) => line(count, name, countMeanings[name])),
+    `  ${formatCount(recipients)} in total`,
+    ...(inactive === undefined ? [] : [line(inactive, 'left out', inactiveMeaning(skipInactive))]),
+    ...receiptLines(broadcast, line),
     ...originTable(broadcast, { style }),
     ...alarms.map((alarm) => style('red', `  ! ${formatAlarm(alarm)}: ${countOf(alarm.rows, 'message')}`)),
   ];
 }
 
+type CountLine = (count: number, name: string, meaning: string) => string;
+
 /** Returns lines with the receipts for accepted messages. Receipts do not count towards the audience. */
-function receiptLines(
-  broadcast: Broadcast,
-  width: number,
-  { style }: Pick<Output, 'style'>,
-): readonly string[] {
+function receiptLines(broadcast: Broadcast, line: CountLine): readonly string[] {
   const total = totalReceipts(broadcast);
   if (total === undefined) return [];
-  const line = (count: number, name: string, meaning: string): string =>
-    `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', meaning)}`;
   return [
     '',
     ...receiptEvents.map((event) =>

@@ -1,11 +1,8 @@
 // Shared by commands that serve: listening on a port with clear errors, and running until the process is told to stop.
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { writePrivateFile } from '../../keys/private-file.ts';
 import type { Context } from '../command.ts';
 import type { ListenAddress } from '../configuration/addresses.ts';
 
@@ -48,20 +45,4 @@ export function ignoreHangup({ output, onHangup }: Pick<Context, 'output' | 'onH
 /** Formats an address, such as `http://127.0.0.1:8080`. */
 export function addressOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-// The address of the operator's listener. `serve` stores it in the data directory, so that `operators add` can show a
-// working command. The stored address may be out of date, but nothing else depends on it.
-
-const pathOf = (directory: string): string => join(directory, 'operator-address');
-
-/** @throws {DeskbellError} ERR_FILE, ERR_DATA_EXPOSED, ERR_DATA_OWNER */
-export async function storeOperatorAddress(directory: string, address: string): Promise<void> {
-  await writePrivateFile(pathOf(directory), `${address}\n`, { replace: true });
-}
-
-/** @returns the address with scheme and port; `undefined` if no listener was ever opened */
-export async function readOperatorAddress(directory: string): Promise<string | undefined> {
-  const text = await readFile(pathOf(directory), 'utf8').catch(() => '');
-  return URL.parse(text.trim())?.origin;
 }

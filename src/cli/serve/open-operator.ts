@@ -14,7 +14,7 @@ import { parseListenAddress } from '../configuration/addresses.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import { createPersonHash } from '../data/data-command.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
-import { readLastBackup } from '../data/last-backup.ts';
+import { readLastBackup } from '../data/noted-facts.ts';
 import { readTextFile } from '../input/read-input.ts';
 import { readCertificates } from '../send/open-sender.ts';
 import { listenAt } from './listening.ts';
