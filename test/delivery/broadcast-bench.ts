@@ -32,31 +32,40 @@ export const quickRetries: RetryPolicy = {
 /** Rows in a transaction. */
 const storedAtOnce = 5000;
 
+/** `rows`: how many of its sinks are stored. */
+type ServedOptions = PushServiceOptions & { readonly rows?: number };
+
 export interface BroadcastBench extends AsyncDisposable {
   readonly store: Store;
-  /** @param rows how many of its sinks are stored */
-  startPushService(options?: PushServiceOptions & { readonly rows?: number }): Promise<PushService>;
+  /** The first one. */
+  readonly pushService: PushService;
+  startPushService(options?: ServedOptions): Promise<PushService>;
   /** Stores `count` sinks of a push service. @returns their endpoints */
   subscribe(pushService: PushService, count: number): Promise<readonly string[]>;
   /** A sender that admits all push services that were started, delivering in this thread unless told otherwise. */
   createSender(options?: Partial<SenderOptions>): Sender;
 }
 
-/** @param now the store's clock */
-export async function openBroadcastBench(now?: () => number): Promise<BroadcastBench> {
+/** @param options `now`: the store's clock; the others are those of the first push service */
+export async function openBroadcastBench({
+  now,
+  ...first
+}: { readonly now?: () => number } & ServedOptions = {}): Promise<BroadcastBench> {
   const { store, remove } = await openTestStore(now);
   const pushServices: PushService[] = [];
   const senders: Sender[] = [];
   const origins = () => pushServices.map(({ origin }) => origin);
+  const startNext = async ({ rows = 0, ...options }: ServedOptions = {}): Promise<PushService> => {
+    const pushService = await startPushService({ checksBodies: false, ...options });
+    pushServices.push(pushService);
+    if (rows > 0) await storeSinks(store, pushService, rows);
+    return pushService;
+  };
 
-  const bench: BroadcastBench = {
+  return {
     store,
-    async startPushService({ rows = 0, ...options } = {}) {
-      const pushService = await startPushService({ checksBodies: false, ...options });
-      pushServices.push(pushService);
-      if (rows > 0) await bench.subscribe(pushService, rows);
-      return pushService;
-    },
+    pushService: await startNext(first),
+    startPushService: startNext,
     subscribe: (pushService, count) => storeSinks(store, pushService, count),
     createSender(options = {}) {
       const ca = pushServices.flatMap((pushService) => pushService.ca);
@@ -82,7 +91,6 @@ export async function openBroadcastBench(now?: () => number): Promise<BroadcastB
       await remove();
     },
   };
-  return bench;
 }
 
 /** Stores `count` sinks of a push service. @returns their endpoints */
@@ -126,12 +134,11 @@ export function timesReceived(pushService: PushService): Readonly<Record<string,
 /** @param threads 0: in this thread */
 export function testReach(threads: number, protocol: 'HTTP/1.1' | 'HTTP/2', rows: number): void {
   test(`to all reaches each once, with ${threads} threads, ${protocol}`, async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ tls: protocol === 'HTTP/2', rows });
+    await using bench = await openBroadcastBench({ tls: protocol === 'HTTP/2', rows });
     const run = await bench.createSender({ threads }).broadcast('all', message);
     assert.equal(run.isNew, true);
     assertDone(await run.finished, { accepted: rows });
-    assert.deepEqual(timesReceived(pushService), { 1: rows });
+    assert.deepEqual(timesReceived(bench.pushService), { 1: rows });
     assert.equal(await bench.store.broadcasts.openAudience(), 1, 'nobody was written down');
   });
 }

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertDelivered, formatProgress, summarize } from '../../src/cli/send/run-broadcast.ts';
 import { findManyEnded, findUnanimous } from '../../src/delivery/alarms/push-service-conditions.ts';
-import { stateOf, totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
+import { totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { measureReach } from '../../src/delivery/broadcast/progress.ts';
 import { htmlText } from '../../src/http/description/html.ts';
-import { broadcastToJson } from '../../src/operations/broadcasts.ts';
 import { renderCharts, renderServices } from '../../src/operator/console/pages/broadcast-progress.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { OutcomeInterval } from '../../src/store/statistics.ts';
@@ -34,14 +33,6 @@ const broadcast: Broadcast = {
   alarms: [],
   receipts: undefined,
 };
-
-test('a running broadcast is scheduled until its start, and one that is prepared is preparing', () => {
-  const states = (['running', 'preparing', 'paused', 'done', 'cancelled'] as const).map((state) =>
-    stateOf({ ...broadcast, state }),
-  );
-  assert.deepEqual(states, ['running', 'preparing', 'paused', 'done', 'cancelled']);
-  assert.equal(stateOf({ ...broadcast, isScheduled: true }), 'scheduled');
-});
 
 test('the progress has share, rate, time left, and the outcomes of each push service', () => {
   const accepted = { ...counts, accepted: 947, rejected: 0, gone: 2 };
@@ -81,10 +72,6 @@ test('the progress tells apart what waits for a retry and what is held back, and
     formatProgress({ broadcast: untried, settled: 51, ratePerSecond: 0 }),
     / 2 to be tried again {2}7 put off/,
   );
-});
-
-test('the JSON of a broadcast has what is held back', () => {
-  assert.deepEqual((broadcastToJson(broadcast) as Broadcast).heldBack, [{ origin, rows: 1940 }]);
 });
 
 test('what browsers reported is of all push services together, and of each by itself', () => {

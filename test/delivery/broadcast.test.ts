@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, test, type TestContext } from 'node:test';
@@ -21,7 +20,6 @@ import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { defaultWorkerSettings } from '../../src/delivery/settings/settings.ts';
 import type { DueSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
-import { startServer } from '../transport/peers.ts';
 import {
   assertDone,
   deliver,
@@ -31,7 +29,6 @@ import {
   timesReceived,
   vapid,
   vapidKeys,
-  withSlices,
   type BroadcastBench,
   untilDone,
 } from './broadcast-bench.ts';
@@ -79,9 +76,8 @@ describe('a broadcast', () => {
 
   for (const encryption of encryptionMethods) {
     test(`carries the message, its topic and its TTL to the user agent, encrypted by at most ${encryption}`, async () => {
-      await using bench = await openBroadcastBench();
-      const pushService = await bench.startPushService({ checksBodies: true });
-      await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+      await using bench = await openBroadcastBench({ checksBodies: true });
+      await using userAgent = await createUserAgent({ webSocketUrl: bench.pushService.webSocketUrl });
       const subscription = await userAgent.subscribe(vapidKeys.publicKey);
       for (const threads of [0, 1]) {
         const run = await bench
@@ -98,17 +94,15 @@ describe('a broadcast', () => {
   }
 
   test('to a stream of ids reaches these and nobody else', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 20 });
+    await using bench = await openBroadcastBench({ rows: 20 });
     const ids = Readable.from([3, 17, 3, 4711]);
     const run = await bench.createSender().broadcast({ ids }, message);
     assertDone(await run.finished, { accepted: 2, removed: 1 });
-    assert.deepEqual(timesReceived(pushService), { 0: 18, 1: 2 });
+    assert.deepEqual(timesReceived(bench.pushService), { 0: 18, 1: 2 });
   });
 
   test('to a user or to tags reaches who had them when it was created, and the counts add up', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 30 });
+    await using bench = await openBroadcastBench({ rows: 30 });
     const { subscriptions, people } = bench.store;
     for (const { id } of await subscriptions.page({ afterId: 0, limit: 30 })) {
       const tags = [id % 2 === 0 ? 'even' : 'odd', ...(id % 3 === 0 ? ['three'] : [])];
@@ -117,7 +111,7 @@ describe('a broadcast', () => {
     const sender = bench.createSender();
     const toPerson = await sender.broadcast({ user: 'person2' }, message);
     assertDone(await toPerson.finished, { accepted: 6 });
-    assert.deepEqual(timesReceived(pushService), { 0: 24, 1: 6 });
+    assert.deepEqual(timesReceived(bench.pushService), { 0: 24, 1: 6 });
     const toTags = await sender.broadcast({ tags: { any: ['even', 'three'], none: ['odd'] } }, message);
     assertDone(await toTags.finished, { accepted: 15 });
 
@@ -130,8 +124,7 @@ describe('a broadcast', () => {
   });
 
   test('to an expression is the same for the same expression, whoever meets it by now', async () => {
-    await using bench = await openBroadcastBench();
-    await bench.startPushService({ rows: 4 });
+    await using bench = await openBroadcastBench({ rows: 4 });
     const { people } = bench.store;
     await people.assign(1, { user: 'ada', tags: ['a', 'b'] });
     const sender = bench.createSender();
@@ -154,23 +147,21 @@ describe('a broadcast', () => {
   });
 
   test('to a stream of subscriptions needs no row in the store', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ tls: true });
+    await using bench = await openBroadcastBench({ tls: true });
     // more than are stored at once
-    const sinks = pushService.createSinks(1200, { vapidPublicKey: vapidKeys.publicKey });
+    const sinks = bench.pushService.createSinks(1200, { vapidPublicKey: vapidKeys.publicKey });
     async function* stream() {
       yield* sinks;
     }
     const run = await bench.createSender().broadcast({ subscriptions: stream() }, message);
     assertDone(await run.finished, { accepted: 1200 });
-    assert.deepEqual(timesReceived(pushService), { 1: 1200 });
+    assert.deepEqual(timesReceived(bench.pushService), { 1: 1200 });
     assert.equal(await bench.store.subscriptions.count(), 0);
   });
 
   test('whose list holds something else than subscriptions sends nothing', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    const [sink] = pushService.createSinks(1);
+    const [sink] = bench.pushService.createSinks(1);
     assert.ok(sink);
     const sender = bench.createSender();
     for (const wrong of [{ auth: 'short' }, { endpoint: 'https://unknown.example.net/x' }]) {
@@ -183,12 +174,11 @@ describe('a broadcast', () => {
     for (const audience of ofTwoKinds)
       await assert.rejects(sender.broadcast(audience as never, message), { message: /or have either ids/ });
     assert.deepEqual(await bench.store.broadcasts.list({ limit: 10 }), []);
-    assert.deepEqual(timesReceived(pushService), { 0: 1 });
+    assert.deepEqual(timesReceived(bench.pushService), { 0: 1 });
   });
 
   test('repeated with its key sends nothing twice, and tells another content from it', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 10 });
+    await using bench = await openBroadcastBench({ rows: 10 });
     const sender = bench.createSender();
     const first = await sender.broadcast('all', message, { idempotencyKey: 'tea' });
     await first.finished;
@@ -196,7 +186,7 @@ describe('a broadcast', () => {
     assert.equal(again.isNew, false);
     assert.equal(again.broadcast.id, first.broadcast.id);
     assertDone(await again.finished, { accepted: 10 });
-    assert.deepEqual(timesReceived(pushService), { 1: 10 });
+    assert.deepEqual(timesReceived(bench.pushService), { 1: 10 });
 
     const others = [
       ['all', { ...message, message: 'Coffee' }, {}],
@@ -210,12 +200,11 @@ describe('a broadcast', () => {
         code: 'ERR_IDEMPOTENCY_KEY',
       });
     }
-    assert.deepEqual(timesReceived(pushService), { 1: 10 });
+    assert.deepEqual(timesReceived(bench.pushService), { 1: 10 });
   });
 
   test('repeated with its key is the same also where each message has an ID of its own', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 10 });
+    await using bench = await openBroadcastBench({ rows: 10 });
     const sender = bench.createSender();
     const tagged = { ...message, tag: null, renotify: true };
     const options = { idempotencyKey: 'tagged' };
@@ -226,12 +215,11 @@ describe('a broadcast', () => {
     await assert.rejects(sender.createBroadcast('all', { ...tagged, renotify: false }, options), {
       code: 'ERR_IDEMPOTENCY_KEY',
     });
-    assert.deepEqual(timesReceived(pushService), { 1: 10 });
+    assert.deepEqual(timesReceived(bench.pushService), { 1: 10 });
   });
 
   test('with a list is the same only for the same list', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 10 });
+    await using bench = await openBroadcastBench({ rows: 10 });
     const sender = bench.createSender();
     const options = { idempotencyKey: 'list' };
     const first = await sender.broadcast({ ids: [1, 2, 3] }, message, options);
@@ -241,9 +229,9 @@ describe('a broadcast', () => {
       code: 'ERR_IDEMPOTENCY_KEY',
     });
     await Promise.all([first.finished, again.finished]);
-    assert.deepEqual(timesReceived(pushService), { 0: 7, 1: 3 });
+    assert.deepEqual(timesReceived(bench.pushService), { 0: 7, 1: 3 });
 
-    const [one, other] = pushService.createSinks(2, { vapidPublicKey: vapidKeys.publicKey });
+    const [one, other] = bench.pushService.createSinks(2, { vapidPublicKey: vapidKeys.publicKey });
     const given = { idempotencyKey: 'given' };
     const toOne = await sender.createBroadcast({ subscriptions: [one!] }, message, given);
     const repeated = await sender.createBroadcast({ subscriptions: [one!] }, message, given);
@@ -272,18 +260,17 @@ describe('a broadcast', () => {
   });
 
   test('that was stopped here is taken up by another sender at once, with nothing sent twice', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ tls: true, rows: 600 });
-    pushService.faults.inject({ kind: 'delay', ms: 50 });
+    await using bench = await openBroadcastBench({ tls: true, rows: 600 });
+    bench.pushService.faults.inject({ kind: 'delay', ms: 50 });
     const run = await bench.createSender().broadcast('all', message);
     for await (const { settled } of run.progress()) if (settled > 0) break;
     await run.stop();
     const { state, counts } = await run.finished;
-    assert.equal(counts.accepted, pushService.tallySinks()[0]?.messages);
+    assert.equal(counts.accepted, bench.pushService.tallySinks()[0]?.messages);
     assert.ok(state === 'running' || counts.pending === 0);
     const other = await bench.createSender().resume(run.broadcast.id);
     assertDone(await other.finished, { accepted: 600 });
-    assert.deepEqual(timesReceived(pushService), { 1: 600 });
+    assert.deepEqual(timesReceived(bench.pushService), { 1: 600 });
   });
 
   test('whose sender is closed while a push service does not answer gives its rows back, and another sender sends them', async () => {
@@ -310,8 +297,7 @@ describe('a broadcast', () => {
   });
 
   test('that is stopped while a commit fails does not commit past its rows, and whoever resumes it sends them', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ tls: true, rows: 600 });
+    await using bench = await openBroadcastBench({ tls: true, rows: 600 });
     const { ledger } = bench.store;
     const [began, failing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let commits = 0;
@@ -330,7 +316,7 @@ describe('a broadcast', () => {
     await stopped;
     await assert.rejects(run.finished, /a fault that passes/);
     assertDone(await (await bench.createSender().resume(run.broadcast.id)).finished, { accepted: 600 });
-    assert.equal(timesReceived(pushService)[0], undefined, 'nobody was left out');
+    assert.equal(timesReceived(bench.pushService)[0], undefined, 'nobody was left out');
   });
 
   test('that is cancelled stops in the middle of a slice, and sends no more', async () => {
@@ -343,21 +329,8 @@ describe('a broadcast', () => {
     assert.equal(pushService.tallySinks()[0]?.messages, counts.accepted);
   });
 
-  test('is shared by senders that work on it at once', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ tls: true, rows: 400 });
-    const store = withSlices(bench.store, 50);
-    const [one, other] = [bench.createSender({ store }), bench.createSender()];
-    const run = await one.broadcast('all', message);
-    const second = await other.resume(run.broadcast.id);
-    const [broadcast] = await Promise.all([run.finished, second.finished]);
-    assertDone(broadcast, { accepted: 400 });
-    assert.deepEqual(timesReceived(pushService), { 1: 400 });
-  });
-
   test('that was only created is delivered by a sender that works on everything', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 50 });
+    await using bench = await openBroadcastBench({ rows: 50 });
     const schedule = await createSchedule(bench.store, 'all', message, { cron: '0 9 * * *' });
     const hasFailed = Promise.withResolvers<void>();
     const takeDue = async (): Promise<DueSchedule> => {
@@ -397,7 +370,7 @@ describe('a broadcast', () => {
     await working;
     assert.deepEqual([faultsOf('audiences'), faultsOf('slices')], [1, 1], 'and it goes on');
     assert.match(warnings.join(), /^Schedule 1 was not sent at [^,]*, because no worker was running\.$/);
-    assert.deepEqual(timesReceived(pushService), { 1: 50 });
+    assert.deepEqual(timesReceived(bench.pushService), { 1: 50 });
   });
 
   test('is worked on over faults that nobody wants to be told of', async () => {
@@ -412,8 +385,7 @@ describe('a broadcast', () => {
   });
 
   test('whose store fails rejects for who waits, and is no unhandled rejection for who does not', async () => {
-    await using bench = await openBroadcastBench();
-    await bench.startPushService({ rows: 1 });
+    await using bench = await openBroadcastBench({ rows: 1 });
     const hasFailed = Promise.withResolvers<void>();
     const leaseSlice = async (): Promise<never> => {
       hasFailed.resolve();
@@ -428,8 +400,7 @@ describe('a broadcast', () => {
   });
 
   test('whose threads fail rejects with the error of one of them', async () => {
-    await using bench = await openBroadcastBench();
-    await bench.startPushService({ rows: 2000 });
+    await using bench = await openBroadcastBench({ rows: 2000 });
     const { address } = bench.store;
     const isInPostgres = 'url' in (address.options as object);
     const options = isInPostgres ? { url: 'postgres://127.0.0.1:1/none' } : { path: '/nowhere/at/all.db' };
@@ -439,9 +410,8 @@ describe('a broadcast', () => {
   });
 
   test('tells how far it is: settled rows grow to the audience, at a rate and with an estimate', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ tls: true, rows: 1500 });
-    pushService.faults.inject({ kind: 'delay', ms: 200 });
+    await using bench = await openBroadcastBench({ tls: true, rows: 1500 });
+    bench.pushService.faults.inject({ kind: 'delay', ms: 200 });
     const run = await bench.createSender().broadcast('all', message);
     let before = 0;
     let sawEstimate = false;
@@ -458,33 +428,9 @@ describe('a broadcast', () => {
     assert.ok(sawEstimate);
   });
 
-  test('does not delete a subscription that is renewed while its end is on the way', async () => {
-    await using bench = await openBroadcastBench();
-    let isRenewed = true;
-    const server = createServer((request, response) => {
-      request.resume().on('end', () => {
-        void (isRenewed ? renew() : Promise.resolve()).then(() => response.writeHead(410).end());
-      });
-    });
-    const { origin, close } = await startServer(server, 'http');
-    const { p256dh } = generateUserAgentKeys();
-    const auth = new Uint8Array(16);
-    const subscription = { endpoint: `${origin}/push`, p256dh, auth };
-    const renew = () => bench.store.subscriptions.put(subscription, vapidKeys.publicKey);
-    await renew();
-    const sender = bench.createSender({ pushServices: [origin] });
-    assertDone(await (await sender.broadcast('all', message)).finished, { gone: 1 });
-    assert.equal(await bench.store.subscriptions.count(), 1);
-    isRenewed = false;
-    assertDone(await (await sender.broadcast('all', message)).finished, { gone: 1 });
-    assert.equal(await bench.store.subscriptions.count(), 0);
-    await close();
-  });
-
   test('passes over rows whose keys are unusable, and sends to the others', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    const endpoints = await bench.subscribe(pushService, 3);
+    const endpoints = await bench.subscribe(bench.pushService, 3);
     const offCurve = new Uint8Array(65).fill(4);
     const auth = new Uint8Array(16);
     await bench.store.subscriptions.put(
@@ -498,8 +444,7 @@ describe('a broadcast', () => {
   });
 
   test('leaves a push service that its sender does not list to one that does', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 30 });
+    await using bench = await openBroadcastBench({ rows: 30 });
     const run = await bench.createSender({ pushServices: [] }).broadcast('all', message);
     const read = () => bench.store.broadcasts.find(run.broadcast.id);
     await until(async () => (await read())?.waiting === 30, 'all rows wait');
@@ -507,7 +452,7 @@ describe('a broadcast', () => {
     assert.deepEqual([counts.pending, counts.rejected], [30, 0]);
     assert.deepEqual(pluck(alarms, 'reason', 'rows'), [['not-listed', 30]]);
     assert.match(formatAlarm(alarms[0]!), /its messages wait for .*"pushServices"/);
-    assert.deepEqual(timesReceived(pushService), { 0: 30 });
+    assert.deepEqual(timesReceived(bench.pushService), { 0: 30 });
 
     const stop = new AbortController();
     const working = bench.createSender().work(stop.signal);
@@ -515,7 +460,7 @@ describe('a broadcast', () => {
     stop.abort();
     await working;
     assertDone(done, { accepted: 30 });
-    assert.deepEqual(timesReceived(pushService), { 1: 30 });
+    assert.deepEqual(timesReceived(bench.pushService), { 1: 30 });
   });
 
   test('waits for a known push service whose address is blocked, and names the setting', async () => {
@@ -552,14 +497,13 @@ describe('a broadcast', () => {
   });
 
   test('rejects rows whose host a stranger has named and leads inside, after as many attempts as refused ones get', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 5 });
+    await using bench = await openBroadcastBench({ rows: 5 });
     const { p256dh, auth } = generateUserAgentKeys();
     const origin = 'https://push.stranger.net';
     const endpoint = `${origin}/inside`;
     await bench.store.subscriptions.put({ endpoint, p256dh, auth }, vapidKeys.publicKey);
     const sender = bench.createSender({
-      pushServices: [pushService.origin, 'public'],
+      pushServices: [bench.pushService.origin, 'public'],
       retryPolicy: { ...defaultRetryPolicy, firstDelayMs: 10, maxDelayMs: 20, maxAttempts: 4 },
       resolve: async () => [{ address: '127.0.0.1', family: 4 }],
     });
@@ -646,17 +590,15 @@ describe('a broadcast', () => {
 });
 
 test('members of the retry policy that are not given stay as by default', async () => {
-  await using bench = await openBroadcastBench();
-  const pushService = await bench.startPushService({ rows: 2 });
-  pushService.faults.inject({ kind: 'status', status: 503, times: 1 });
+  await using bench = await openBroadcastBench({ rows: 2 });
+  bench.pushService.faults.inject({ kind: 'status', status: 503, times: 1 });
   const sender = bench.createSender({ retryPolicy: { maxAttempts: 1 } });
   const { finished } = await sender.broadcast('all', message);
   assertDone(await finished, { accepted: 1, exhausted: 1 });
 });
 
 test('a start of just now is sent, and a repeated one of long ago gives the broadcast that was made', async () => {
-  await using bench = await openBroadcastBench();
-  await bench.startPushService({ rows: 1 });
+  await using bench = await openBroadcastBench({ rows: 1 });
   const sender = bench.createSender();
   const justNow = new Date(Date.now() - 30_000);
   const { finished } = await sender.broadcast('all', message, { startAt: justNow });

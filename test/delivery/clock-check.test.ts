@@ -69,8 +69,7 @@ test('each push service is looked at once a minute, also when our own time is se
 });
 
 test('a sender whose store has a wrong time warns, and reports it to the others', async (t) => {
-  await using bench = await openBroadcastBench();
-  const pushService = await bench.startPushService({ rows: 1 });
+  await using bench = await openBroadcastBench({ rows: 1 });
   const warnings: string[] = [];
   const store = await openAgain(bench.store);
   const late = { ...store, now: () => Date.now() - 20 * minuteMs };
@@ -81,7 +80,7 @@ test('a sender whose store has a wrong time warns, and reports it to the others'
 
   // so does one of single messages
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const [sink] = pushService.createSinks(1, { vapidPublicKey: vapidKeys.publicKey });
+  const [sink] = bench.pushService.createSinks(1, { vapidPublicKey: vapidKeys.publicKey });
   assert.equal((await sender.send(sink!, message)).outcome.kind, 'accepted');
   assert.equal(warnings.length, 2);
   assert.equal(warnings[1], warnings[0]);

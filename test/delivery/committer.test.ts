@@ -199,20 +199,6 @@ test('of a commit each message that is not accepted is told, every time it is tr
   assert.equal(failed.told.length, 1, 'no call for nothing');
 });
 
-test('a log may be an object with a state of its own', () => {
-  class Counting implements MessageLog {
-    readonly of = 'all';
-    told = 0;
-    write(records: readonly MessageRecord[]): void {
-      this.told += records.length;
-    }
-  }
-  const log = new Counting();
-  logRows(log, 7, rows);
-  logMessage(log, origin, 5, { outcome: { kind: 'accepted' }, response: undefined });
-  assert.equal(log.told, 7);
-});
-
 test('a single message is told without a broadcast, and with its subscription where it is stored', () => {
   const { told, log } = openLog('failed');
   const response = { status: 503, headers: {}, body: '' };

@@ -13,12 +13,11 @@ const rows = 4200;
 const threads = 2;
 
 test('a broadcast whose process is killed again and again reaches all', async () => {
-  await using bench = await openBroadcastBench();
-  const pushService = await bench.startPushService({ tls: true, rows });
-  const { ca, origin } = pushService;
+  await using bench = await openBroadcastBench({ tls: true, rows });
+  const { ca, origin } = bench.pushService;
   const start = () =>
     startSendingChild({ address: bench.store.address, origin, vapidKeys, options: { threads, ca } });
-  const messages = () => pushService.tallySinks()[0]?.messages ?? 0;
+  const messages = () => bench.pushService.tallySinks()[0]?.messages ?? 0;
 
   let kills = 0;
   for (; kills < 2; kills += 1) {
@@ -38,7 +37,7 @@ test('a broadcast whose process is killed again and again reaches all', async ()
   const [broadcast] = await bench.store.broadcasts.list({ limit: 10 });
   assert.ok(broadcast);
   assertDone(broadcast, { accepted: rows });
-  const times = timesReceived(pushService);
+  const times = timesReceived(bench.pushService);
   assert.equal(times[0] ?? 0, 0, 'nobody is left out');
   const repeats = messages() - rows;
   assert.ok(repeats <= kills * threads * maxUncommittedRows, `${repeats} repeats`);

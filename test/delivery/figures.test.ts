@@ -27,15 +27,14 @@ test('durations are counted in buckets, each up to its bound, and once', () => {
 describe('a broadcast', () => {
   for (const threads of [0, 2]) {
     test(`tells what its workers measured, each answer once, with ${threads} threads`, async () => {
-      await using bench = await openBroadcastBench();
-      const pushService = await bench.startPushService({ rows: 60 });
+      await using bench = await openBroadcastBench({ rows: 60 });
       const told: DeliveryFigures[] = [];
       const sender = bench.createSender({ threads, onFigures: (figures) => told.push(figures) });
       assertDone(await deliver(bench.store, sender), { accepted: 60 });
       const answers = told.flatMap((figures) => figures.answers);
       assert.deepEqual(
         new Set(answers.map((each) => each.pushService)),
-        new Set([new URL(pushService.origin).host]),
+        new Set([new URL(bench.pushService.origin).host]),
       );
       assert.equal(sumOf(answers.flatMap(({ counts }) => counts)), 60);
       assert.ok(sumOf(told.flatMap(({ commits }) => commits.counts)) > 0);

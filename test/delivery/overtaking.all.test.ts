@@ -33,9 +33,8 @@ test('a message to one person overtakes a broadcast that fills all that may be i
 });
 
 test('a message to one person waits for no rate limit that holds a broadcast up', async () => {
-  await using bench = await openBroadcastBench();
-  const pushService = await bench.startPushService({ rows: 50 });
-  const sender = bench.createSender({ maxRate: [`${pushService.origin}=1/min`] });
+  await using bench = await openBroadcastBench({ rows: 50 });
+  const sender = bench.createSender({ maxRate: [`${bench.pushService.origin}=1/min`] });
   const run = await sender.broadcast('all', message);
   const waiting = async () => (await bench.store.broadcasts.find(run.broadcast.id))?.waiting === 49;
   await until(waiting, 'all rows but one to wait for their time');
@@ -46,6 +45,6 @@ test('a message to one person waits for no rate limit that holds a broadcast up'
     results.map(({ outcome }) => outcome.kind),
     ['accepted', 'accepted', 'accepted'],
   );
-  assert.equal(pushService.tallySinks()[0]?.messages, 4);
+  assert.equal(bench.pushService.tallySinks()[0]?.messages, 4);
   await bench.store.broadcasts.cancel(run.broadcast.id);
 });

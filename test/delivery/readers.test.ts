@@ -40,7 +40,7 @@ test('what quiet hours hold when it is about to be sent is sent once they end, b
   const moveTo = (hours: number) => {
     clock.aheadMs = startMs + hours * hourMs - Date.now();
   };
-  await using bench = await openBroadcastBench(now);
+  await using bench = await openBroadcastBench({ now });
   const { store } = bench;
   const pushService = await bench.startPushService({ rows: 3 });
   const [endpoint] = await bench.subscribe(pushService, 1);
@@ -85,29 +85,27 @@ test('what quiet hours hold when it is about to be sent is sent once they end, b
 });
 
 test('what lacks a value by the time that it is tried again is rejected, and not sent', async () => {
-  await using bench = await openBroadcastBench();
-  const pushService = await bench.startPushService({ rows: 1 });
+  await using bench = await openBroadcastBench({ rows: 1 });
   const { people, readers, broadcasts } = bench.store;
   await people.assign(1, { user: 'ada' });
   await readers.setPerson('ada', { data: { name: 'Ada' } });
-  pushService.faults.inject({ kind: 'status', status: 503 });
+  bench.pushService.faults.inject({ kind: 'status', status: 503 });
   const sender = bench.createSender();
   const filled = { ...message, title: 'Hello {name}', placeholders: true };
   const { broadcast } = await sender.broadcast({ user: 'ada' }, filled);
   await until(async () => (await broadcasts.get(broadcast.id)).waiting === 1, 'one that is tried again');
   await sender.close();
-  pushService.faults.clear();
+  bench.pushService.faults.clear();
   await readers.setPerson('ada', { data: null });
   assertDone(await (await bench.createSender().resume(broadcast.id)).finished, { rejected: 1 });
-  assert.deepEqual(timesReceived(pushService), { 0: 1 });
+  assert.deepEqual(timesReceived(bench.pushService), { 0: 1 });
 });
 
 test('what would be over before quiet hours end expires, and is not sent', async () => {
-  await using bench = await openBroadcastBench();
-  const pushService = await bench.startPushService({ rows: 3 });
+  await using bench = await openBroadcastBench({ rows: 3 });
   // since an hour, and for more than the hour that a message lasts at least
   const quietHours = `${hourOf(-1)}-${hourOf(4)}`;
   const { finished } = await bench.createSender().broadcast('all', message, { quietHours, ttlSeconds: 60 });
   assertDone(await within(finished, 'the end of what expires'), { expired: 3 });
-  assert.deepEqual(timesReceived(pushService), { 0: 3 });
+  assert.deepEqual(timesReceived(bench.pushService), { 0: 3 });
 });

@@ -167,17 +167,15 @@ describe('a broadcast with receipts', () => {
   });
 
   test('is delivered by threads', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 60 });
+    await using bench = await openBroadcastBench({ rows: 60 });
     const sender = bench.createSender({ receiptKey, threads: 1 });
     assertDone(await deliver(bench.store, sender, { receipts: true }), { accepted: 60 });
-    assert.deepEqual(timesReceived(pushService), { 1: 60 });
+    assert.deepEqual(timesReceived(bench.pushService), { 1: 60 });
   });
 
   for (const threads of [0, 1]) {
     test(`is delivered by a sender without the key, which says once that it asks for nothing, with ${threads} threads`, async () => {
-      await using bench = await openBroadcastBench();
-      await bench.startPushService({ rows: 60 });
+      await using bench = await openBroadcastBench({ rows: 60 });
       const { broadcast } = await bench
         .createSender({ receiptKey, store: withSlices(bench.store, 20) })
         .createBroadcast('all', message, { receipts: true });

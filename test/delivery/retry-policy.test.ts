@@ -9,7 +9,6 @@ import {
   retryWhenMended,
   type Tries,
 } from '../../src/delivery/settings/retry-policy.ts';
-import { SingleMessageRates } from '../../src/delivery/single/single-messages.ts';
 import { suspensionPolicy } from '../../src/store/push-services.ts';
 import { openTestStore } from '../store/test-database.ts';
 
@@ -160,12 +159,4 @@ test('the only row that is left is sent soon, however often others took its shar
     }
   }
   assert.ok(isSent);
-});
-
-test('a rate limits single messages to push services that nobody has listed, and to no others', () => {
-  const rates = new SingleMessageRates(new Map([[origin, 1]]));
-  const admitted = (isUnlisted: boolean) =>
-    [1, 2, 3].map(() => rates.admit({ origin, isUnlisted }, 10_000) === undefined);
-  assert.deepEqual(admitted(false), [true, true, true]);
-  assert.deepEqual(admitted(true), [true, false, false]);
 });

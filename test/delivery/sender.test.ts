@@ -21,8 +21,7 @@ import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { freePort } from '../../tools/listening.ts';
-import { until, within } from '../../tools/until.ts';
+import { within } from '../../tools/until.ts';
 import { certificate, startServer } from '../transport/peers.ts';
 import { openBroadcastBench, timesReceived, vapid as benchVapid } from './broadcast-bench.ts';
 import { TestClock } from './test-clock.ts';
@@ -199,26 +198,6 @@ const late: RequestListener = (_request, response) => {
   setTimeout(() => response.writeHead(201).end(), 200);
 };
 
-test('no answer in time is a retry in doubt, with no response', async () => {
-  await using peer = await openServer(silent, { responseTimeoutMs: 300 });
-  const { sender, to } = peer;
-  const result = await sender.send(to, message);
-  assert.ok(result.outcome.kind === 'retry', result.outcome.kind);
-  assert.equal(result.outcome.reason, 'connection');
-  assert.equal(result.outcome.isInDoubt, true);
-  assert.equal(result.response, undefined);
-  assert.equal(result.error?.code, 'ERR_TIMEOUT');
-});
-
-test('a push service that is not there is a retry, and nothing is in doubt', async () => {
-  const origin = `http://127.0.0.1:${await freePort()}`;
-  const sender = createSender({ vapid, pushServices: [origin] });
-  const { outcome, response } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
-  assert.ok(outcome.kind === 'retry', outcome.kind);
-  assert.deepEqual([outcome.reason, outcome.isInDoubt, response], ['connection', false, undefined]);
-  await sender.close();
-});
-
 describe('what is checked before anything is sent', () => {
   let requests = 0;
   const counting: RequestListener = (_request, response) => {
@@ -267,33 +246,11 @@ test('a closed sender sends nothing, and may be closed again', async () => {
   });
 });
 
-test('closing waits for the answer of what was sent', async () => {
-  await using peer = await openServer(late);
-  const { sender, to } = peer;
-  const sending = sender.send(to, message);
-  await sender.close();
-  const { outcome } = await sending;
-  assert.equal(outcome.kind, 'accepted');
-});
-
-for (const [what, options, code] of [
-  [
-    'a subject that Apple would refuse',
-    { vapid: { ...vapid, subject: 'mailto:a@localhost' } },
-    'ERR_VAPID_SUBJECT_INVALID',
-  ],
-  [
-    'a pair that does not belong together',
-    { vapid: { ...vapid, publicKey: generateVapidKeys().publicKey } },
-    'ERR_VAPID_KEY_INVALID',
-  ],
-  ['a token lifetime beyond a day', { vapid: { ...vapid, lifetimeSeconds: 86_401 } }, 'ERR_CONFIGURATION'],
-  ['a push service that is no origin', { vapid, pushServices: ['push.example.org'] }, 'ERR_CONFIGURATION'],
-] as const) {
-  test(`a sender is not made with ${what}`, () => {
-    assert.throws(() => createSender(options), { code });
+test('a sender is not made with a push service that is no origin', () => {
+  assert.throws(() => createSender({ vapid, pushServices: ['push.example.org'] }), {
+    code: 'ERR_CONFIGURATION',
   });
-}
+});
 
 test('messages that share origin and options share their header object until the token is renewed', () => {
   let token = 'vapid t=1, k=1';
@@ -378,40 +335,23 @@ describe('the time that a message may take in all', () => {
   }
 });
 
-describe("a VAPID subject that is not at a domain which can exist is refused with Apple's own word", () => {
-  const unreal = { ...vapid, subject: 'mailto:push@printer.local' };
-  const apple = 'https://web.push.apple.com/QGg9y1y_0mEvQ';
-
-  test('where a single message goes to Apple, and nothing is sent', async () => {
-    let connections = 0;
-    const connectOverride = () => {
-      connections += 1;
-      return undefined;
-    };
-    const sender = createSender({ vapid: unreal, connectOverride });
-    const { outcome, response } = await sender.send({ endpoint: apple, ...texts }, message);
-    assert.ok(outcome.kind === 'rejected', outcome.kind);
-    assert.deepEqual([outcome.reason, outcome.isAlarm, response], ['vapid-refused', true, undefined]);
-    assert.match(outcome.detail ?? '', /^BadJwtToken: .*printer\.local/);
-    assert.equal(connections, 0);
-    await sender.close();
+test("a VAPID subject that is not at a domain which can exist is refused with Apple's own word, and nothing is sent", async () => {
+  let connections = 0;
+  const connectOverride = () => {
+    connections += 1;
+    return undefined;
+  };
+  const sender = createSender({
+    vapid: { ...vapid, subject: 'mailto:push@printer.local' },
+    connectOverride,
   });
-
-  test('where an Apple endpoint is in the audience of a broadcast: it waits for a better one, and the others get the message', async () => {
-    await using bench = await openBroadcastBench();
-    await bench.startPushService({ rows: 3 });
-    await bench.store.subscriptions.put({ endpoint: apple, p256dh, auth }, benchVapid.publicKey);
-    const sender = bench.createSender({ vapid: { ...benchVapid, subject: unreal.subject } });
-    const run = await sender.broadcast('all', message);
-    const find = () => bench.store.broadcasts.get(run.broadcast.id);
-    await until(async () => (await find()).counts.accepted === 3 && (await find()).alarms.length > 0, 'both');
-    const { counts, alarms, origins } = await find();
-    assert.equal(counts.pending, 1);
-    assert.equal(origins.find(({ origin }) => origin === 'https://web.push.apple.com')?.attempts, 0);
-    await run.stop();
-    assert.deepEqual(pluck(alarms, 'origin', 'reason'), [['https://web.push.apple.com', 'vapid-refused']]);
-    assert.match(alarms[0]?.detail ?? '', /^BadJwtToken/);
-  });
+  const endpoint = 'https://web.push.apple.com/QGg9y1y_0mEvQ';
+  const { outcome, response } = await sender.send({ endpoint, ...texts }, message);
+  assert.ok(outcome.kind === 'rejected', outcome.kind);
+  assert.deepEqual([outcome.reason, outcome.isAlarm, response], ['vapid-refused', true, undefined]);
+  assert.match(outcome.detail ?? '', /^BadJwtToken: .*printer\.local/);
+  assert.equal(connections, 0);
+  await sender.close();
 });
 
 describe('a subscription that was made with a key of before', () => {
@@ -419,25 +359,28 @@ describe('a subscription that was made with a key of before', () => {
 
   test('is written to with that key, told by the caller or found in the store, and with no other one', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    const [subscription] = pushService.createSinks(1, { vapidPublicKey: previous.publicKey });
+    const [subscription] = bench.pushService.createSinks(1, { vapidPublicKey: previous.publicKey });
     assert.ok(subscription);
     const sender = bench.createSender({ vapid: { ...vapid, previousKeys: [previous] } });
     const kindOf = async (input: SubscriptionInput) => (await sender.send(input, message)).outcome.kind;
     assert.equal(await kindOf(subscription), 'rejected', 'nobody knows its key');
     assert.equal(await kindOf({ ...subscription, vapidPublicKey: previous.publicKey }), 'accepted');
-    const parsed = parseSubscription(subscription, createEndpointPolicy([pushService.origin]));
+    const parsed = parseSubscription(subscription, createEndpointPolicy([bench.pushService.origin]));
     const stored = await bench.store.subscriptions.put(parsed, previous.publicKey);
     assert.equal(await kindOf(subscription), 'accepted', 'the store knows it');
     assert.equal(await kindOf(stored), 'accepted');
     const run = await sender.broadcast({ subscriptions: [subscription] }, message);
     assert.equal((await run.finished).counts.accepted, 1, 'a list in a broadcast is the same');
-    const requests = pushService.statistics();
+    const requests = bench.pushService.statistics();
     const foreign = { ...subscription, vapidPublicKey: generateVapidKeys().publicKey };
     const { outcome } = await sender.send(foreign, message);
     assert.ok(outcome.kind === 'rejected');
     assert.equal(outcome.reason, 'vapid-key-mismatch');
-    assert.deepEqual(pushService.statistics(), requests, 'nothing is sent with a key that is not its own');
+    assert.deepEqual(
+      bench.pushService.statistics(),
+      requests,
+      'nothing is sent with a key that is not its own',
+    );
     const sending = kindOf(subscription);
     await sender.close();
     assert.equal(await sending, 'accepted', 'closing waits while its key is looked up');
@@ -447,11 +390,10 @@ describe('a subscription that was made with a key of before', () => {
 describe('a sender with a store', () => {
   test('deletes a subscription that has ended, unless it was renewed meanwhile', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    const [endpoint, renewed] = await bench.subscribe(pushService, 2);
+    const [endpoint, renewed] = await bench.subscribe(bench.pushService, 2);
     const [row, renewedRow] = await bench.store.subscriptions.page({ afterId: 0, limit: 2 });
     assert.ok(row && renewedRow && endpoint && renewed);
-    for (const gone of [endpoint, renewed]) pushService.expire(gone);
+    for (const gone of [endpoint, renewed]) bench.pushService.expire(gone);
     await bench.store.subscriptions.put({ ...renewedRow, auth: new Uint8Array(16) }, keys.publicKey);
     const sender = bench.createSender();
     for (const subscription of [row, renewedRow]) {
@@ -461,27 +403,12 @@ describe('a sender with a store', () => {
     assert.deepEqual(pluck(left, 'id'), [renewedRow.id]);
   });
 
-  test('tells of a store that fails, and what became of the message all the same', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    const [endpoint = ''] = await bench.subscribe(pushService, 1);
-    const [row] = await bench.store.subscriptions.page({ afterId: 0, limit: 1 });
-    assert.ok(row);
-    pushService.expire(endpoint);
-    const warnings: string[] = [];
-    const sender = bench.createSender({ onWarning: (warning) => warnings.push(warning) });
-    await bench.store.close();
-    assert.equal((await sender.send(row, message)).outcome.kind, 'gone');
-    assert.match(warnings.join(), /The answers of push services could not be stored: .*closed/);
-  });
-
   test('waits for the store with no message but that to a subscription that has ended', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    const [alive, ended] = await bench.subscribe(pushService, 2);
+    const [alive, ended] = await bench.subscribe(bench.pushService, 2);
     const rows = await bench.store.subscriptions.page({ afterId: 0, limit: 2 });
     const rowOf = (endpoint: string | undefined) => rows.find((row) => row.endpoint === endpoint)!;
-    pushService.expire(ended!);
+    bench.pushService.expire(ended!);
     const unlocked = Promise.withResolvers<void>();
     const { ledger } = bench.store;
     const recordAnswers: typeof ledger.recordAnswers = async (commit) => {
@@ -512,11 +439,10 @@ describe('a sender with a store', () => {
   });
 
   test('lets one accepted message end the hold of a push service', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 1 });
+    await using bench = await openBroadcastBench({ rows: 1 });
     const [row] = await bench.store.subscriptions.page({ afterId: 0, limit: 1 });
     assert.ok(row);
-    pushService.faults.inject({ kind: 'status', status: 401, times: 20 });
+    bench.pushService.faults.inject({ kind: 'status', status: 401, times: 20 });
     const sender = bench.createSender();
     for (let count = 0; count < 20; count += 1) await sender.send(row, message);
     await sender.close();
@@ -529,7 +455,7 @@ describe('a sender with a store', () => {
     );
     await other.close();
     assert.equal((await bench.store.ledger.pushServices())[0]?.isSuspended, false);
-    assert.deepEqual(timesReceived(pushService), { 1: 1 });
+    assert.deepEqual(timesReceived(bench.pushService), { 1: 1 });
   });
 });
 

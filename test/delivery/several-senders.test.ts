@@ -20,10 +20,9 @@ const rows = 40;
 describe('a push service that asks one sender to wait', () => {
   for (const status of [429, 503]) {
     test(`with ${status} is asked nothing by another one before the time`, async () => {
-      await using bench = await openBroadcastBench();
-      const pushService = await bench.startPushService({ rows });
-      const requests = () => pushService.faults.list()[0]?.hits;
-      pushService.faults.inject({ kind: 'status', status, retryAfter: 600 });
+      await using bench = await openBroadcastBench({ rows });
+      const requests = () => bench.pushService.faults.list()[0]?.hits;
+      bench.pushService.faults.inject({ kind: 'status', status, retryAfter: 600 });
       await putOffAll(bench.createSender(), bench.store);
       const asked = requests();
       assert.ok(asked! <= rows, 'what was on its way before the first answer');
@@ -63,11 +62,10 @@ describe('a push service that asks one sender to wait', () => {
   });
 
   test('for a time that is over, or without saying so, does not hold up others', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows });
-    const ignored = pushService.faults.inject({ kind: 'status', status: 429 });
+    await using bench = await openBroadcastBench({ rows });
+    const ignored = bench.pushService.faults.inject({ kind: 'status', status: 429 });
     await putOffAll(bench.createSender(), bench.store);
-    pushService.faults.cancel(ignored.id);
+    bench.pushService.faults.cancel(ignored.id);
     assert.deepEqual(await bench.store.ledger.pushServices(), []);
     const store = await openAgain(bench.store);
     const run = await bench.createSender({ store }).broadcast('all', message);

@@ -79,20 +79,6 @@ for (const http2 of [true, false]) {
   });
 }
 
-test('many that are answered 429 keep no message of another subscription from its host', async (t) => {
-  const ntfy = await startNtfyServer(host);
-  t.after(() => ntfy.close());
-  const { senderOf } = await startStage(t, ntfy);
-  const sender = senderOf({ maxRate: [`${host}=1000/s`] });
-  for (let number = 0; number < 12; number += 1) {
-    const { outcome } = await sender.send(subscriptionOf(topicOf('limited', number)), message);
-    assert.ok(outcome.kind === 'retry' && outcome.reason === 'throttled', JSON.stringify(outcome));
-    assert.equal(outcome.slowsOrigin, false);
-  }
-  const { outcome } = await sender.send(subscriptionOf(topicOf('live', 0)), message);
-  assert.equal(outcome.kind, 'accepted');
-});
-
 test('single messages to a host that nobody has listed wait for its rate; a rate of the operator holds instead', async (t) => {
   const ntfy = await startNtfyServer(host);
   t.after(() => ntfy.close());

@@ -25,8 +25,7 @@ describe('a broadcast whose time is over', () => {
     ['some', false],
   ] as const) {
     test(`to ${name} sends nothing more, and tells expired rows from those that were removed`, async () => {
-      await using bench = await openBroadcastBench();
-      const pushService = await bench.startPushService({ rows: 50 });
+      await using bench = await openBroadcastBench({ rows: 50 });
       const { store } = bench;
       const ids = Array.from({ length: 50 }, (_, index) => index + 1);
       const draft = madeUpBroadcast(Date.now() - 2 * 3_600_000, {
@@ -47,29 +46,28 @@ describe('a broadcast whose time is over', () => {
         /^Messages expired before any of their broadcast was sent\. .*clock/,
       );
       assert.equal(done.origins[0]?.expired, 46);
-      assert.deepEqual(timesReceived(pushService), { 0: 50 });
+      assert.deepEqual(timesReceived(bench.pushService), { 0: 50 });
     });
   }
 
   test('sends nothing again where the time of a message is over before it can be tried again', async () => {
     // by the store's clock alone, which is another one than this machine's
     const clock = { aheadMs: -3_600_000 };
-    await using bench = await openBroadcastBench(() => Date.now() + clock.aheadMs);
-    const pushService = await bench.startPushService({ rows: 2 });
-    pushService.faults.inject({ kind: 'status', status: 503 });
+    await using bench = await openBroadcastBench({ now: () => Date.now() + clock.aheadMs, rows: 2 });
+    bench.pushService.faults.inject({ kind: 'status', status: 503 });
     const sender = bench.createSender({ retryPolicy: defaultRetryPolicy });
     const { broadcast } = await sender.broadcast('all', message, { ttlSeconds: 60 });
     assert.ok(broadcast.startAtMs <= bench.store.now(), 'it begins at once');
     const waiting = async () => (await bench.store.broadcasts.get(broadcast.id)).waiting === 2;
     await until(waiting, 'two that are tried again');
     await sender.close();
-    pushService.faults.clear();
+    bench.pushService.faults.clear();
     clock.aheadMs += 61_000;
     const run = await bench.createSender().resume(broadcast.id);
     const done = await run.finished;
     assertDone(done, { expired: 2 });
     assert.deepEqual(done.alarms, [], 'it was tried');
-    assert.deepEqual(timesReceived(pushService), { 0: 2 });
+    assert.deepEqual(timesReceived(bench.pushService), { 0: 2 });
   });
 });
 
@@ -98,18 +96,17 @@ describe('a cap per person', () => {
   });
 
   test('holds for the devices of a person and each subscription without a user, and leaves the others alone', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 20 });
+    await using bench = await openBroadcastBench({ rows: 20 });
     for (const id of [1, 2, 3]) await bench.store.people.assign(id, { user: 'ada' });
     const sender = bench.createSender();
     const send = async (perPerson?: string) =>
       (await sender.broadcast('all', message, { perPerson })).finished;
 
     assertDone(await send('1/day'), { accepted: 20 });
-    await bench.subscribe(pushService, 5);
+    await bench.subscribe(bench.pushService, 5);
     assertDone(await send('1/day'), { accepted: 5, capped: 20 });
     assertDone(await send(), { accepted: 25 });
-    assert.deepEqual(timesReceived(pushService), { 2: 25 });
+    assert.deepEqual(timesReceived(bench.pushService), { 2: 25 });
     const [origin] = (await bench.store.broadcasts.find(2))?.origins ?? [];
     assert.deepEqual([origin?.attempts, origin?.capped], [5, 20]);
   });

@@ -105,27 +105,3 @@ test('a broadcast that sixty newer ones follow is still reported when it ends', 
   assert.ok(events.includes(`state ${id} cancelled`), events.join('\n'));
   assert.equal(events.length, 1 + 1 + 50, 'and the newest fifty of the others');
 });
-
-test('a store that cannot be read is reported once, and watching goes on when it can be read again', async (t) => {
-  const { store, run } = await openStore(t);
-  const id = await createBroadcast(store);
-  const stop = new AbortController();
-  const errors: unknown[] = [];
-  let renamed: Promise<void> | undefined;
-  const events: string[] = [];
-  const onError = (error: unknown): void => {
-    errors.push(error);
-    renamed = run('alter table hidden rename to broadcasts');
-  };
-  for await (const event of watchBroadcasts(store.broadcasts, stop.signal, onError)) {
-    events.push(describeEvent(event));
-    if (event.broadcast.state === 'cancelled') stop.abort();
-    else {
-      await store.broadcasts.cancel(id);
-      await run('alter table broadcasts rename to hidden');
-    }
-  }
-  await renamed;
-  assert.equal(errors.length, 1);
-  assert.deepEqual(events, [`state ${id} running`, `state ${id} cancelled`]);
-});

@@ -277,21 +277,27 @@ describe('a function that throws disturbs no sending:', () => {
     calls += 1;
     throw new Error('the application has a fault');
   };
+  class FailingLog {
+    readonly of = 'all';
+    readonly #fail = fail;
+    write(): void {
+      this.#fail();
+    }
+  }
   const options: Readonly<Record<string, Partial<SenderOptions>>> = {
     onWarning: { onWarning: fail },
     onFigures: { onFigures: fail },
-    messageLog: { messageLog: { of: 'all', write: fail } },
+    messageLog: { messageLog: new FailingLog() },
   };
   for (const [name, given] of Object.entries(options)) {
     test(name, async () => {
       calls = 0;
       // a clock that differs from that of push services is a warning
-      await using bench = await openBroadcastBench(() => Date.now() + hourMs);
-      const pushService = await bench.startPushService({ rows, tls: true });
+      await using bench = await openBroadcastBench({ now: () => Date.now() + hourMs, rows, tls: true });
       const sender = bench.createSender(given);
       const { finished } = await sender.broadcast('all', message);
       assertDone(await within(finished, 'the end of the broadcast'), { accepted: rows });
-      assert.deepEqual(timesReceived(pushService), { 1: rows });
+      assert.deepEqual(timesReceived(bench.pushService), { 1: rows });
       const [subscription] = await bench.store.subscriptions.page({ afterId: 0, limit: 1 });
       const { outcome } = await within(sender.send(subscription!, message), 'a single message');
       assert.equal(outcome.kind, 'accepted');
@@ -301,8 +307,7 @@ describe('a function that throws disturbs no sending:', () => {
 
   test('onFault of work()', async () => {
     calls = 0;
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows });
+    await using bench = await openBroadcastBench({ rows });
     const { leaseSlice } = bench.store.leases;
     Object.assign(bench.store.leases, {
       leaseSlice: (...words: Parameters<typeof leaseSlice>) => {
@@ -317,7 +322,7 @@ describe('a function that throws disturbs no sending:', () => {
     await Promise.race([working, untilDone(bench.store, broadcast.id)]);
     stop.abort();
     await working;
-    assert.deepEqual(timesReceived(pushService), { 1: rows });
+    assert.deepEqual(timesReceived(bench.pushService), { 1: rows });
     assert.equal(calls, 1);
   });
 });
