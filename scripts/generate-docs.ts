@@ -94,8 +94,8 @@ function renderConfiguration(): string {
   return page(
     'Configuration',
     'src/cli/configuration/configuration.ts',
-    `Each entry has a name in the configuration file, a flag and an environment variable. If an entry is set in several
-places, Deskbell uses the first of these values:
+    `You can set each entry of the tables below in the configuration file, with a flag or with an environment variable. If an
+entry is set in several places, Deskbell uses the first of these values:
 
 1. the flag
 2. the environment variable

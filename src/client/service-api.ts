@@ -151,7 +151,7 @@ type Question = [
 
 const isString = (answer: unknown): boolean => typeof answer === 'string';
 const isNothing = (answer: unknown): boolean => answer === undefined;
-/** A VAPID key has 65 bytes and begins with 4, here as base64url. */
+/** Whether the answer is a VAPID key in base64url: 65 bytes, of which the first is 4. */
 const isKey = (answer: unknown): boolean => isString(answer) && /^B[\w-]{86}$/.test(answer as string);
 
 /** Returns null as the answer if the body is not JSON, or undefined if the body is empty. */

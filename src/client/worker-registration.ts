@@ -21,7 +21,7 @@ export class WorkerRegistration {
   /**
    * Finds the given script's registration, whoever made it. Without a script, finds the page's registration.
    *
-   * @throws {ClientError} permission-denied if the browser's settings forbid the site to have service workers
+   * @throws {ClientError} permission-denied if the browser's settings do not allow service workers on the site
    */
   async find(): Promise<ServiceWorkerRegistration | undefined> {
     const { serviceWorker } = navigator;

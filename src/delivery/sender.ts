@@ -64,7 +64,7 @@ export function createSender(options: SenderOptions): Sender {
         if (closing === undefined) return (loaded ??= load());
         throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
       },
-      /** Returns `undefined` if nothing has used the part. If loading failed, the promise resolves to `undefined`. */
+      /** Returns this part of the sender, or `undefined` if nothing has used it or it could not be loaded. */
       opened: () => loaded?.catch(() => undefined),
     };
   };

@@ -1,4 +1,4 @@
-// Describes what a JSON Schema allows, in words that follow "give" in errors of the API, library and command line.
+// Describes what a JSON Schema allows, for errors of the API, library and command line such as "give true or false".
 // Supports only the keywords that our schemas use.
 import { formatCount } from './format-count.ts';
 import { lookUp } from './check-options.ts';

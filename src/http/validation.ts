@@ -1,6 +1,6 @@
-// Validates requests with the routes' schemas. Bodies are not coerced. Errors name wrong fields by JSON Pointers (RFC
-// 6901). For a large value they name only the first wrong field, so that checking a wrong value takes no longer than
-// checking a right one.
+// Validates requests with the routes' schemas. Bodies are not coerced. Errors identify invalid fields by JSON Pointers
+// (RFC 6901). For a large value, only the first invalid field is reported, so that an invalid value takes no longer to
+// check than a valid one.
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { lookUp, typeOf } from '../errors/check-options.ts';

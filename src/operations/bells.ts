@@ -42,7 +42,7 @@ const pointer = (what: string, usual: string): Setting => ({
   keywords: { format: 'json-pointer', maxLength: 200 },
 });
 
-/** A bell's settings, from which members of the API, flags of `bells add` and fields of the console are made. */
+/** The settings of a bell. The API's members, the flags of `bells add` and the console's fields are made from them. */
 export const bellSettings: Readonly<Record<keyof BellSettings, Setting>> = {
   channel: {
     label: 'Channel',

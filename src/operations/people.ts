@@ -126,7 +126,7 @@ export interface CheckedRemoval {
   /** Absent if the receipt is for another person, or if the audit record is no longer stored. */
   readonly removedAtMs?: number | undefined;
   readonly by?: string | undefined;
-  /** How many subscriptions the person has now, since a removed person may subscribe again. */
+  /** How many subscriptions the person has now. A removed person may have subscribed again. */
   readonly subscriptions: number;
 }
 

@@ -25,7 +25,7 @@ const idlePushService: Omit<PushServiceView, 'origin'> = {
 };
 
 /**
- * Push services that a sender is using, that refuse a key, or whose deletions are held. Sorted by origin.
+ * Lists push services that are in use by a sender, refuse a VAPID key, or have held deletions. Sorted by origin.
  *
  * @param toName returns a name for an origin; origins with the same name are combined under that name
  */

@@ -193,9 +193,9 @@ function readDomain(domain: string, entry: string): string {
 
 const shorten = (text: string): string => cutText(text, 80);
 
-// Unlisted push services are hosts that are neither known nor named by the operator, such as ntfy, NextPush and
-// self-hosted autopush (UnifiedPush). They are allowed only if any public host is. Strangers choose them, so each has
-// low limits, and nobody can use us to flood a third party.
+// Unlisted push services are hosts that Deskbell does not know and the operator has not named, such as ntfy, NextPush
+// and self-hosted autopush (UnifiedPush). They are allowed only if the operator allows any public host. Strangers
+// choose these hosts, so each has low limits. Without limits, a stranger could use us to flood a third party.
 
 export const unlistedLimits = {
   /** Messages per second, unless the operator sets another rate. */

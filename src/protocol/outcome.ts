@@ -281,10 +281,10 @@ export function readRetryAfterMs(value: string | undefined, nowMs: number): numb
 // Special rules for ntfy. Anyone can host ntfy, so it is recognised by its responses.
 
 /**
- * ntfy responds 507 with this code if nobody has subscribed to the topic in the last twelve hours. After a restart, it
- * responds so for every topic until the topic's subscriber returns. ntfy chose a 5xx so that the subscription is not
- * removed at once (`handlePublishInternal` in server/server.go and `errHTTPInsufficientStorageUnifiedPush` in
- * server/errors.go of binwiederhier/ntfy, issue 664 there).
+ * ntfy responds 507 with this code if nobody has subscribed to the topic in the last twelve hours. After ntfy restarts,
+ * every topic gets this response until its subscriber returns. ntfy chose a 5xx so that the subscription is not removed
+ * at once (issue 664 of binwiederhier/ntfy; `handlePublishInternal` in server/server.go,
+ * `errHTTPInsufficientStorageUnifiedPush` in server/errors.go).
  */
 const withoutSubscriber = /"code"\s*:\s*50701\b/;
 

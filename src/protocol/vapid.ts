@@ -106,8 +106,8 @@ function encodeJson(value: unknown): string {
 // Apple's push service answers 403 BadJwtToken if the contact's domain cannot exist.
 
 /**
- * Checks the VAPID subject, which is your contact address for push services, before the first message. Apple refuses a
- * bad subject with BadJwtToken, which does not say what is wrong.
+ * Checks the VAPID subject, which is your contact address for push services, before the first message. Apple
+ * answers a message with a bad subject only with BadJwtToken, which does not name the subject.
  *
  * @throws {DeskbellError} ERR_VAPID_SUBJECT_INVALID
  */
@@ -179,7 +179,7 @@ export interface VapidAuthorizerOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** Returns the `authorization` header for an origin. The function returns the same header until it renews the token. */
+/** Returns the `authorization` header for an origin. The header stays the same until its VAPID token is renewed. */
 export type VapidAuthorizer = (origin: string) => string;
 
 const vapidAuthorizerChecks: OptionChecks<VapidAuthorizerOptions> = {

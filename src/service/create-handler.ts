@@ -1,5 +1,5 @@
 // The service as a function from `Request` to `Response` (Fetch standard), for Next, Hono, SvelteKit, React Router,
-// Astro, Bun and Deno. Inside, a Fastify application has the routes, hooks and limits.
+// Astro, Bun and Deno. The function passes each request to a Fastify application with the routes, hooks and limits.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';

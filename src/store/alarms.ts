@@ -91,7 +91,7 @@ function toDue({ id, startAtMs, freeAtMs, begun }: DueRow, nowMs: number): DueBr
   return { id, sinceMs: Math.max(startAtMs ?? nowMs, freeSinceMs), hasBegun: begun !== null };
 }
 
-/** Selects the first broadcasts in the order of an index of the table `work`. */
+/** Selects at most `maxDue` broadcasts from the table `work`, sorted by `column` because there is an index on it. */
 const firstOf = (condition: string, column: string): string =>
   `select * from (select broadcast_id, coalesce(slices_at_ms, 0) as at_ms from deskbell.work
                   where ${condition} and not exists (

@@ -25,9 +25,9 @@ export interface IdRange {
 
 /** Maximum number of broadcasts to search for a subscription. */
 const maxBroadcasts = 100;
-/** Number of sets to read at once. */
+/** Number of attempt sets to search at once. */
 const setBatch = 20;
-/** Number of sets to read at once if their ids are known. */
+/** Number of attempt sets to read by id at once. */
 const knownSetBatch = 50;
 
 /** A set of attempts, without what differs between its rows. */

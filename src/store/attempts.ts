@@ -143,8 +143,9 @@ export interface AttemptStore {
    */
   outcomesOf(broadcastId: number, subscriptionIds: readonly number[]): Promise<readonly RowOutcome[]>;
   /**
-   * Returns the results of a broadcast's rows, for the next ids of its audience after `afterId`. Omits rows that are
-   * not tracked or no longer kept. For a broadcast to all, also omits rows that were removed before their turn.
+   * Returns the results of a broadcast for the next subscriptions of its audience, whose ids are above `afterId`.
+   * Omits rows that are not tracked or no longer kept. For a broadcast to all, also omits rows that were removed before
+   * their turn.
    *
    * @param range `ids`: how many ids to read; there may be fewer rows, or none
    * @returns results ordered by id; `next`: the next `afterId`

@@ -193,7 +193,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
       );
     }
   }
-  // keep the last windows to compare them with later ones, but none after a broadcast: the next may be days later
+  // during a broadcast, keep the last windows to compare later ones with them; after it, the next may be days later
   const past = windows.flatMap((window, index) => {
     const isJudged = deletedFew !== undefined || !hasMarks(window) || due.includes(index);
     return isJudged && (after === 'over' || index < windows.length - 3) ? [ids[index]!] : [];

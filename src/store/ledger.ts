@@ -34,7 +34,7 @@ export interface StoredRetry {
   readonly reader?: RowReader | undefined;
 }
 
-/** Stored for a row if its push service is suspended or may become suspended. */
+/** Determines when a row becomes a probe. Stored with the row if its push service is, or may become, suspended. */
 export interface Suspension {
   /** The key that would sign. */
   readonly vapidPublicKey: string;
@@ -151,7 +151,7 @@ export interface PageCommit extends Lease {
   readonly rows: readonly RowResult[];
   /** Responses that push services sent since the worker's last commit. */
   readonly answers?: readonly PushServiceAnswers[] | undefined;
-  /** How long the lease lasts from now on. */
+  /** The lease ends this long after the commit. */
   readonly leaseMs: number;
 }
 
@@ -186,7 +186,7 @@ export interface SingleAnswers {
   readonly acceptedEndpoints: readonly string[];
 }
 
-/** Returns what to add to the push service's counts of outcomes. */
+/** Converts counts of single messages' responses to the counts that are stored for a push service. */
 export function countSingleAnswers({ accepted, gone, refused, other }: SingleAnswers): typeof noOutcomes {
   return { ...noOutcomes, attempts: accepted + gone + refused + other, accepted, gone, rejected: refused };
 }

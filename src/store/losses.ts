@@ -51,7 +51,7 @@ export interface LossFilter {
   readonly limit: number;
 }
 
-/** Losses are kept for 90 days. */
+/** Records of lost subscriptions. Each record is kept for 90 days. */
 export type Losses = ReturnType<typeof createLosses>;
 
 export const lossesKeptMs = 90 * 24 * 60 * 60 * 1000;

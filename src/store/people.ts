@@ -92,7 +92,7 @@ export function* moveFromFormer(
 
 const hasOwner = ({ user_name, tags }: OwnedRow): boolean => user_name !== null || tags.length > 0;
 
-/** A change of user and tags. Omitted members do not change. */
+/** How to change a subscription's user and tags. A member that is omitted does not change. */
 export interface OwnerChange {
   /** `null` removes the user. */
   readonly user?: string | null | undefined;

@@ -74,7 +74,7 @@ export interface PortableDatabase {
   readonly jsonObject: string;
   /** Runs a query. PostgreSQL may run it twice. */
   read<Row>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
-  /** Runs a statement durably. PostgreSQL may run it twice, so it returns no rows. */
+  /** Runs a statement durably. Returns no rows, because PostgreSQL may run it twice with different results. */
   write(sql: string, values?: PortableValues): Promise<void>;
   /** Runs a statement as a transaction that is committed exactly once. @returns its rows */
   writeOnce<Row = never>(sql: string, values?: PortableValues): Promise<readonly Row[]>;

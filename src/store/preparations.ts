@@ -1,6 +1,6 @@
 // Prepares audiences: stores the ids of their members as sets, range by range in short transactions, so that any
-// process can continue. Nothing is sent before the last range is stored. Audiences whose readers differ are split
-// (`split-audience.ts`).
+// process can continue. Nothing is sent before the last range is stored. If an audience's readers get different texts,
+// or get them at different times, the audience is split (`split-audience.ts`).
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { BroadcastStore, LookedUpAudience, OutcomeAudience } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
@@ -56,7 +56,7 @@ export type Preparations = Pick<BroadcastStore, 'addIds' | 'prepare' | 'findUnpr
 const setsOfTransaction = 100;
 /** How long a lease lasts. A range takes a fraction of this time. */
 const leaseMs = 10_000;
-/** A lease that lasts much longer was taken while the clock was ahead. */
+/** A lease that ends after `latestMs` was taken while the clock was ahead. */
 const isFree = '(lease_until_ms <= :nowMs or lease_until_ms > :latestMs)';
 const freeAt = (nowMs: number) => ({ nowMs, latestMs: nowMs + 2 * leaseMs });
 /** Number of sets of an id list to split at a time. */

@@ -77,7 +77,7 @@ export const suspensionPolicy = {
   maxProbePauseMs: 2 * 60 * 1000,
   /** A row is rejected after this many refusals if other rows are accepted meanwhile. */
   maxRefusals: 5,
-  /** How long rows wait for a push service that refuses them all, even if the rows seem to be the cause. */
+  /** How long a push service must refuse all rows before rows that it has never accepted are rejected. */
   patienceMs: 60 * 60 * 1000,
   /** The longest wait that a sender stores. A later end was stored while the clock was ahead, and is ignored. */
   maxWaitMs: 60 * 60 * 1000,

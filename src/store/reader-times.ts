@@ -1,4 +1,4 @@
-// Determines when each reader gets a broadcast by the clock of their time zone: at a local time, outside quiet hours.
+// Determines when each reader gets a broadcast in their own time zone: at a local time, outside quiet hours.
 import {
   endOfQuietHours,
   isTimeZone,

@@ -18,8 +18,8 @@ export interface Receipt {
 }
 
 /**
- * How many of a broadcast's notifications were shown, clicked and dismissed, as browsers reported, for one push
- * service.
+ * How many of a broadcast's notifications were shown, clicked and dismissed at one push service, according to the
+ * browsers.
  */
 export interface ReceiptCounts extends Readonly<Record<ReceiptEvent, number>> {
   readonly origin: string;

@@ -149,8 +149,8 @@ function* pruneBroadcast(beforeMs: number): Work<boolean> {
 }
 
 /**
- * Deletes part of a recipient list that no broadcast uses, or whose broadcast is over. A list of subscription ids is
- * kept until the attempts of its broadcast are deleted.
+ * Deletes part of a recipient list if no broadcast uses the list, or if its broadcast is over. A list of subscription
+ * ids is kept until the attempts of its broadcast are deleted.
  */
 function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   const [unused] = yield* run<{ readonly id: number }>(

@@ -1,4 +1,5 @@
-// Determines the results of subscriptions in broadcasts from attempts, waiting rows, and positions in the audience.
+// Determines what happened to each subscription in a broadcast, from attempts, waiting rows, and positions in the
+// audience.
 import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { type AttemptReader, createAttemptReader, type IdRange } from './attempt-reader.ts';
 import type { AttemptRecord, AttemptStore, RowOutcome, RowState, RowWait } from './attempts.ts';
@@ -308,7 +309,7 @@ const wasRecipient = ({ state, attempts }: RowOutcome, { isMember }: RowFacts): 
   isMember ||
   !['notInAudience', 'preparing', 'notTracked', 'noLongerKept', 'removed'].includes(state);
 
-/** Groups that depend on receipts. */
+/** For each outcome group that depends on receipts: the event, and whether the browser must have reported it. */
 const reported: Readonly<Partial<Record<OutcomeGroup, readonly [event: ReceiptEvent, isReported: boolean]>>> =
   {
     shown: ['shown', true],

@@ -177,7 +177,7 @@ function rankOf(ranks: Ranks, id: number): number {
   return one.rank + ((id - one.id) / (other.id - one.id)) * (other.rank - one.rank);
 }
 
-/** Returns the last point that is not behind, and the first that is. If there is no such pair, the nearest points. */
+/** Finds neighbours between which `isBehind` becomes true. If there are none, returns the first or last two points. */
 function around(
   ranks: Ranks,
   isBehind: (point: Ranks[number]) => boolean,

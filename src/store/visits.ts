@@ -12,7 +12,7 @@ export interface Visits {
   readonly notSinceImport: number;
 }
 
-/** Visits of the subscriptions at one push service. */
+/** When the browsers with subscriptions at one push service last visited. */
 export interface PushServiceVisits {
   /** Normalized origin. */
   readonly pushService: string;

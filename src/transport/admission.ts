@@ -25,7 +25,7 @@ const askedEveryMs = 140;
 /** If all attempts fail for this long, the failures are not a coincidence. */
 const unreachableAfterMs = 15_000;
 
-/** The average latency is taken over about this many responses. */
+/** The average latency is that of about this many recent responses. */
 const averageOver = 100;
 
 /** For how many round trips a hold waits for responses to later requests. */

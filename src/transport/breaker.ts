@@ -60,7 +60,7 @@ export class Breaker {
     return Math.max(0, Math.ceil(this.#askedUntilMs - nowMs));
   }
 
-  /** Opens because the push service asked another sender to wait. This does not count as a failure. */
+  /** Opens the breaker because the push service asked another sender to wait. This does not count as a failure. */
   pause(reason: string, untilMs: number): void {
     this.#openUntilMs = this.#state === 'OPEN' ? Math.max(this.#openUntilMs, untilMs) : untilMs;
     if (this.#state !== 'OPEN') this.reason = reason;
@@ -105,13 +105,13 @@ export class Breaker {
     return this.#state === 'HALF_OPEN' && request === this.#probe;
   }
 
-  /** Opens at once, because no connection to the origin can be made. */
+  /** Opens the breaker at once, because no connection to the origin can be made. */
   openForConnection(reason: string, nowMs: number): void {
     this.#openMs = Math.min(this.#openMs, maxUnconnectedMs);
     this.open(reason, nowMs);
   }
 
-  /** Opens because the push service asked to wait. @returns true if the breaker has just opened */
+  /** Opens the breaker because the push service asked to wait. @returns true if the breaker has just opened */
   obey(reason: string, nowMs: number, retryAfterMs: number): boolean {
     this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
     return this.#openAsAsked(reason, nowMs);

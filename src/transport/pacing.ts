@@ -68,7 +68,7 @@ const outageFloor = 1 / 64;
 const firstFactor = 1 / 2;
 /** Keeps the window slightly below the accepted rate, so that the next rounds are not refused again. */
 const marginFactor = 0.85;
-/** When writes are spread, requests in flight may exceed the window by this factor, because latency varies. */
+/** If writes are spread over time, requests in flight may exceed the window by this factor: latency varies. */
 const spreadRatio = 1.5;
 /** Spread writes that have fallen behind catch up on at most this much time at once. */
 const burstMs = 10;

@@ -120,6 +120,6 @@ export interface TransportOptions extends AddressSettings {
   readonly random?: () => number;
   /** Replaces the system's resolver. Tests use it to inject DNS answers. */
   readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
-  /** Returns another address to connect to, without the address guard. Tests use it for fixed hosts. */
+  /** For tests: returns a host to connect to instead of the origin's. The address guard does not check it. */
   readonly connectOverride?: (origin: string) => { readonly host: string; readonly port: number } | undefined;
 }

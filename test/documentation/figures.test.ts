@@ -181,7 +181,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ['If there are more than 100,000 readers', 100_000, 'cli/send/dry-run.ts', 'maxReaders'],
   ['For fewer than 2,000 messages', 2000, 'delivery/worker/thread-count.ts', 'rowsForThread'],
   ['takes more than two seconds', 2 * secondMs, 'delivery/broadcaster.ts', 'maxCreationMs'],
-  ['is sent up to an hour late', hourMs, 'delivery/schedule/run-schedules.ts', 'latestMs'],
+  ['the next worker sends it up to an hour late', hourMs, 'delivery/schedule/run-schedules.ts', 'latestMs'],
   ['a TTL under an hour is treated as one hour', hourMs, 'store/reader-times.ts', 'minLifetimeMs'],
   ['other than `gone` together, once a second', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],
   ['tries up to five times to store each batch', 5, 'delivery/single/answer-log.ts', 'maxTries'],
@@ -201,7 +201,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
     'readTimeoutMs',
   ],
   ['| 100 push services |', 100, 'protocol/endpoint-policy.ts', 'defaultMaxPushServices'],
-  ["gets ntfy's 507 every 90 minutes", 90 * minuteMs, 'protocol/outcome.ts', 'askAgainAfterMs'],
+  ['Every 90 minutes, Deskbell retries a message', 90 * minuteMs, 'protocol/outcome.ts', 'askAgainAfterMs'],
   ['| `maxBodyBytes` | 4096 |', 4096, 'push-service/limits.ts', 'maxBodyBytes'],
   [
     '| `maxMessagesPerSubscription` | 100 undelivered |',

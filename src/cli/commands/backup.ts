@@ -26,9 +26,9 @@ export function backupCommand({ environment, output, stop }: Context): Command {
   return createCommand({
     name: 'backup',
     description:
-      'Writes the data directory into one file, while services and workers continue. The file contains the state at the start of the ' +
-      'command. Only the owner of the file can read it, since it contains everything that is needed to send to your ' +
-      'subscribers, except the keys. With --with-keys, the file contains the keys too.',
+      'Writes the data directory into one file while services and workers keep running. The file contains the state at ' +
+      'the start of the command. Only the owner of the file can read it, since it contains everything that is needed ' +
+      'to send to your subscribers, except the keys. With --with-keys, the file contains the keys too.',
     settings: dataSettings,
     json: 'Prints JSON.',
     examples: [

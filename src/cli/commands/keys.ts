@@ -74,8 +74,8 @@ function rotateCommand({ environment, output }: Context): Command {
     name: 'rotate',
     description:
       'Creates a new VAPID key pair and switches to it. Deskbell keeps the previous key pair for the subscriptions ' +
-      'that were made with it. Browsers subscribe with the new key pair on their next visit. Running services and ' +
-      'senders need no restart.',
+      'that were made with it. Browsers subscribe with the new key pair on their next visit. You do not have to ' +
+      'restart services or senders for the new key pair.',
     json: 'Prints JSON.',
     examples: ['deskbell keys rotate'],
   }).onData(async ({ store, vapidKeys }, flags: JsonFlag) => {

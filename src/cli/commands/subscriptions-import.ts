@@ -74,7 +74,7 @@ class ImportReport {
     note(this.#facts, fact, isShown ? value : undefined);
   }
 
-  /** How many facts were left out, by kind. */
+  /** How many values of rows were left out, by what they are, such as `time zones`. */
   get factsLeftOut(): Readonly<Record<string, number>> {
     return Object.fromEntries(Array.from(this.#facts, ([fact, { count }]) => [fact, count]));
   }

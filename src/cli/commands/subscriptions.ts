@@ -253,7 +253,7 @@ const visitsCommand = (context: Context): Command =>
   createListCommand(context, {
     name: 'visits',
     description:
-      'Counts the subscriptions of each push service by the time since the browser’s last visit to your site. A ' +
+      'For each push service, counts the subscriptions by when their browser last visited your site. A ' +
       'visit is a page load with Deskbell’s client. Use this command to see the progress of a move from another ' +
       'service. Imported subscriptions are counted separately until their browser visits the site.',
     examples: ['deskbell subscriptions visits', 'deskbell subscriptions visits --json'],

@@ -187,7 +187,7 @@ function readUserAndTags(members: GivenMembers, leaveOut: (tag: unknown) => void
   return { user: user && readUser(user), tags: tags ? readTags(tags, leaveOut) : [] };
 }
 
-/** Reads a user, which may be a number. A number that has lost digits could match several people, so it is refused. */
+/** Reads a user. Refuses a number whose last digits are lost, because such a number could match several people. */
 function readUser({ value, pointer }: GivenMember): string {
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value)) return String(value);

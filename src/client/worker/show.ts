@@ -170,7 +170,7 @@ export function click(event: NotificationEvent, message: PushMessage): void {
   event.waitUntil(markAsRead(worker.registration.scope, message.receivedAtMs));
 }
 
-/** Firefox reports a click, and a replacement by the same tag, as if the user had closed the notification. */
+/** Firefox also reports a dismissal if the user clicks the notification, or if one with the same tag replaces it. */
 export async function reportDismissal(message: PushMessage, tag: string): Promise<void> {
   const isReplaced = (await worker.registration.getNotifications({ tag })).length > 0;
   if (!isReplaced && message.receipt !== clicked) await report(message, 'dismissed');

@@ -66,7 +66,7 @@ const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   deferred: 'note',
 };
 
-/** @param kind the kind of an alarm, or the reason why a broadcast raised it @returns the rank. Default: `note` */
+/** @param kind an alarm's kind, or the reason of an alarm that a broadcast raised @returns the rank. Default: `note` */
 export const rankOf = (kind: string): AlarmRank =>
   Object.hasOwn(ranks, kind) ? ranks[kind as KnownReason] : 'note';
 

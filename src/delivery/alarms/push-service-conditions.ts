@@ -161,7 +161,7 @@ export function findUnanimous(
     .flatMap(([pushService, its]) => judge(pushService, its.toReversed()));
 }
 
-/** @param newestFirst the intervals of this push service */
+/** @param newestFirst the outcomes at this push service, one element for each interval of time */
 function judge(pushService: string, newestFirst: readonly OutcomeInterval[]): readonly FoundAlarm[] {
   let judged = noAnswers;
   let count = 0;

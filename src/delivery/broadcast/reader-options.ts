@@ -147,7 +147,7 @@ async function checkPlaceholders(
   if (placeholders.length === 0) return;
   const { data } = await readers.person(user);
   createTemplate(payload).fill(data);
-  // each language's payload already contains the members that its text does not replace
+  // members that a language's text does not replace are those of `payload`, which the line above has checked
   for (const [language, text] of texts)
     createTemplate(text, (member) => `texts.${language}.${member}`).fill(data);
 }

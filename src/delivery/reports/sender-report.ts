@@ -14,10 +14,11 @@ const withdrawWithinMs = 1000;
 const maxPushServices = 50;
 
 /**
- * Starts reporting. Errors of the store are ignored, because sending then fails with the same errors.
+ * Regularly stores a report about this sender. Errors of the store are ignored, because sending fails with the same
+ * errors.
  *
- * @param self this sender; a `single` one reports only after it has sent something
- * @returns a function that ends reporting and withdraws the report
+ * @param self this sender; if its kind is `single`, it reports only after it has sent something
+ * @returns a function that stops this and deletes the stored report
  */
 export function startSenderReport(
   senders: SenderReports,

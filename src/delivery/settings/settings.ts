@@ -12,8 +12,8 @@ export const defaultWorkerSettings = {
   /** Maximum number of rows that are taken from slices but not committed. */
   maxPageRows: 4096,
   /**
-   * Maximum number of rows whose results are stored one by one: retries, and rows that left their page because their
-   * responses were late. A page is a group of rows that a worker takes from a slice.
+   * Maximum number of rows whose results are stored one by one: retries, and rows whose responses were too late to be
+   * stored with the other rows that the worker took from the slice.
    */
   maxDetachedRows: 3072,
   /** How many of the `maxDetachedRows` may be retries. */

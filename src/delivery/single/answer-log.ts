@@ -117,7 +117,7 @@ export type SingleAnswer = 'accepted' | 'gone' | 'refused' | 'other';
 
 /** Maximum number of gone or accepted subscriptions to remember. Beyond this, responses are only counted. */
 export const maxRemembered = 10_000;
-/** Responses from further hosts are dropped, because strangers can register endpoints at any number of hosts. */
+/** Responses from more hosts are dropped. Strangers can register endpoints at any number of hosts. */
 const maxOrigins = 1024;
 
 type Tally = Record<SingleAnswer, number> & {

@@ -229,7 +229,7 @@ interface Hindrance {
   readonly detail?: string | undefined;
   /** The minimum delay. */
   readonly afterMs: number;
-  /** Whether to raise an alarm. Each row raises at most one alarm. */
+  /** Whether the obstacle raises an alarm, unless the broadcast's row has already raised one. */
   readonly isTold: boolean;
 }
 

@@ -313,7 +313,7 @@ export class Worker {
     const { monotonicNow } = this.#parts.clock;
     const { assignments } = this.#workload;
     for (const assignment of assignments) assignment.stop();
-    // hand back unsent requests: a request that is sent too late to get a response may be sent twice
+    // take back unsent requests: if sent now, they might get no response in time, and would be sent again
     this.#parts.path.transport.withdraw();
     const endMs = monotonicNow() + stopGraceMs;
     while (this.#inFlight > 0 && assignments.size > 0 && !this.#committer.hasFailed) {

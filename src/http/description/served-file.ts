@@ -45,7 +45,7 @@ export function serveFile(app: ServiceApp, path: string, file: ServedFile): void
   addSpelling(() => app.get(otherPath, (_request, reply) => reply.redirect(location, 308)));
 }
 
-/** @param files the URL path of each file, its path in the client's folder, and the id of its operation */
+/** @param files each file's URL path, its path in the client's folder, and its operation id in the OpenAPI document */
 export function serveFiles(
   app: ServiceApp,
   files: readonly (readonly [path: string, file: string, operationId: string])[],

@@ -62,7 +62,7 @@ export function createLive(app: FastifyInstance): AddLive {
     return { own, status, number, atMs, freshUntilMs, parts: new Map(parts) };
   };
 
-  /** @param least the number of the first read that may be used; an earlier one may be older than the viewer's page */
+  /** @param least a read with a lower number is not used, because it may be older than the viewer's page */
   const stateOf = async (url: string, read: () => Promise<LivePage>, least: number): Promise<LiveState> => {
     const latest = states.get(url);
     const state = await latest?.catch(() => undefined);

@@ -126,10 +126,10 @@ const placeholdersIn = (texts: readonly MeasuredText[]): readonly Placeholder[] 
   uniquePlaceholders(texts.flatMap(({ template }) => template?.placeholders ?? []));
 
 /**
- * Hashes a message's content, including its member `placeholders` and its texts in other languages. Equal messages have
- * equal hashes, even if their tags and IDs are generated.
+ * Hashes a message's content, including `placeholders` and the texts in other languages. Equal messages have equal
+ * hashes, even if their tags and IDs are generated.
  *
- * @param options the same as for the payloads
+ * @param options the options with which the message's payloads are encoded
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */
 export function hashMessage(message: Message, options: PayloadOptions = {}): Uint8Array {

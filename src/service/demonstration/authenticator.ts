@@ -6,7 +6,7 @@ import { ActionRequest, type ReadSession, type RecordLog, requestRecord } from '
 
 /** The decision of an authenticator. `unauthenticated` leads to a 401, and `forbidden` to a 403. */
 export type Verdict = 'pass' | 'unauthenticated' | 'forbidden';
-/** Decides whether the demonstration runs the action of a request. */
+/** Decides whether a request to the demonstration may go ahead. */
 export type Authenticator = (request: ActionRequest) => Verdict | Promise<Verdict>;
 
 declare module 'fastify' {
@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-/** Enforces `config: { authenticator }` on every route that is added to the scope afterwards. */
+/** Enforces `config: { authenticator }` on every route that is added to `app` later. */
 export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSession): void {
   const pending = new WeakSet<FastifyRequest>();
   app.addHook('onRoute', (route) => {
@@ -57,7 +57,7 @@ function assertPassed(verdict: Verdict): void {
   }
 }
 
-/** Annotates every route that is added to the scope afterwards and does not set its own authenticator. */
+/** Sets the authenticator of each route that is added to `app` later, unless the route sets its own. */
 export function annotateClass(app: FastifyInstance, authenticator: Authenticator): void {
   app.addHook('onRoute', (route) => {
     route.config = { authenticator, ...route.config };

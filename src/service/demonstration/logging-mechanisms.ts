@@ -6,7 +6,7 @@ import { createSealer, type Filter, type SealedValue } from '../../http/filter.t
 export type LoggingMechanism = 'action' | 'filter' | 'authenticator' | 'action-creator';
 
 /**
- * A log record of one logging mechanism. The record contains only the part of the request that this mechanism receives.
+ * A log record of one logging mechanism. Each mechanism logs only the part of the request that it receives.
  */
 export interface MechanismRecord {
   readonly mechanism: LoggingMechanism;

@@ -95,7 +95,7 @@ export type ReadSubscriberToken = (
   reply: Pick<FastifyReply, 'header'>,
 ) => Promise<UserAndTags | undefined>;
 
-/** @param tokens if undefined, the header is ignored @throws {DeskbellError} ERR_CONFIGURATION */
+/** @param tokens if undefined, requests' subscriber tokens are ignored @throws {DeskbellError} ERR_CONFIGURATION */
 export function createReadSubscriberToken(tokens: SubscriberTokens | undefined): ReadSubscriberToken {
   if (tokens === undefined) return async () => undefined;
   const { audience } = tokens;

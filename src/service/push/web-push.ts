@@ -95,9 +95,9 @@ const removalBody = Type.Named(
   { examples: [exampleProof] },
 );
 
-// POST /webPush stores a subscription durably before it responds. DELETE /webPush removes the subscription, and
-// DELETE /webPush/user removes only the user whom a subscriber token has named. Some proxies drop or refuse the body of
-// a DELETE, so both have a POST form.
+// POST /webPush stores a subscription durably before it responds. DELETE /webPush removes the subscription. DELETE
+// /webPush/user keeps the subscription, and removes only its user and tags. Some proxies drop or refuse the body of a
+// DELETE, so each DELETE also has a path for POST.
 
 const acknowledgement = 'Subscription received.';
 

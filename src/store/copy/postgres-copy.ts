@@ -65,7 +65,7 @@ const hashOf = (endpoint: string): string =>
 const hashOfId = (id: string): string =>
   `(select s.endpoint_hash from deskbell.subscriptions s where s.id = ${id}::bigint)`;
 
-/** Values of columns that only PostgreSQL has, from a row `r` of text values. */
+/** SQL for the columns that only PostgreSQL has. `r` is the copied row, in which all values are text. */
 const ownColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   subscriptions: {
     endpoint_hash: hashOf('r.endpoint'),

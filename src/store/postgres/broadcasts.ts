@@ -29,7 +29,7 @@ interface ExtentRow {
   readonly last: number | null;
 }
 
-/** @returns slices of all frozen rows */
+/** Divides the audience of a broadcast to all subscriptions into slices. */
 async function sliceAll(
   database: PostgresDatabase,
   { rows, lastId }: FrozenSubscriptions,

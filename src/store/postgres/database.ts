@@ -306,7 +306,7 @@ export class PostgresDatabase {
     for (const { fail } of overdue) fail(error);
   }
 
-  /** Connects without the settings that PgBouncer refuses. Then only the client gives up on slow statements. */
+  /** Connects without the settings that PgBouncer refuses. As a result, only the client cancels slow statements. */
   async #adaptTo(error: unknown): Promise<boolean> {
     const isRefused =
       codeOf(error) === '08P01' && /unsupported startup parameter/.test((error as Error).message);

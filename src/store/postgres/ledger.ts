@@ -49,7 +49,7 @@ export function createPostgresLedger(database: PostgresDatabase, portable: Porta
   const recipients = createPageReader(database);
   const gather = createAttemptGatherer();
 
-  /** @returns the rows of a page; a row is capped if its person has been contacted often enough */
+  /** @returns the rows; those whose person has already been contacted as often as `perPerson` allows are capped */
   const reserve = async (
     broadcastId: number,
     perPerson: string,

@@ -41,7 +41,7 @@ export class WorkNotices {
     this.#options = options;
   }
 
-  /** True if notices arrive. Otherwise work must be polled for. */
+  /** True if notices of new work arrive. If not, workers must poll. */
   get isHearing(): boolean {
     return this.#state === 'HEARING';
   }
@@ -99,7 +99,7 @@ export class WorkNotices {
     clearTimeout(this.#timer);
     this.#state = 'HEARING';
     this.#pauseMs = firstPauseMs;
-    // there may have been notices while nothing listened
+    // there may be work whose notice was sent before this process listened
     this.#notify();
   }
 

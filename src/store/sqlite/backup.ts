@@ -15,7 +15,7 @@ export interface BackupFile {
 const pagesPerStep = 4096;
 
 /**
- * Copies a database as it is at one moment. No reader or writer has to wait.
+ * Copies a consistent snapshot of a database. Readers and writers do not have to wait.
  *
  * @param to an empty file
  * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED

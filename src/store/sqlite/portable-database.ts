@@ -99,7 +99,7 @@ export const runPortable = (
 /** Removes the schema's name, because SQLite's tables are in no schema of their own. */
 const toText = (sql: string): string => sql.replaceAll('deskbell.', '');
 
-/** Runs portable work within a transaction. */
+/** Runs the statements of `work`, for which the caller has begun a transaction. */
 export function runWork<Result>(database: SqliteDatabase, work: Work<Result>): Result {
   let step = work.next();
   while (!step.done) step = work.next(runPortable(database, step.value));

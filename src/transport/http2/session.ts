@@ -329,7 +329,7 @@ export class Http2Session implements Session {
     }
     this.flush();
     this.#closeWhenDone();
-    // overdue work is done. A closed socket can still write its last frames until the next check
+    // everything overdue was handled above. A closed session's socket can write its last frames until the next check
     const delayMs = dueMs > nowMs ? Math.min(dueMs - nowMs + 1, this.#checkEveryMs) : this.#checkEveryMs;
     if (!this.#socket.destroyed) this.#timer = this.#startTimer(delayMs);
   }
