@@ -128,7 +128,7 @@ function withInherited(row: Row, around: Row, memberOf: MemberOf): Row {
 /** Maximum length of a row in characters. A longer object is a container of rows. */
 const maxRowCharacters = 1_048_576;
 
-/** A value in the file that may be a row, but is not checked yet. */
+/** A value in an imported file. It may be a row, but is not checked yet. */
 export interface GivenValue {
   /** The number of the line, array element or table row, counted from 1. The header of a table counts as a row. */
   readonly number: number;
