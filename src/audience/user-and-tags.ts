@@ -109,6 +109,15 @@ export function checkName(name: unknown, pointer: string, what: string): string 
   );
 }
 
+export const meets = (
+  row: { readonly user?: string | null | undefined; readonly tags: readonly string[] },
+  { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
+): boolean =>
+  (user === undefined || row.user === user) &&
+  all.every((tag) => row.tags.includes(tag)) &&
+  (any.length === 0 || any.some((tag) => row.tags.includes(tag))) &&
+  !none.some((tag) => row.tags.includes(tag));
+
 /**
  * Checks an expression and returns it in canonical form, so that equal expressions are equal as JSON.
  *

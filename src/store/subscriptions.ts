@@ -1,6 +1,6 @@
 // Stored subscriptions: their types, who may change them, and how many there may be.
 import type { Choices } from '../audience/channels.ts';
-import type { AudienceExpression, UserAndTags } from '../audience/user-and-tags.ts';
+import { type AudienceExpression, meets, type UserAndTags } from '../audience/user-and-tags.ts';
 import {
   checkOptions,
   guardCallback,
@@ -169,6 +169,24 @@ export interface SubscriptionStore {
   /** Reads a number of rows that meet one of two conditions, and returns the rows that meet both. */
   search(range: SubscriptionSearch): Promise<SearchedSubscriptions>;
 }
+
+/** What each database implements. */
+export type SearchableSubscriptions = Omit<SubscriptionStore, 'search'>;
+
+/** Adds `search`: reads the rows that meet one condition, and looks at each row for the other one. */
+export const withSearch = (store: SearchableSubscriptions): SubscriptionStore => ({
+  ...store,
+  search: async ({ by, matching, pushService, afterId, rows: limit }) => {
+    const isMatching = by === 'matching';
+    const read = await (isMatching
+      ? store.page({ afterId, limit, matching })
+      : store.pageOfPushService(pushService, { afterId, limit }));
+    const found = read.filter((row) =>
+      isMatching ? row.endpoint.startsWith(`${pushService}/`) : meets(row, matching),
+    );
+    return { found, rows: read.length, throughId: read.at(-1)?.id ?? afterId };
+  },
+});
 
 /** @throws {DeskbellError} ERR_FIELD_TYPE */
 export function checkVapidPublicKey(key: unknown): asserts key is string {

@@ -1,7 +1,7 @@
 // Predicts a broadcast that differs by reader: how many readers get each text, are left out, wait until their quiet
 // hours end, or get nothing because that would be too late.
 import { formatCount, formatEstimate } from '../../errors/format-count.ts';
-import { checkExpression } from '../../audience/user-and-tags.ts';
+import { checkExpression, meets } from '../../audience/user-and-tags.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { createGroups, type AudienceSplit } from '../../store/split-audience.ts';
@@ -11,7 +11,7 @@ import type { SampledRow, SubscriptionSample } from '../../store/subscription-sa
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { isExpression, isOfBroadcast, readIds, type Audience } from './audience.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
-import { estimateRows, meets, scaleOf, type AudienceSize } from './estimate-audience.ts';
+import { estimateRows, scaleOf, type AudienceSize } from './estimate-audience.ts';
 import { planReaders } from './reader-options.ts';
 import { lookUp } from '../../errors/check-options.ts';
 

@@ -1,16 +1,12 @@
 // Finds the size of an audience quickly, whatever the number of subscriptions: counts the subscriptions if that is
 // cheap, otherwise estimates the size from a sample of subscriptions and their tags.
-import {
-  type AudienceExpression,
-  checkExpression,
-  type TagExpression,
-} from '../../audience/user-and-tags.ts';
+import { checkExpression, meets, type TagExpression } from '../../audience/user-and-tags.ts';
 import { countOf, countOfEstimate } from '../../errors/format-count.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
 import type { Broadcast, OutcomeGroup } from '../../store/broadcasts.ts';
 import type { LeftOut } from '../../store/split-audience.ts';
 import type { Store } from '../../store/store.ts';
-import type { FoundRow, SubscriptionSample } from '../../store/subscription-sample.ts';
+import type { SubscriptionSample } from '../../store/subscription-sample.ts';
 import type { SubscriptionStore } from '../../store/subscriptions.ts';
 import type { SubscriptionInput } from '../message-path/subscription-input.ts';
 import { type Audience, isExpression, isOfBroadcast, readIds } from './audience.ts';
@@ -174,15 +170,6 @@ function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: Tag
   if (any.length > 0) return any.reduce((sum, tag) => sum + having(tag), 0);
   return sample.subscriptions;
 }
-
-export const meets = (
-  row: FoundRow,
-  { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
-) =>
-  (user === undefined || row.user === user) &&
-  all.every((tag) => row.tags.includes(tag)) &&
-  (any.length === 0 || any.some((tag) => row.tags.includes(tag))) &&
-  !none.some((tag) => row.tags.includes(tag));
 
 /** Number of subscriptions that a row of weight 1 represents. */
 export function scaleOf({

@@ -13,7 +13,7 @@ import { createPortableRoles } from '../portable-roles.ts';
 import { createReceiptPruning, type ReceiptStore } from '../receipts.ts';
 import { createRetention } from '../retention.ts';
 import type { Store } from '../store.ts';
-import { isSubscriptionLimit, type SubscriptionLimit } from '../subscriptions.ts';
+import { isSubscriptionLimit, type SubscriptionLimit, withSearch } from '../subscriptions.ts';
 import { createPostgresBroadcasts } from './broadcasts.ts';
 import { clientWindows, createPostgresClientRequests } from './client-requests.ts';
 import type { ConnectionOptions } from './connection-options.ts';
@@ -99,7 +99,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { now: _, ...shared } = databaseOptions;
   return {
     ...createPortableRoles(portable),
-    subscriptions: createPostgresSubscriptions(database, portable, subscriptionLimit),
+    subscriptions: withSearch(createPostgresSubscriptions(database, portable, subscriptionLimit)),
     broadcasts: createBroadcasts(portable, reader, createPostgresBroadcasts(database)),
     leases: createPostgresLeases(database, portable, notices, reader),
     ledger: createPostgresLedger(database, portable),

@@ -14,10 +14,10 @@ import {
   type NewSubscription,
   provenBy,
   type Registration,
+  type SearchableSubscriptions,
   type StoredSubscription,
   type SubscriptionLimit,
   type SubscriptionRow,
-  type SubscriptionStore,
   toSubscription,
 } from '../subscriptions.ts';
 import { audienceCondition } from './broadcasts.ts';
@@ -53,16 +53,13 @@ const selectFrom = (source: string): string => `
 
 const selectRow = selectFrom('deskbell.subscriptions');
 
-/** True if row `s` belongs to the host `$3` and begins with the prefix `$4`. */
-const isOfPushService = `split_part(s.endpoint, '/', 3) collate "C" = $3 and starts_with(s.endpoint, $4)`;
-
 export function createPostgresSubscriptions(
   database: PostgresDatabase,
   portable: PortableDatabase,
   subscriptionLimit: SubscriptionLimit | undefined,
-): SubscriptionStore {
+): SearchableSubscriptions {
   const { functions } = database;
-  const pushServicePage = `${functions}.push_service_page($3, $4, $1::bigint, $2::int)`;
+  const selectPushService = `${selectFrom(`${functions}.push_service_page($1, $2, $3, $4)`)} order by s.id`;
   const checkLimit = subscriptionLimit && createLimitCheck(subscriptionLimit);
 
   /** Counts the rows that would be added, and the stored rows. */
@@ -241,32 +238,8 @@ export function createPostgresSubscriptions(
     },
 
     pageOfPushService: async (origin, { afterId, limit }) => {
-      const rows = await database.query<RowWithTags>(`${selectFrom(pushServicePage)} order by s.id`, [
-        afterId,
-        limit,
-        new URL(origin).host,
-        `${origin}/`,
-      ]);
-      return rows.map(toStored);
-    },
-
-    search: async ({ by, matching: expression, pushService, afterId, rows }) => {
-      const { condition, values } = audienceCondition(expression, 5);
-      const matching = `(
-        select * from deskbell.subscriptions s where s.id > $1 and ${condition} order by s.id limit $2)`;
-      const [source, both] = by === 'matching' ? [matching, isOfPushService] : [pushServicePage, condition];
-      const found = await database.query<
-        RowWithTags & { readonly rows: number; readonly through_id: number }
-      >(
-        `with looked_at as materialized (select * from ${source} s),
-           ends as (select count(*) as rows, coalesce(max(id), $1) as through_id from looked_at)
-         select ends.rows, ends.through_id, f.*
-         from ends left join (${selectFrom('looked_at')} where ${both}) f on true
-         order by f.id`,
-        [afterId, rows, new URL(pushService).host, `${pushService}/`, ...values],
-      );
-      const [{ rows: looked = 0, through_id: throughId = afterId } = {}] = found;
-      return { found: found.filter(({ id }) => id !== null).map(toStored), rows: looked, throughId };
+      const values = [new URL(origin).host, `${origin}/`, afterId, limit];
+      return (await database.query<RowWithTags>(selectPushService, values)).map(toStored);
     },
   };
 }

@@ -20,7 +20,11 @@ interface Candidates extends End {
   readonly values: RangeValues;
 }
 
-export function createAudienceFilter(database: SqliteDatabase) {
+/**
+ * Returns a function that searches about `rows` candidates after an id. It returns the ids of this range that match, and
+ * the last id of the range, which is absent if there are no more candidates.
+ */
+export function createRangeSearch(database: SqliteDatabase) {
   const findCandidates = (
     { user, tags = {} }: AudienceExpression,
     afterId: number,
@@ -48,25 +52,10 @@ export function createAudienceFilter(database: SqliteDatabase) {
     return { select: selectOfAll, end, values: tagValues(tags) };
   };
 
-  const idsOf = (select: string, values: RangeValues): readonly number[] =>
-    database.all<{ id: number }>(select, values).map(({ id }) => id);
-
-  return {
-    /**
-     * @param rows approximate number of candidates in the range
-     * @returns the ids of the range that match, and its last id, which is absent if there are no more candidates
-     */
-    rangeAfter: (expression: AudienceExpression, afterId: number, rows: number) => {
-      const { select, end, values } = findCandidates(expression, afterId, rows);
-      return {
-        throughId: end ?? undefined,
-        ids: idsOf(select, { ...values, afterId, throughId: end ?? maxId }),
-      };
-    },
-
-    /** Returns the ids that match the expression. */
-    among: (ids: readonly number[], { user, tags = {} }: AudienceExpression) =>
-      idsOf(selectListed, { ids: JSON.stringify(ids), user: user ?? null, ...tagValues(tags) }),
+  return (expression: AudienceExpression, afterId: number, rows: number) => {
+    const { select, end, values } = findCandidates(expression, afterId, rows);
+    const found = database.all<{ id: number }>(select, { ...values, afterId, throughId: end ?? maxId });
+    return { throughId: end ?? undefined, ids: found.map(({ id }) => id) };
   };
 }
 
@@ -103,9 +92,6 @@ const selectOfTags = matching(`
     where tag in (select value from json_each(:drivers))
       and subscription_id > :afterId and subscription_id <= :throughId`);
 const selectOfAll = matching('select id from subscriptions where id > :afterId and id <= :throughId');
-const selectListed = matching(`
-    select id from subscriptions
-    where id in (select value from json_each(:ids)) and (:user is null or user_name = :user)`);
 
 // selects the id of the row that comes `:rows` rows after `:afterId`
 const selectEnd = `

@@ -4,7 +4,7 @@ import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { type BroadcastWriter, type FrozenSubscriptions, numbered } from '../broadcast-control.ts';
 import { cutSet, cutSlices, joinIds } from '../slices.ts';
-import { createAudienceFilter } from './audience-filter.ts';
+import { createRangeSearch } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** Number of candidates to read for each row of a slice. Reading 10,000 candidates takes less than 0.1 s. */
@@ -14,7 +14,7 @@ const maxCandidates = 10_000;
 const maxLooks = 10;
 
 export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWriter {
-  const filter = createAudienceFilter(database);
+  const searchRange = createRangeSearch(database);
 
   const add = (audienceId: number, members: readonly Subscription[]) => {
     const audience = database.first<{ members: number }>(
@@ -52,7 +52,7 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
       let throughId = afterId;
       for (let look = 0; look < maxLooks && ids.length < sliceRows && throughId < lastId; look += 1) {
         const range = await database.read(() => {
-          const found = filter.rangeAfter(expression, throughId, candidates);
+          const found = searchRange(expression, throughId, candidates);
           return { throughId: found.throughId ?? lastId, ids: found.ids };
         });
         for (const id of range.ids) if (id <= lastId) ids.push(id);

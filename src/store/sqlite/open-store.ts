@@ -8,7 +8,7 @@ import { createPortableRoles } from '../portable-roles.ts';
 import { createReceiptPruning, noAction, type Receipt, type ReceiptStore } from '../receipts.ts';
 import { createRetention } from '../retention.ts';
 import type { Store } from '../store.ts';
-import { isSubscriptionLimit, type SubscriptionLimit } from '../subscriptions.ts';
+import { isSubscriptionLimit, type SubscriptionLimit, withSearch } from '../subscriptions.ts';
 import { createSqliteBroadcasts } from './broadcasts.ts';
 import { SqliteDatabase } from './database.ts';
 import { createSqliteLeases } from './leases.ts';
@@ -100,7 +100,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const reader = createBroadcastReader(portable);
   return {
     ...createPortableRoles(portable),
-    subscriptions: createSqliteSubscriptions(database, portable, options.subscriptionLimit),
+    subscriptions: withSearch(createSqliteSubscriptions(database, portable, options.subscriptionLimit)),
     broadcasts: createBroadcasts(portable, reader, createSqliteBroadcasts(database)),
     leases: createSqliteLeases(database, portable, reader),
     ledger: createSqliteLedger(database, portable),

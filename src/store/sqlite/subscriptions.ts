@@ -12,15 +12,13 @@ import {
   type FormerSubscription,
   maxRowsOfKey,
   type Registration,
-  type SearchedSubscriptions,
+  type SearchableSubscriptions,
   type StoredSubscription,
   type SubscriptionLimit,
   type SubscriptionRow,
-  type SubscriptionSearch,
-  type SubscriptionStore,
   toSubscription,
 } from '../subscriptions.ts';
-import { createAudienceFilter } from './audience-filter.ts';
+import { createRangeSearch } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
 import { assignOwner, findOwn, moveFromFormer } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
@@ -54,9 +52,9 @@ export function createSqliteSubscriptions(
   database: SqliteDatabase,
   portable: PortableDatabase,
   subscriptionLimit: SubscriptionLimit | undefined,
-): SubscriptionStore {
+): SearchableSubscriptions {
   const findOwned = (own: FormerSubscription) => runWork(database, findOwn(portable, own));
-  const matching = createAudienceFilter(database);
+  const searchRange = createRangeSearch(database);
   const checkLimit = subscriptionLimit && createLimitCheck(subscriptionLimit);
 
   const vapidKeyId = (publicKey: string): number => {
@@ -187,7 +185,7 @@ export function createSqliteSubscriptions(
     for (let afterId: number | undefined = start; afterId !== undefined && afterId < throughId;) {
       const startId: number = afterId;
       if (startId > start) await nextTurn();
-      const range = await database.read(() => matching.rangeAfter(expression, startId, matchingBatchRows));
+      const range = await database.read(() => searchRange(expression, startId, matchingBatchRows));
       yield range.ids.filter((id) => id <= throughId);
       afterId = range.throughId;
     }
@@ -207,42 +205,6 @@ export function createSqliteSubscriptions(
       if (row !== undefined) rows.push(row);
     }
     return rows;
-  };
-
-  const matchingIds = async (
-    expression: AudienceExpression,
-    start: number,
-    limit: number,
-  ): Promise<readonly number[]> => {
-    const found: number[] = [];
-    for await (const ids of matchingRanges(expression, start)) {
-      found.push(...ids);
-      if (found.length >= limit) break;
-    }
-    return found.slice(0, limit);
-  };
-
-  const idsOfPushService = (prefix: string, afterId: number, limit: number): Promise<readonly number[]> =>
-    database.read(() =>
-      database.all<{ id: number }>(selectOfPushService, { prefix, afterId, limit }).map(({ id }) => id),
-    );
-
-  const search = async (range: SubscriptionSearch): Promise<SearchedSubscriptions> => {
-    const { by, matching: expression, pushService, afterId, rows } = range;
-    const prefix = `${pushService}/`;
-    const ids =
-      by === 'matching'
-        ? await matchingIds(expression, afterId, rows)
-        : await idsOfPushService(prefix, afterId, rows);
-    return database.read(() => {
-      const both =
-        by === 'matching'
-          ? database
-              .all<{ id: number }>(selectAmong, { prefix, ids: JSON.stringify(ids) })
-              .map(({ id }) => id)
-          : matching.among(ids, expression);
-      return { found: readRows(both), rows: ids.length, throughId: ids.at(-1) ?? afterId };
-    });
   };
 
   return {
@@ -292,12 +254,11 @@ export function createSqliteSubscriptions(
       return found;
     },
 
-    pageOfPushService: async (origin, { afterId, limit }) => {
-      const ids = await idsOfPushService(`${origin}/`, afterId, limit);
-      return database.read(() => readRows(ids));
-    },
-
-    search,
+    pageOfPushService: (origin, range) =>
+      database.read(() => {
+        const ids = database.all<{ id: number }>(selectOfPushService, { prefix: `${origin}/`, ...range });
+        return readRows(ids.map(({ id }) => id));
+      }),
   };
 }
 
@@ -332,10 +293,8 @@ const selectByKey = `
   select id, endpoint, p256dh, auth, user_name from subscriptions
   where substr(p256dh, 2, 8) = substr(:p256dh, 2, 8) limit ${maxRowsOfKey}`;
 
-/** Must be the same expression as in the index `subscriptions_by_push_service`, so that SQLite uses this index. */
-const isOfPushService = "substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8) = :prefix";
+// must use the same expression as the index `subscriptions_by_push_service`, so that SQLite uses this index
 const selectOfPushService = `
-  select id from subscriptions where ${isOfPushService} and id > :afterId order by id limit :limit`;
-const selectAmong = `
-  select id from subscriptions indexed by subscriptions_by_push_service
-  where ${isOfPushService} and id in (select value from json_each(:ids)) order by id`;
+  select id from subscriptions
+  where substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8) = :prefix and id > :afterId
+  order by id limit :limit`;
