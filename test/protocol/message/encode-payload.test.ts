@@ -212,17 +212,3 @@ test('a payload gets a token for each subscription as its last member, as long a
     }
   }
 });
-
-const fill = (length: number) => ({ title: 't', message: 'm'.repeat(length) });
-
-test('the payload of a message with receipts has room for the token', () => {
-  assert.equal(receiptMemberBytes, 51);
-  const room = 3993 - receiptMemberBytes;
-  const frame = encodePayload(fill(0)).length;
-  const largest = fill(room - frame);
-  assert.equal(encodePayload(largest, undefined, { isWithReceipts: true }).length, room);
-  assert.throws(() => encodePayload(fill(room - frame + 1), undefined, { isWithReceipts: true }), {
-    code: 'ERR_PAYLOAD_TOO_LARGE',
-    message: new RegExp(`at most ${room} fit into one push message with the ${receiptMemberBytes} of its`),
-  });
-});
