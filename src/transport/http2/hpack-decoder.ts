@@ -46,7 +46,7 @@ const staticFields: readonly Field[] = staticTable.map(([name, value]) => ({
 
 export class HpackDecoder {
   readonly #maxTableBytes: number;
-  readonly #table: DynamicTable<Field>;
+  readonly #table: DynamicTable;
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
   #end = 0;
@@ -311,66 +311,47 @@ function buildTables(): void {
   }
 }
 
-// HPACK's dynamic table on the decoder's side (RFC 7541 §2.3.2, §4): the newest fields that fit into its size.
-
 /** RFC 7541 §4.1: the size of an entry in addition to its name and value. */
 const entryOverheadBytes = 32;
 
-interface Entry {
-  readonly name: string;
-  readonly value: string;
-}
-
-/** @typeParam Kept the type of the entries; `name` and `value` have one character per byte */
-class DynamicTable<Kept extends Entry> {
-  readonly #capacity: number;
-  /** A ring buffer. The newest entry is at `#next - 1`. */
-  readonly #ring: (Kept | undefined)[];
-  #next = 0;
-  #count = 0;
+/** HPACK's dynamic table on the decoder's side (RFC 7541 §2.3.2, §4): the newest fields that fit into its size. */
+class DynamicTable {
+  /** The newest first. */
+  readonly #fields: Field[] = [];
   #bytes = 0;
   #maxBytes: number;
 
-  /** @param maxBytes the initial size, and the maximum for `resize` */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
-    this.#capacity = Math.ceil(maxBytes / entryOverheadBytes) + 1;
-    this.#ring = Array.from({ length: this.#capacity }, () => undefined);
   }
 
-  /** @param age 0 for the newest entry */
-  get(age: number): Kept | undefined {
-    if (age >= this.#count) return undefined;
-    return this.#ring[(this.#next - 1 - age + this.#capacity) % this.#capacity];
+  /** @param age 0 for the newest field */
+  get(age: number): Field | undefined {
+    return this.#fields[age];
   }
 
   /** RFC 7541 §4.4: evicts the oldest fields. A field larger than the table empties the table and is not stored. */
-  insert(field: Kept): void {
+  insert(field: Field): void {
     const bytes = sizeOf(field);
     this.#evict(this.#maxBytes - bytes);
     if (bytes > this.#maxBytes) return;
-    this.#ring[this.#next] = field;
-    this.#next = (this.#next + 1) % this.#capacity;
-    this.#count += 1;
+    this.#fields.unshift(field);
     this.#bytes += bytes;
   }
 
-  /** Changes the size and evicts entries that no longer fit (RFC 7541 §4.3). */
+  /** Changes the size and evicts fields that no longer fit (RFC 7541 §4.3). */
   resize(maxBytes: number): void {
     this.#maxBytes = maxBytes;
     this.#evict(maxBytes);
   }
 
   #evict(untilBytes: number): void {
-    while (this.#count > 0 && this.#bytes > untilBytes) {
-      const oldest = (this.#next - this.#count + this.#capacity) % this.#capacity;
-      this.#bytes -= sizeOf(this.#ring[oldest] as Kept);
-      this.#ring[oldest] = undefined;
-      this.#count -= 1;
+    while (this.#fields.length > 0 && this.#bytes > untilBytes) {
+      this.#bytes -= sizeOf(this.#fields.pop() as Field);
     }
   }
 }
 
-function sizeOf({ name, value }: Entry): number {
+function sizeOf({ name, value }: Field): number {
   return name.length + value.length + entryOverheadBytes;
 }
