@@ -1,12 +1,13 @@
 // Which cookies page library and service worker send to the service, in every browser.
 import assert from 'node:assert/strict';
+import { request as sendRequest } from 'node:http';
 import { type ClientRequest } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, received, reload, textOf } from '../../tools/browser/demo-page.ts';
 import { until } from '../../tools/until.ts';
 import { newSubscription } from '../service/running-service.ts';
-import { startBasicLogin } from './basic-login.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { untilReplaced } from './demo-page-suite.ts';
+import { startSite } from './site.ts';
 
 export function testCookies(browserTest: BrowserTest): void {
   browserTest(
@@ -92,6 +93,27 @@ function forgedForm(serviceUrl: string, type: string): string {
   return `<form method="post" enctype="${type}" action="${serviceUrl}webPush">
     <input name='${name}' value='"}'>
   </form>`;
+}
+
+const credentials = 'ada:lovelace';
+
+/** A login with basic authentication in front of a service, as a reverse proxy has it. */
+async function startBasicLogin(serviceUrl: string) {
+  const site = await startSite((request, response) => {
+    if (request.headers.authorization !== `Basic ${btoa(credentials)}`) {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="shop"' }).end();
+      return;
+    }
+    const { method = '', url = '', headers } = request;
+    const onward = sendRequest(new URL(url, serviceUrl), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    request.pipe(onward);
+  });
+  // a browser that has opened it sends them to every path of the origin
+  return { ...site, urlWithCredentials: site.url.replace('//', `//${credentials}@`) };
 }
 
 const isAsked = (requests: readonly ClientRequest[], name: string): boolean =>

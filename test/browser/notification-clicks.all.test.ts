@@ -2,11 +2,18 @@
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { chromium, firefox } from '../../scripts/install-test-tools.ts';
+import {
+  chromium,
+  desktop as desktopPrograms,
+  firefox,
+  type Program,
+  skipWithout,
+} from '../../scripts/install-test-tools.ts';
 import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 import { startChromium } from '../../tools/browser/chromium.ts';
 import { press, received } from '../../tools/browser/demo-page.ts';
-import { createDesktopTests } from './desktop-test.ts';
+import { createBrowserTests } from './browser-test.ts';
+import { type Desktop, startDesktop } from '../../tools/browser/desktop.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 import { until } from '../../tools/until.ts';
 
@@ -182,4 +189,39 @@ async function untilOpen({ browser }: TestBrowser, url: string): Promise<void> {
     },
     () => `${url} to be open; open are ${urls.join(', ')}`,
   );
+}
+
+/**
+ * Tests in a browser on a desktop, where its notifications are real.
+ *
+ * @param tool the browser's program
+ */
+function createDesktopTests(
+  what: string,
+  tool: Program,
+  start: (environment: NodeJS.ProcessEnv) => Promise<TestBrowser>,
+) {
+  // Its members are there when the first test runs.
+  const desktop = {} as Desktop;
+  const { furtherTest } = createBrowserTests(
+    ['furtherTest'],
+    async () => {
+      Object.assign(desktop, await startDesktop(1200, 800));
+      const testBrowser = await start(desktop.environment);
+      return {
+        ...testBrowser,
+        async [Symbol.asyncDispose]() {
+          await testBrowser[Symbol.asyncDispose]();
+          await desktop[Symbol.asyncDispose]();
+        },
+      };
+    },
+    skipWithout(what, [tool, ...desktopPrograms]),
+  );
+  const untilShown = (count: number) =>
+    until(
+      async () => (await desktop.countNotifications()) === count,
+      `${count} notifications on the desktop`,
+    );
+  return { furtherTest, desktop, untilShown };
 }

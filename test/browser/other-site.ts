@@ -18,7 +18,7 @@ export async function startOtherSite(serviceUrl: string): Promise<Site> {
   });
 }
 
-/** Changes what is shown, and acts by itself on one action. */
+/** Changes what is shown. */
 const hookedWorker = `
   importScripts('/scripts/deskbell.js');
   self.deskbell = {
@@ -26,11 +26,6 @@ const hookedWorker = `
       if (title === 'broken') throw new Error('beforeShow is broken');
       if (title === 'same') return undefined;
       return { title: title.toUpperCase(), data: { from: url }, tag: 'changed', url: undefined };
-    },
-    async onClick({ title }, action) {
-      if (action !== 'own') return false;
-      await clients.openWindow('/?own=' + title);
-      return true;
     },
   };`;
 
