@@ -29,10 +29,15 @@ export type { Progress } from './delivery/broadcast/progress.ts';
 export type { RetryPolicy } from './delivery/settings/retry-policy.ts';
 export type {
   Alarm,
+  AskedAudience,
   Broadcast,
+  BroadcastCreator,
   BroadcastState,
   BroadcastStore,
+  ListKind,
   OriginCounts,
+  OutcomeAudience,
+  OutcomeGroup,
   Settlement,
 } from './store/broadcasts.ts';
 export type {
@@ -44,16 +49,8 @@ export type {
   RowState,
   RowWait,
 } from './store/attempts.ts';
-export type {
-  AskedAudience,
-  BroadcastCreator,
-  ListKind,
-  OutcomeAudience,
-  OutcomeGroup,
-} from './store/broadcasts.ts';
 export type { Message, MessageAction, MessageTexts } from './protocol/message/message.ts';
-export type { Outcome, RetryReason } from './protocol/outcome.ts';
-export type { PushResponse } from './protocol/outcome.ts';
+export type { Outcome, PushResponse, RetryReason } from './protocol/outcome.ts';
 export type { RejectionReason } from './protocol/refusal-reason.ts';
 export type { PushOptions, Urgency } from './protocol/request.ts';
 export type { ResolvedAddress, TransportOptions } from './transport/transport.ts';
@@ -69,10 +66,9 @@ export type { Channel, Choices } from './audience/channels.ts';
 export type { Person, PersonChange } from './audience/person.ts';
 export type { PersonData } from './audience/reader-facts.ts';
 export type { AudienceExpression, TagExpression, UserAndTags } from './audience/user-and-tags.ts';
-export type { ChannelStore } from './store/readers.ts';
 export type { PeopleStore } from './store/people.ts';
 export type { RemovedPerson } from './store/remove-person.ts';
-export type { Reader, ReaderFacts, ReaderStore } from './store/readers.ts';
+export type { ChannelStore, Reader, ReaderFacts, ReaderStore } from './store/readers.ts';
 export type { Schedule, ScheduleStore } from './store/schedules.ts';
 export type { Store } from './store/store.ts';
 export type {
@@ -83,10 +79,8 @@ export type {
   SubscriptionStore,
 } from './store/subscriptions.ts';
 
-export { generateVapidKeys } from './protocol/vapid.ts';
-export type { VapidKeys } from './protocol/vapid.ts';
+export { generateVapidKeys, type VapidKeys } from './protocol/vapid.ts';
 export type { Subscription } from './protocol/subscription.ts';
 
-export { DeskbellError } from './errors/deskbell-error.ts';
-export type { FieldError } from './errors/deskbell-error.ts';
+export { DeskbellError, type FieldError } from './errors/deskbell-error.ts';
 export type { ErrorCode } from './errors/catalogue.ts';

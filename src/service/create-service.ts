@@ -17,11 +17,8 @@ import { handleOptions, handleUnknownPaths, readWildcardParams } from '../http/u
 import type { Store } from '../store/store.ts';
 import { addCorsHeaders, answerPreflights } from './cors.ts';
 import { addDemoPage } from './demonstration/demo-page.ts';
-import {
-  addDemonstrationRoutes,
-  protectSessions,
-  securitySchemes,
-} from './demonstration/demonstration-routes.ts';
+import { addDemonstrationRoutes, securitySchemes } from './demonstration/demonstration-routes.ts';
+import { protectSessions } from './demonstration/session.ts';
 import { compileValidator, describeService } from './description.ts';
 import {
   asPlugin,
@@ -62,11 +59,11 @@ export function createService(options: ServiceOptions): FastifyPluginAsync {
 async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
   const app = scope.withTypeProvider<SchemaTypeProvider>();
   readWildcardParams(app);
-  if (!settings.pushOnly) protectSessions(app, settings.sessions);
+  const sessionOf = settings.pushOnly ? undefined : protectSessions(app, settings.sessionKey);
   handleOptions(app);
   const routes = collectRoutes(app);
   await addPushRoutes(app, settings);
-  if (!settings.pushOnly) await addDemonstrationRoutes(app, settings);
+  if (sessionOf !== undefined) await addDemonstrationRoutes(app, settings, sessionOf);
   if (!settings.pushOnly || settings.registrations === 'invited') addDemoPage(app, settings);
   addHealthRoutes(app, settings);
   addDescriptionRoutes(

@@ -3,10 +3,9 @@
 //   const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data'); // from 'deskbell'
 //   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true }));
 
-export { createServer } from './create-service.ts';
-export { createMiddleware, type ServiceMiddleware } from './create-handler.ts';
-export { createHandler, type ServiceHandler } from './create-handler.ts';
-export { createService } from './create-service.ts';
+export { createServer, createService } from './create-service.ts';
+export { createHandler, createMiddleware } from './create-handler.ts';
+export type { ServiceHandler, ServiceMiddleware } from './create-handler.ts';
 export { createSessionCookie } from './demonstration/session.ts';
 export type { SessionCookie, SessionCookieOptions } from './demonstration/session.ts';
 export { openExampleUsers } from './demonstration/users.ts';

@@ -28,7 +28,6 @@ import type { StoredSubscription } from '../store/subscriptions.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import type { Authorize } from './demonstration/authenticator.ts';
 import { createLoggingFilter, type LoggingMechanism } from './demonstration/logging-mechanisms.ts';
-import { createRequestSessions, createSessionVault, type RequestSessions } from './demonstration/session.ts';
 import type { ExampleUsers } from './demonstration/users.ts';
 import { isRequestLimit } from '../http/client-limits.ts';
 import { areSubscriberTokens, type SubscriberTokens } from './push/subscriber-token.ts';
@@ -194,14 +193,13 @@ export const asServer: Mount<FastifyRequest> = {
 export const asPlugin: Mount<FastifyRequest> = { ...asServer, redactSubscriptions: true };
 
 /** The resolved options. An option that only one function uses may still be absent; that function has the default. */
-export interface Settings extends Omit<ServiceOptions, 'sessionKey' | 'pushServices'> {
+export interface Settings extends Omit<ServiceOptions, 'pushServices'> {
   readonly previousVapidPublicKeys: readonly string[];
   readonly prefix: string;
   readonly logging: readonly LoggingMechanism[];
   readonly log: Log;
   readonly rules: ResponseRules;
   readonly endpointPolicy: EndpointPolicy;
-  readonly sessions: RequestSessions;
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION if an option is not usable */
@@ -211,7 +209,7 @@ export function resolveOptions<Request>(
   mount: Mount<Request>,
 ): Settings {
   checkOptions(options, checks, { required: ['store', 'vapidPublicKey', 'sessionKey'] });
-  const { sessionKey, pushServices = [], onSubscribe, onUnsubscribe, ...given } = options;
+  const { pushServices = [], onSubscribe, onUnsubscribe, ...given } = options;
   const { previousVapidPublicKeys = [], prefix = '', logging = ['filter'] } = given;
   const log = guardLog(given.log ?? createLog());
   return {
@@ -231,7 +229,6 @@ export function resolveOptions<Request>(
       preflightHeaders,
     },
     endpointPolicy: createEndpointPolicy(pushServices),
-    sessions: createRequestSessions(createSessionVault(sessionKey)),
   };
 }
 

@@ -11,7 +11,7 @@ const actionRequest = 'src/service/demonstration/logging-mechanisms.ts';
 const filter = 'src/http/filter.ts';
 const mechanismsTest = 'test/service/logging-mechanisms.test.ts';
 
-const sessionRead = 'sessions.of(request)?.SESSION;';
+const sessionRead = 'sessionOf(request)?.SESSION;';
 const preflightVary = "vary: 'Access-Control-Request-Method,";
 
 export const authentication: ClaimChanges = {
@@ -90,19 +90,19 @@ export const authentication: ClaimChanges = {
     ...changesOf(routes, {
       'SESSION is taken from a header': [
         sessionRead,
-        "sessions.of(request)?.SESSION ?? (request.headers['session'] as string | undefined);",
+        "sessionOf(request)?.SESSION ?? (request.headers['session'] as string | undefined);",
       ],
       'SESSION is taken from the query': [
         sessionRead,
-        'sessions.of(request)?.SESSION ?? (request.query as { SESSION?: string }).SESSION;',
+        'sessionOf(request)?.SESSION ?? (request.query as { SESSION?: string }).SESSION;',
       ],
       'SESSION is taken from the body': [
         sessionRead,
-        'sessions.of(request)?.SESSION ?? (request.body as { SESSION?: string })?.SESSION;',
+        'sessionOf(request)?.SESSION ?? (request.body as { SESSION?: string })?.SESSION;',
       ],
       'SESSION is taken from a cookie that is not sealed': [
         sessionRead,
-        'sessions.of(request)?.SESSION ?? /SESSION=(.*)/.exec(request.headers.cookie ?? "")?.[1];',
+        'sessionOf(request)?.SESSION ?? /SESSION=(.*)/.exec(request.headers.cookie ?? "")?.[1];',
       ],
     }),
     ...changesOf(cors, {

@@ -14,7 +14,7 @@ import {
   type ReadSession,
   useActionCreator,
 } from './logging-mechanisms.ts';
-import { rejectForgedRequests, type RequestSessions, sessionCookieName } from './session.ts';
+import { sessionCookieName, type SessionOf } from './session.ts';
 import { addUserRoutes, type ExampleUsers, openExampleUsers } from './users.ts';
 
 export const securitySchemes = {
@@ -27,14 +27,16 @@ export const securitySchemes = {
   },
 } as const;
 
-/** Opens the session of each request and rejects forged requests. Must be called before any route is added. */
-export function protectSessions(app: ServiceApp, sessions: RequestSessions): void {
-  sessions.openSessions(app);
-  rejectForgedRequests(app, sessions);
-}
-
-export async function addDemonstrationRoutes(app: ServiceApp, settings: Settings): Promise<void> {
-  await app.register(async (scope) => addActionRoutes(scope, settings, sessionReader(settings.sessions)));
+export async function addDemonstrationRoutes(
+  app: ServiceApp,
+  settings: Settings,
+  sessionOf: SessionOf,
+): Promise<void> {
+  const readSession: ReadSession = (request) => {
+    const value = sessionOf(request)?.SESSION;
+    return value === undefined ? {} : { SESSION: value };
+  };
+  await app.register(async (scope) => addActionRoutes(scope, settings, readSession));
   addUserRoutes(app, settings.exampleUsers ?? openOwnUsers(app));
 }
 
@@ -42,13 +44,6 @@ function openOwnUsers(app: ServiceApp): ExampleUsers {
   const users = openExampleUsers();
   app.addHook('onClose', async () => users.close());
   return users;
-}
-
-function sessionReader(sessions: RequestSessions): ReadSession {
-  return (request) => {
-    const value = sessions.of(request)?.SESSION;
-    return value === undefined ? {} : { SESSION: value };
-  };
 }
 
 // The demonstration actions under /api show the four logging mechanisms. Each action returns a fixed JSON string.

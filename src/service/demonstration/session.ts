@@ -17,8 +17,6 @@ export interface Session {
   readonly secret: string;
 }
 
-export type SessionVault = ReturnType<typeof createSessionVault>;
-
 /** RFC 7518 §4.5, §5.3: direct encryption with the shared key, AES-256-GCM. */
 const keyManagement = 'dir';
 const contentEncryption = 'A256GCM';
@@ -50,24 +48,25 @@ export function createSessionVault(sessionKey: Uint8Array) {
   };
 }
 
-export type RequestSessions = ReturnType<typeof createRequestSessions>;
+/** Returns the session of a request; `undefined` if there is none. */
+export type SessionOf = (request: FastifyRequest) => Session | undefined;
 
-export function createRequestSessions(vault: SessionVault) {
+/** Opens the session of each request and rejects forged requests. Must be called before any route is added. */
+export function protectSessions(app: FastifyInstance, sessionKey: Uint8Array): SessionOf {
+  const vault = createSessionVault(sessionKey);
   const opened = new WeakMap<FastifyRequest, Session>();
   const open = async (request: FastifyRequest, sealed: string): Promise<undefined> => {
     const session = await vault.open(sealed);
     if (session !== undefined) opened.set(request, session);
   };
-  return {
-    openSessions(app: FastifyInstance): void {
-      app.addHook('onRequest', (request, _reply, proceed) => {
-        const sealed = readSessionCookie(request.headers.cookie);
-        if (sealed === undefined) proceed();
-        else open(request, sealed).then(proceed, proceed);
-      });
-    },
-    of: (request: FastifyRequest): Session | undefined => opened.get(request),
-  };
+  app.addHook('onRequest', (request, _reply, proceed) => {
+    const sealed = readSessionCookie(request.headers.cookie);
+    if (sealed === undefined) proceed();
+    else open(request, sealed).then(proceed, proceed);
+  });
+  const sessionOf: SessionOf = (request) => opened.get(request);
+  rejectForgedRequests(app, sessionOf);
+  return sessionOf;
 }
 
 export const sessionCookieName = 'deskbell_session';
@@ -147,7 +146,7 @@ const createCsrfToken = ({ secret }: Session): string => tokens.create(secret);
 /** RFC 9110 §9.2.1. */
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-export function rejectForgedRequests(app: FastifyInstance, sessions: RequestSessions): void {
+function rejectForgedRequests(app: FastifyInstance, sessionOf: SessionOf): void {
   app.addHook('onRoute', (route) => {
     if (safeMethods.has(String(route.method)) || route.config?.csrfExempt) return;
     amendOperation(route, { errors: ['ERR_CSRF'], security: [{}, { session: [], csrfToken: [] }] });
@@ -159,7 +158,7 @@ export function rejectForgedRequests(app: FastifyInstance, sessions: RequestSess
       readSessionCookie(request.headers.cookie) === undefined;
     if (isPassed) return done();
     const token = request.headers['csrf-token'];
-    const session = sessions.of(request);
+    const session = sessionOf(request);
     if (session && typeof token === 'string' && tokens.verify(session.secret, token)) return done();
     const what = token === undefined ? 'has no Csrf-Token header' : 'has a Csrf-Token of another session';
     done(new DeskbellError('ERR_CSRF', `The request carries a session cookie and ${what}.`));
