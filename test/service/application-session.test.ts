@@ -11,9 +11,9 @@ import expressSession from 'express-session';
 import Fastify from 'fastify';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import type { Problem } from '../../src/http/problem.ts';
 import { createMiddleware, createService, type OfferedSubscription } from '../../src/service/index.ts';
 import {
+  assertProblem,
   newSubscription,
   openStoreForSuite,
   optionsFor,
@@ -128,9 +128,9 @@ describe('the session of an application around the service', () => {
     test(`${name}: without a login, nothing is stored, as the hook wants it`, async (t) => {
       const { base } = await start(t);
       const subscription = newSubscription();
-      const refused = await sendJson(base, 'POST', '/webPush', subscription);
-      assert.equal(refused.status, 401);
-      assert.equal(((await refused.json()) as Problem).detail, 'Sign in first.');
+      const refused = sendJson(base, 'POST', '/webPush', subscription);
+      const { detail } = await assertProblem(refused, 401, 'ERR_UNAUTHENTICATED');
+      assert.equal(detail, 'Sign in first.');
       assert.equal(await store.subscriptions.findByEndpoint(subscription.endpoint), undefined);
     });
 

@@ -4,8 +4,8 @@ import { describe, test, type TestContext } from 'node:test';
 import express, { type RequestHandler } from 'express';
 import { createMiddleware } from '../../src/service/create-handler.ts';
 import type { MiddlewareOptions } from '../../src/service/options.ts';
-import type { Problem } from '../../src/http/problem.ts';
 import {
+  assertProblem,
   assertHeaderFields,
   newSubscription,
   openStoreForSuite,
@@ -79,8 +79,8 @@ describe('the service in Express', () => {
       const left = await sendJson(`${base}/push`, 'DELETE', '/webPush', { endpoint, auth });
       assert.equal(left.status, 204);
       assert.equal(await subscriptions.findByEndpoint(endpoint), undefined);
-      const refused = await sendJson(`${base}/push`, 'POST', '/webPush', { endpoint });
-      assert.equal(((await refused.json()) as Problem).code, 'ERR_SUBSCRIPTION_INVALID');
+      const refused = sendJson(`${base}/push`, 'POST', '/webPush', { endpoint });
+      await assertProblem(refused, 400, 'ERR_SUBSCRIPTION_INVALID');
       const large = await sendJson(`${base}/push`, 'POST', '/webPush', { x: 'x'.repeat(20_000) });
       assert.equal(large.status, 413);
       const form = new URLSearchParams({ endpoint, p256dh, auth });
@@ -116,11 +116,9 @@ describe('the service in Express', () => {
         ['POST', '/api/post'],
         ['PUT', '/v1/user/1'],
       ] as const) {
-        const response = await sendJson(`${base}/push`, method, path, newSubscription());
-        assert.equal(response.status, 500);
-        const problem = (await response.json()) as Problem;
-        assert.equal(problem.code, 'ERR_BODY_CONSUMED');
-        assert.match(problem.detail, /before the middleware that reads bodies/);
+        const refused = sendJson(`${base}/push`, method, path, newSubscription());
+        const { detail } = await assertProblem(refused, 500, 'ERR_BODY_CONSUMED');
+        assert.match(detail, /before the middleware that reads bodies/);
       }
       assert.equal(records.filter(({ event }) => event === 'fault').length, 4);
       assert.equal((await fetch(`${base}/push/vapidKey`)).status, 200);

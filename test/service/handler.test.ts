@@ -5,7 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Problem } from '../../src/http/problem.ts';
 import { createHandler } from '../../src/service/create-handler.ts';
 import type { HandlerOptions } from '../../src/service/options.ts';
-import { newSubscription, openStoreForSuite, optionsFor, recordingLog } from './running-service.ts';
+import {
+  assertProblem,
+  newSubscription,
+  openStoreForSuite,
+  optionsFor,
+  recordingLog,
+} from './running-service.ts';
 import { pluck } from '../../tools/pluck.ts';
 
 const origin = 'https://shop.example.org';
@@ -121,15 +127,11 @@ describe('createHandler', () => {
       start: (controller) => controller.enqueue(new TextEncoder().encode('{"end')),
       pull: (controller) => controller.error(new Error('gone')),
     });
-    const response = await streamed(broken);
-    assert.equal(response.status, 400);
-    assert.equal(((await response.json()) as Problem).code, 'ERR_REQUEST_INVALID');
+    await assertProblem(streamed(broken), 400, 'ERR_REQUEST_INVALID');
 
     const read = new Request(`${origin}/push/webPush`, { method: 'POST', headers: json, body: '{}' });
     await read.text();
-    const consumed = await handler(read);
-    assert.equal(consumed.status, 500);
-    assert.equal(((await consumed.json()) as Problem).code, 'ERR_BODY_CONSUMED');
+    await assertProblem(handler(read), 500, 'ERR_BODY_CONSUMED');
     assert.ok(records.some(({ event }) => event === 'fault'));
   });
 

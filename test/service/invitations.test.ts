@@ -3,19 +3,21 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { hashInvitation } from '../../src/store/invitations.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
-import { newPoint, newSubscription, sendJson, startServiceForSuite } from './running-service.ts';
+import {
+  assertProblem,
+  newPoint,
+  newSubscription,
+  sendJson,
+  startServiceForSuite,
+} from './running-service.ts';
 import { pluck } from '../../tools/pluck.ts';
 
 const key = { key: new Uint8Array(32).fill(7), audience: 'deskbell' };
 let invited = 0;
 
 const withInvitation = (token: string) => ({ 'deskbell-invitation': token });
-const assertNotInvited = async (response: Response, detail: RegExp) => {
-  assert.equal(response.status, 403);
-  const problem = (await response.json()) as { code: string; detail: string };
-  assert.equal(problem.code, 'ERR_NOT_INVITED');
-  assert.match(problem.detail, detail);
-};
+const assertNotInvited = async (response: Response, detail: RegExp) =>
+  assert.match((await assertProblem(response, 403, 'ERR_NOT_INVITED')).detail, detail);
 
 const formerly = (row: object) => ({ 'deskbell-former-subscription': JSON.stringify(row) });
 

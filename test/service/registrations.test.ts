@@ -5,12 +5,12 @@ import type { ServerResponse } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import { before, beforeEach, describe, test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import type { Problem } from '../../src/http/problem.ts';
 import type { OfferedSubscription, SubscribeHook } from '../../src/service/options.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import type { Store } from '../../src/store/store.ts';
 import { removeSubscriptions } from '../store/store-under-test.ts';
 import {
+  assertProblem,
   newSubscription,
   sendJson,
   startService,
@@ -96,11 +96,7 @@ describe('a stranger who knows an endpoint', () => {
   for (const [what, attempt] of attempts) {
     test(`does not get it with ${what}: 409, no change, and nothing of it on the console`, async () => {
       const stored = await rows();
-      const response = await attempt();
-      assert.equal(response.status, 409);
-      assert.match(response.headers.get('content-type') ?? '', /^application\/problem\+json/);
-      const text = await response.text();
-      assert.equal((JSON.parse(text) as Problem).code, 'ERR_ENDPOINT_IN_USE');
+      const text = JSON.stringify(await assertProblem(attempt(), 409, 'ERR_ENDPOINT_IN_USE'));
       assert.deepEqual(await rows(), stored);
       const records = JSON.stringify(service.records.filter(({ event }) => event !== undefined));
       for (const secret of [mine.endpoint, mine.auth, mine.p256dh, victim.auth]) {

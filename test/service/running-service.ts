@@ -5,6 +5,8 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { after, before, type TestContext } from 'node:test';
+import type { ErrorCode } from '../../src/errors/catalogue.ts';
+import type { Problem } from '../../src/http/problem.ts';
 import { createServer } from '../../src/service/create-service.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -180,6 +182,19 @@ export function sendJson(
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
+}
+
+/** @returns the problem of an answer with this status and code */
+export async function assertProblem(
+  answer: Response | Promise<Response>,
+  status: number,
+  code: ErrorCode,
+): Promise<Problem> {
+  const response = await answer;
+  assert.equal(response.headers.get('content-type'), 'application/problem+json');
+  const problem = (await response.json()) as Problem;
+  assert.deepEqual([response.status, problem.status, problem.code], [status, status, code]);
+  return problem;
 }
 
 /** Writes bytes to a connection of its own and gives everything that came back when the service has closed it. */

@@ -3,14 +3,19 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { before, describe, test } from 'node:test';
-import type { Problem } from '../../src/http/problem.ts';
 import {
   createSessionCookie,
   createSessionVault,
   type SessionCookie,
   sessionCookieName,
 } from '../../src/service/demonstration/session.ts';
-import { readDescription, sendJson, startService, startServiceForSuite } from './running-service.ts';
+import {
+  assertProblem,
+  readDescription,
+  sendJson,
+  startService,
+  startServiceForSuite,
+} from './running-service.ts';
 
 describe('the session', () => {
   const service = startServiceForSuite({ authenticate: 'all' });
@@ -21,14 +26,11 @@ describe('the session', () => {
     alice = await createSessionCookie({ sessionKey: service.sessionKey, value: 'alice' });
   });
 
-  const get = (cookie?: string): Promise<Response> =>
-    fetch(`${service.base}/api/get`, cookie === undefined ? {} : { headers: { cookie } });
+  const get = (cookie: string): Promise<Response> =>
+    fetch(`${service.base}/api/get`, { headers: { cookie } });
 
-  async function assertRefused(cookie?: string): Promise<void> {
-    const response = await get(cookie);
-    assert.equal(response.status, 401);
-    assert.equal(response.headers.get('content-type'), 'application/problem+json');
-    assert.equal(((await response.json()) as Problem).code, 'ERR_UNAUTHENTICATED');
+  async function assertRefused(cookie: string): Promise<void> {
+    await assertProblem(get(cookie), 401, 'ERR_UNAUTHENTICATED');
   }
 
   for (const [what, status, headers, body] of [
@@ -44,11 +46,8 @@ describe('the session', () => {
       const { cookie } = await createSessionCookie({ sessionKey: logged.sessionKey, value: 'x' });
       const post = (own: Record<string, string>): Promise<Response> =>
         fetch(`${logged.base}/api/post`, { method: 'POST', headers: { ...headers, ...own }, body });
-      const refused = await post({});
-      assert.equal(refused.status, 401);
-      const problem = (await refused.json()) as Problem;
-      assert.equal(problem.code, 'ERR_UNAUTHENTICATED');
-      assert.equal(problem.detail, 'The session has no entry SESSION.');
+      const { detail } = await assertProblem(post({}), 401, 'ERR_UNAUTHENTICATED');
+      assert.equal(detail, 'The session has no entry SESSION.');
       assert.equal((await post({ cookie })).status, status);
       assert.deepEqual(
         logged.records.map((record) => [record['mechanism'], record['verdict'] ?? record['status']]),
@@ -155,10 +154,9 @@ describe('the session', () => {
       return fetch(picky.base + path, { headers: { cookie } });
     };
     const status = async (value: string, path: string): Promise<number> => (await ask(value, path)).status;
-    const { code, detail } = (await (await ask('bob', '/api/get')).json()) as Problem;
-    assert.deepEqual([code, detail], ['ERR_FORBIDDEN', 'The session may not do this.']);
+    const { detail } = await assertProblem(ask('bob', '/api/get'), 403, 'ERR_FORBIDDEN');
+    assert.equal(detail, 'The session may not do this.');
     assert.equal(await status('alice', '/api/get'), 200);
-    assert.equal(await status('bob', '/api/get'), 403);
     assert.equal(await status('', '/api/get'), 403);
     assert.equal(await status('bob', '/api/getWithArg/open'), 200);
     assert.equal((await fetch(`${picky.base}/api/get`)).status, 401);
@@ -253,8 +251,5 @@ describe('a request that may be forged', () => {
 });
 
 async function assertForgeryRefused(answer: Promise<Response>): Promise<void> {
-  const response = await answer;
-  assert.equal(response.status, 403);
-  assert.equal(response.headers.get('content-type'), 'application/problem+json');
-  assert.equal(((await response.json()) as Problem).code, 'ERR_CSRF');
+  await assertProblem(answer, 403, 'ERR_CSRF');
 }

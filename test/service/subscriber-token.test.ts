@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
-import type { Problem } from '../../src/http/problem.ts';
 import {
+  assertProblem,
   newSubscription,
   readDescription,
   type RunningService,
@@ -119,11 +119,8 @@ describe('a subscriber token', () => {
     test(`that ${what} is a 401 that says why, and stores nothing`, async () => {
       const subscription = newSubscription();
       const response = await post(service, subscription, bearer(await make()));
-      const problem = (await response.json()) as Problem;
-      assert.equal(response.status, 401);
       assert.equal(response.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
-      assert.equal(problem.code, 'ERR_SUBSCRIBER_TOKEN');
-      assert.match(problem.detail, detail);
+      assert.match((await assertProblem(response, 401, 'ERR_SUBSCRIBER_TOKEN')).detail, detail);
       assert.equal(await ownerOf(service, subscription.endpoint), undefined);
     });
   }
@@ -208,9 +205,8 @@ describe("a subscriber token with the application's own key", () => {
   ];
   for (const [what, make, detail] of refusals) {
     test(`that ${what} is a 401 that says why`, async () => {
-      const response = await post(service, newSubscription(), bearer(await make()));
-      assert.equal(response.status, 401);
-      assert.match(((await response.json()) as Problem).detail, detail);
+      const refused = post(service, newSubscription(), bearer(await make()));
+      assert.match((await assertProblem(refused, 401, 'ERR_SUBSCRIBER_TOKEN')).detail, detail);
     });
   }
 });
@@ -237,9 +233,9 @@ describe('without subscriber tokens', () => {
       '{"endpoint":1,"auth":"AA"}',
       '{"endpoint":"x","auth":"!"}',
     ]) {
-      const response = await post(service, newSubscription(), { 'deskbell-former-subscription': value });
-      assert.equal(response.status, 400, value);
-      assert.match(((await response.json()) as Problem).detail, /Deskbell-Former-Subscription must be JSON/);
+      const refused = post(service, newSubscription(), { 'deskbell-former-subscription': value });
+      const { detail } = await assertProblem(refused, 400, 'ERR_REQUEST_INVALID');
+      assert.match(detail, /Deskbell-Former-Subscription must be JSON/);
     }
   });
 });

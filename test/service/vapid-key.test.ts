@@ -1,12 +1,12 @@
 // The key that a registration was made with: named by the client in Deskbell-Vapid-Key, stored with the row.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { Problem } from '../../src/http/problem.ts';
 import { encodeBase64url } from '../../src/protocol/bytes.ts';
 import { createReadVapidKeys, type ReadVapidKeys } from '../../src/service/push/vapid-key.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type OpenedStore, openTestStore } from '../store/test-database.ts';
 import {
+  assertProblem,
   newPoint,
   newSubscription,
   type RunningService,
@@ -48,10 +48,7 @@ describe('POST /webPush', () => {
       const response = await sendJson(service.base, 'POST', '/webPush', subscription, {
         'deskbell-vapid-key': key,
       });
-      assert.equal(response.status, 409);
-      assert.equal(response.headers.get('access-control-allow-origin'), '*');
-      const problem = (await response.json()) as Problem;
-      assert.equal(problem.code, 'ERR_VAPID_KEY_UNKNOWN');
+      const problem = await assertProblem(response, 409, 'ERR_VAPID_KEY_UNKNOWN');
       assert.equal(problem.vapidPublicKey, vapidPublicKey);
       assert.equal(await service.store.subscriptions.findByEndpoint(subscription.endpoint), undefined);
       const events = service.records.slice(written).filter(({ event }) => event === 'subscription');
@@ -106,9 +103,8 @@ describe('a service whose key the store knows', () => {
     for (const key of [ofOption, next]) await service.store.vapidKeys.makeCurrent(key);
     for (const key of [vapidPublicKey, ofOption]) {
       await service.store.vapidKeys.retire(key, { force: true });
-      const refused = await register(key);
-      assert.equal(refused.status, 409);
-      assert.equal(((await refused.json()) as Problem).vapidPublicKey, next);
+      const problem = await assertProblem(register(key), 409, 'ERR_VAPID_KEY_UNKNOWN');
+      assert.equal(problem.vapidPublicKey, next);
     }
     assert.equal(await (await askForKey()).json(), next);
   });

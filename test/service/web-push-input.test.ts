@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { Compile, type Validator } from 'typebox/compile';
-import type { Problem } from '../../src/http/problem.ts';
+import type { ErrorCode } from '../../src/errors/catalogue.ts';
 import { decodeBase64, encodeBase64url } from '../../src/protocol/bytes.ts';
 import { normalizeEndpoint } from '../../src/protocol/endpoint.ts';
 import { admitted } from '../protocol/endpoints.ts';
 import { dereference } from './dereference.ts';
 import {
+  assertProblem,
   exchange,
   newPoint,
   newSubscription,
@@ -114,15 +115,10 @@ describe('POST /webPush', () => {
   async function assertRefused(
     answer: Promise<Response>,
     status: number,
-    code: string,
+    code: ErrorCode,
     errors?: readonly string[],
   ): Promise<void> {
-    const response = await answer;
-    assert.equal(response.headers.get('content-type'), 'application/problem+json');
-    assert.equal(response.status, status);
-    const problem = (await response.json()) as Problem;
-    assert.equal(problem.status, status);
-    assert.equal(problem.code, code);
+    const problem = await assertProblem(answer, status, code);
     assert.deepEqual(
       problem.errors?.map((error) => `${error.pointer} ${error.code}`),
       errors,
