@@ -236,37 +236,6 @@ describe('answers of push services:', { concurrency: 6 }, () => {
     assert.equal((await stage.stored()).length, 180);
   });
 
-  test('no row is tried past its TTL, and none is deleted for it', async (t) => {
-    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2');
-    stage.clock.stop();
-    const [slow, busy] = [recorder.sinks(20), recorder.sinks(4)];
-    const late = [...slow, ...busy];
-    const rows = await stage.enroll(late.flatMap((sink) => [sink, ...recorder.sinks(4)]));
-    for (const { endpoint } of slow) {
-      recorder.faults.inject({ kind: 'status', status: 429, retryAfter: 6, endpoint });
-    }
-    for (const { endpoint } of busy) recorder.faults.inject({ kind: 'status', status: 500, endpoint });
-
-    const untilExpiry = { ...fastRetries, maxAttempts: 1000 };
-    const broadcast = await broadcastToAll(stage, {
-      ttlSeconds: 5,
-      sender: { retryPolicy: untilExpiry },
-    });
-    assert.equal(broadcast.counts.expired, late.length);
-    assert.equal(broadcast.counts.accepted, 4 * late.length);
-    assert.equal((await stage.stored()).length, rows.length);
-    const attempts = await stage.attempts(broadcast.id);
-    for (const index of late.keys()) {
-      const { id = 0 } = rows[5 * index] ?? {};
-      const tried = (attempts.get(id) ?? []).filter(({ status }) => status !== undefined);
-      const firstMs = tried[0]?.sinceMs ?? 0;
-      for (const { sinceMs } of tried)
-        assert.ok(sinceMs < firstMs + 5000, `${sinceMs - firstMs} ms after the first`);
-    }
-    assert.deepEqual(new Set(slow.map((sink) => recorder.seenOf(sink).length)), new Set([1]));
-    assert.ok(busy.every((sink) => recorder.seenOf(sink).length > 1));
-  });
-
   test('a repetition tells the push service what is left of the TTL', async (t) => {
     const told: number[] = [];
     const labels: unknown[] = [];

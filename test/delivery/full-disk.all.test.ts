@@ -83,9 +83,32 @@ async function startBroadcast() {
   };
 }
 
-/** Makes a store's writes wait for free space. @param delays gets the time of each wait, which is over at once */
-const waitFor = (store: object, warnings: string[] = [], delays: number[] = []) =>
-  waitForDiskSpace(store as Store, {
+const everySecond = [1000];
+/** A worker without results asks for work less often, so that others can store theirs first. */
+const everyTenSeconds = [10_000];
+
+test('whatever a worker writes waits for free space, and looks for it every second or ten', async () => {
+  const expected = {
+    leases: {
+      leaseSlice: everyTenSeconds,
+      leaseRetries: everyTenSeconds,
+      renew: everySecond,
+      release: everySecond,
+    },
+    ledger: { commit: everySecond, recordAnswers: everySecond, readRows: everySecond },
+    rates: { take: everySecond },
+  };
+  const warnings: string[] = [];
+  const delays: number[] = [];
+  let isFull = true;
+  const write = async () => {
+    if (!isFull) return 'written';
+    isFull = false;
+    throw new DiskFullError('of the test', undefined);
+  };
+  const writing = (names: object) => Object.fromEntries(Object.keys(names).map((name) => [name, write]));
+  const parts = Object.entries(expected).map(([part, names]) => [part, writing(names)]);
+  const waiting: Record<string, object> = waitForDiskSpace(Object.fromEntries(parts) as unknown as Store, {
     clock: {
       startTimer: (end, delayMs) => {
         delays.push(delayMs);
@@ -97,55 +120,15 @@ const waitFor = (store: object, warnings: string[] = [], delays: number[] = []) 
     onWarning: (warning) => warnings.push(warning),
     signal: new AbortController().signal,
   });
-
-test('a worker looks every second for free space', async () => {
-  const delays: number[] = [];
-  const take = async () => {
-    if (delays.length < 3) throw new DiskFullError('of the test', undefined);
-    return { permits: 1, queueMs: 0 };
-  };
-  const warnings: string[] = [];
-  const { rates } = waitFor({ leases: {}, ledger: {}, rates: { take } }, warnings, delays);
-  await rates.take({ origin: 'https://push.example.org', perSecond: 1, wanted: 1, rateLimited: 0 });
-  assert.deepEqual(delays, [1000, 1000, 1000]);
-  assert.equal(warnings.length, 2);
-});
-
-/** Finds the disk full the first time. */
-const failOnce = (name: string) => {
-  let isFull = true;
-  return async () => {
-    if (!isFull) return name;
-    isFull = false;
-    throw new DiskFullError('of the test', undefined);
-  };
-};
-
-test('a worker without results asks for work every ten seconds, so that others can store theirs first', async () => {
-  const delays: number[] = [];
-  const leaseSlice = async () => {
-    if (delays.length < 2) throw new DiskFullError('of the test', undefined);
-    return undefined;
-  };
-  const { leases } = waitFor({ leases: { leaseSlice }, ledger: {}, rates: {} }, [], delays);
-  await leases.leaseSlice({ leaseMs: 1000 });
-  assert.deepEqual(delays, [10_000, 10_000]);
-});
-
-test('whatever a worker writes waits for free space', async () => {
-  const written = {
-    leases: ['leaseSlice', 'leaseRetries', 'renew', 'release'],
-    ledger: ['commit', 'recordAnswers', 'readRows'],
-    rates: ['take'],
-  };
-  const parts = Object.entries(written).map(([part, names]) => [
-    part,
-    Object.fromEntries(names.map((name) => [name, failOnce(name)])),
-  ]);
-  const waiting: Record<string, object> = waitFor(Object.fromEntries(parts));
-  for (const part of Object.keys(written))
-    for (const [name, write] of Object.entries(waiting[part]!))
-      assert.equal(await (write as () => Promise<string>)(), name);
+  for (const [part, names] of Object.entries(expected)) {
+    for (const [name, delaysOfName] of Object.entries(names)) {
+      isFull = true;
+      const patiently = Reflect.get(waiting[part]!, name) as typeof write;
+      assert.equal(await patiently(), 'written');
+      assert.deepEqual(delays.splice(0), delaysOfName, name);
+      assert.equal(warnings.splice(0).length, 2);
+    }
+  }
 });
 
 describe('on a full disk', { skip }, () => {

@@ -54,6 +54,7 @@ describe('a broadcast that differs by reader', () => {
       [{ localTime: '9999-12-31T12:00' }, /"localTime" is too late; give a time before the year 9999/],
       [{ startAt: new Date('9999-12-31') }, /The start .* is too late; give a time before the year 9999/],
       [{ quietHours: '22:00' }, /such as 22:00-07:00/],
+      [{ perPerson: 'often' }, /such as 3\/day/],
       [{ skipInactive: 0 }, /"skipInactive" must be a whole number from 1 to 100, not 0/],
       [{ skipInactive: 101 }, /"skipInactive" must be a whole number from 1 to 100, not 101/],
       [{ localTime: '09:00', timeZone: 'Mars' }, /"timeZone" must be the name of a time zone/],
@@ -63,6 +64,10 @@ describe('a broadcast that differs by reader', () => {
     await assert.rejects(stage.create({ channel: 'news' }, { subscriptions }), { message: /off by default/ });
     const passed = { localTime: '2026-12-01T09:00', ifTimePassed: 'skip' } as const;
     await assert.rejects(stage.create(passed, { subscriptions }), { message: /nobody would get it/ });
+    const schedule = { cron: '0 9 * * 1', perPerson: '3' };
+    await assert.rejects(createSchedule(stage.store, 'all', message, schedule), {
+      message: /such as 3\/day/,
+    });
   });
 
   test('needs defaults for placeholders unless it is to one person, whose values are there', async () => {
@@ -154,6 +159,7 @@ describe('a broadcast that differs by reader', () => {
       { channel: 'news' },
       { skipInactive: 3 },
       { priority: 'high' },
+      { perPerson: '3/day' },
     ];
     for (const other of others) {
       await assert.rejects(stage.create({ ...options, ...other }, { tags: { all: ['news'] } }), {

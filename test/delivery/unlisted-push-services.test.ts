@@ -286,13 +286,6 @@ describe('what ntfy answers', () => {
     assert.equal(toRowResult(last, withoutSubscriber, record).result, 'gone');
   });
 
-  test('507 for a topic without a subscriber ends the message alone where its TTL ends before the next attempt', () => {
-    for (const attempts of [0, 5]) {
-      const row = rowOf(attempts, 3_600_000);
-      assert.equal(toRowResult(row, withoutSubscriber, record).result, 'expired');
-    }
-  });
-
   test('507 for a topic without a subscriber means the same where the server is listed', () => {
     const body = { code: 50701, http: 507, error: 'without subscriber' };
     assert.deepEqual(answerOf(507, body, false), withoutSubscriber);

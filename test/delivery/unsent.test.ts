@@ -110,22 +110,6 @@ describe('a cap per person', () => {
     const [origin] = (await bench.store.broadcasts.find(2))?.origins ?? [];
     assert.deepEqual([origin?.attempts, origin?.capped], [5, 20]);
   });
-
-  test('is refused where it cannot be read, and is part of what an idempotency key stands for', async () => {
-    await using bench = await openBroadcastBench();
-    const sender = bench.createSender();
-    const wrong = sender.createBroadcast('all', message, { perPerson: 'often' });
-    await assert.rejects(wrong, { code: 'ERR_MESSAGE_INVALID' });
-    await assert.rejects(sender.createSchedule('all', message, { cron: '0 9 * * 1', perPerson: '3' }), {
-      code: 'ERR_MESSAGE_INVALID',
-    });
-    const make = (perPerson?: string) =>
-      sender.createBroadcast('all', message, { perPerson, idempotencyKey: 'tea' });
-    const { broadcast } = await make('3/day');
-    assert.equal(broadcast.perPerson, '3/day');
-    assert.equal((await make('3/day')).isNew, false);
-    await assert.rejects(make('4/day'), { code: 'ERR_IDEMPOTENCY_KEY' });
-  });
 });
 
 // A store whose sending is paused: nothing is sent by itself, what is asked for is, and resuming says and does what it starts.

@@ -1,8 +1,5 @@
 // What is reported of senders: push services that they cannot reach, and processes that come, go and are lost.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shareAlarms, unreachableAlarms } from '../../src/delivery/alarms/push-service-conditions.ts';
@@ -16,9 +13,8 @@ import {
 } from '../../src/delivery/broadcast/watch.ts';
 import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import type { ReportedPushService, SenderReports, StoredSenderReport } from '../../src/store/sending.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
-import { fastFolder } from '../../tools/fast-folder.ts';
 import { message, openStageWithRecorder } from './fault-stage.ts';
+import { openTestStore } from '../store/test-database.ts';
 import { idlePushService, workerReport } from '../store/made-up-subscription.ts';
 import { pluck } from '../../tools/pluck.ts';
 
@@ -141,15 +137,10 @@ const isSeven = ({ processId }: { readonly processId: number }): boolean => proc
 const fail = (error: unknown): void => assert.ifError(error);
 
 async function openStore(t: TestContext) {
-  const folder = await mkdtemp(join(fastFolder(), 'deskbell-workers-'));
-  const path = join(folder, 'deskbell.db');
   let nowMs = Date.UTC(2027, 0, 1);
-  const store = await openSqliteStore({ path, now: () => nowMs });
-  t.after(async () => {
-    await store.close();
-    await rm(folder, { recursive: true });
-  });
-  return { senders: store.senders, path, pass: (ms: number) => (nowMs += ms) };
+  const { store, run, remove } = await openTestStore(() => nowMs);
+  t.after(remove);
+  return { senders: store.senders, run, pass: (ms: number) => (nowMs += ms) };
 }
 
 /** Reads events, and does after each one what is to be done; ends after the last. */
@@ -230,10 +221,8 @@ test('a process can be left out', async (t) => {
 });
 
 test('a store that cannot be read is reported once, and watching goes on when it can be read again', async (t) => {
-  const { senders, path } = await openStore(t);
+  const { senders, run } = await openStore(t);
   await senders.put(worker);
-  const database = new DatabaseSync(path);
-  t.after(() => database.close());
   const stop = new AbortController();
   let errors = 0;
   let failures = 0;
@@ -245,7 +234,7 @@ test('a store that cannot be read is reported once, and watching goes on when it
       return await senders.list();
     } catch (error) {
       failures += 1;
-      if (failures === 3) database.exec('alter table hidden rename to senders');
+      if (failures === 3) await run('alter table hidden rename to senders');
       throw error;
     }
   };
@@ -255,7 +244,7 @@ test('a store that cannot be read is reported once, and watching goes on when it
     if (state === 'stopped') stop.abort();
     else {
       await senders.remove(worker.id);
-      database.exec('alter table senders rename to hidden');
+      await run('alter table senders rename to hidden');
     }
   }
   assert.deepEqual([errors, failures, events], [1, 3, ['started', 'stopped']]);
