@@ -114,6 +114,7 @@ test('PostgreSQL has every table and column that is copied by the same name and 
     'locks',
     'schema_version',
     'senders',
+    'subscription_counts',
     'waiting_rows',
     'work',
   ]);
@@ -202,6 +203,7 @@ describe('a copy', () => {
     const expected = await store.broadcasts.find(id);
     const days = await store.statistics.subscriptionDays(0);
     const totals = await store.statistics.outcomeTotals();
+    const ofKeys = await store.vapidKeys.countSubscriptions();
     const intervals = await store.statistics.outcomesOf(id);
     assert.equal(totals[0]?.accepted, 200);
     await store.close();
@@ -211,6 +213,7 @@ describe('a copy', () => {
     assert.deepEqual(await copied.broadcasts.find(id), expected);
     assert.deepEqual(await copied.statistics.subscriptionDays(0), days);
     assert.deepEqual(await copied.statistics.outcomeTotals(), totals);
+    assert.deepEqual(await copied.vapidKeys.countSubscriptions(), ofKeys);
     assert.deepEqual(await copied.statistics.outcomesOf(id), intervals);
     await copied.close();
   });

@@ -17,8 +17,6 @@ export interface CopiedTable {
    * broadcast while rows for it are being written.
    */
   readonly parents: readonly { readonly column: string; readonly table: string }[];
-  /** The column that `counted` names for this table. Its sums are compared, not copied. */
-  readonly sum?: string | undefined;
 }
 
 /** Tables that are not copied: processes report again, operators sign in again, and triggers create the other rows. */
@@ -28,10 +26,8 @@ const leftOut: ReadonlySet<string> = new Set([
   'work',
   'held_marks',
   'waiting_rows',
+  'subscription_counts',
 ]);
-
-/** The columns in which triggers count, by table. Shards differ between databases, so only sums are compared. */
-const counted: Readonly<Record<string, string>> = { subscription_counts: 'subscriptions' };
 
 /** SQLite has a row per tag, PostgreSQL a column with all tags. Tags are copied as a column with a JSON array. */
 const tagTable = 'subscription_tags';
@@ -71,20 +67,17 @@ function readTables(): {
     .filter((name) => name !== tagTable && !leftOut.has(name))
     .map((name): CopiedTable => {
       const columns = columnsOf.all(name) as { name: string; type: string; pk: number }[];
-      const sum = counted[name];
-      const kept = sum === undefined ? columns : columns.filter((column) => column.name !== 'shard');
       return {
         name,
         columns: [
-          ...kept.map(({ name: column, type }) => ({ name: column, type })),
+          ...columns.map(({ name: column, type }) => ({ name: column, type })),
           ...(name === 'subscriptions' ? [{ name: 'tags', type: 'TEXT' }] : []),
         ],
-        key: kept
+        key: columns
           .filter(({ pk }) => pk > 0)
           .toSorted((one, other) => one.pk - other.pk)
           .map((column) => column.name),
         parents: parentsOf.all(name) as { column: string; table: string }[],
-        sum,
       };
     });
   return {
@@ -101,7 +94,7 @@ function readTables(): {
  * source's keys replace that key.
  */
 export const tablesToBeEmpty: readonly CopiedTable[] = copiedTables.filter(
-  ({ name, sum }) => name !== 'vapid_keys' && name !== sequences.name && sum === undefined,
+  ({ name }) => name !== 'vapid_keys' && name !== sequences.name,
 );
 
 /**
@@ -116,24 +109,17 @@ export interface OwnForm {
 }
 
 export function selectSql(table: CopiedTable, own: OwnForm = {}): string {
-  const { name, columns, key, parents, sum } = table;
-  const read = ({ name: column }: CopiedTable['columns'][number]): string => {
-    const ownValue = own.columns?.[column];
-    if (ownValue !== undefined) return ownValue;
-    return column === sum ? `sum(t."${column}")` : `t."${column}"`;
-  };
-  const list = columns.map((column) => `${read(column)} as "${column.name}"`).join(', ');
+  const { name, columns, parents } = table;
+  const list = columns
+    .map(({ name: column }) => `${own.columns?.[column] ?? `t."${column}"`} as "${column}"`)
+    .join(', ');
   if (own.from !== undefined) return `select ${list} from ${own.from} t`;
   const conditions = parents.map(
     ({ column, table: parent }) =>
       `(t."${column}" is null or exists (select 1 from deskbell.${parent} p where p.id = t."${column}"))`,
   );
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
-  const groups =
-    sum === undefined
-      ? ''
-      : `group by ${key.map((each) => `t."${each}"`).join(', ')} having sum(t."${sum}") <> 0`;
-  return `select ${list} from deskbell.${name} t ${where} ${groups}`;
+  return `select ${list} from deskbell.${name} t ${where}`;
 }
 
 /** Sorts the rows of a query in the table's order. @param collation SQL that sorts text as SQLite does */

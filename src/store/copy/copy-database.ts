@@ -88,7 +88,7 @@ export const writeRows = (
       `update deskbell.${unfinishedCopy} set progress = :progress where progress = :known returning source`,
       { progress: JSON.stringify(progress), known: JSON.stringify(known) },
     );
-    if (isNew === undefined || rows.length === 0 || table.sum !== undefined) return;
+    if (isNew === undefined || rows.length === 0) return;
     await insert(table, rows);
     // the daily counts are copied too, so delete the counts that triggers have just made
     if (table.name === 'subscriptions') await run('delete from deskbell.subscription_days');
