@@ -22,22 +22,13 @@ export const authentication: ClaimChanges = {
     ],
   }),
   'All methods are allowed cross-origin, custom ones too': changesOf(cors, {
-    'a preflight allows a fixed list of methods': [
-      "'access-control-allow-methods': askedMethod",
-      "'access-control-allow-methods': 'GET, PUT, POST, DELETE, PATCH'",
-    ],
+    'a preflight allows a fixed list of methods': [': askedMethod', ": 'GET, PUT, POST, DELETE, PATCH'"],
   }),
   'All headers are allowed cross-origin': changesOf(cors, {
-    'a preflight allows content-type alone': [
-      "'access-control-allow-headers': askedHeaders",
-      "'access-control-allow-headers': 'content-type'",
-    ],
+    'a preflight allows content-type alone': [': askedHeaders', ": 'content-type'"],
   }),
   'The preflight’s max-age is not set': changesOf(cors, {
-    'every preflight sets max-age': [
-      preflightVary,
-      "'access-control-max-age': '600', vary: 'Access-Control-Request-Method,",
-    ],
+    'every preflight sets max-age': ["vary: 'Access-", "'access-control-max-age': '600', vary: 'Access-"],
     'max-age is set when headers are asked for': [
       "'access-control-allow-headers': askedHeaders",
       "'access-control-max-age': '600', 'access-control-allow-headers': askedHeaders",
@@ -51,10 +42,7 @@ export const authentication: ClaimChanges = {
     'an empty SESSION does not pass': ['if (value === undefined)', 'if (!value)'],
   }),
   'A request without the session entry SESSION is rejected with 401': changesOf(authenticator, {
-    'a request without SESSION passes': [
-      "if (value === undefined) return 'unauthenticated'",
-      "if (value === undefined) return 'pass'",
-    ],
+    'a request without SESSION passes': ["return 'unauthenticated'", "return 'pass'"],
     'the status is 403': ["DeskbellError('ERR_UNAUTHENTICATED'", "DeskbellError('ERR_FORBIDDEN'"],
     'HEAD goes without the authenticator': [
       'if (authenticator === undefined)',
@@ -66,10 +54,7 @@ export const authentication: ClaimChanges = {
       'a refused value passes': ["? 'pass' : 'forbidden'", "? 'pass' : 'pass'"],
     }),
     ...changesOf('src/service/demonstration/demonstration-routes.ts', {
-      'the default check refuses a value': [
-        'authorize = () => true',
-        "authorize = (value) => value !== 'ada'",
-      ],
+      'the default check refuses a value': ['= () => true', "= (value) => value !== 'ada'"],
     }),
   ],
   '/vapidKey and /webPush need no credential': [
@@ -133,14 +118,8 @@ export const authentication: ClaimChanges = {
     }),
   ],
   'The authenticator is attached per action, by annotation': changesOf(actions, {
-    'every action is annotated': [
-      'authenticate.includes(name) && { authenticator }',
-      'true && { authenticator }',
-    ],
-    'no action is annotated': [
-      'authenticate.includes(name) && { authenticator }',
-      'false && { authenticator }',
-    ],
+    'every action is annotated': ['authenticate.includes(name) &&', 'true &&'],
+    'no action is annotated': ['authenticate.includes(name) &&', 'false &&'],
   }),
   'The authenticator is attached per class of actions, by annotation': [
     ...changesOf(actions, {
@@ -151,28 +130,16 @@ export const authentication: ClaimChanges = {
     }),
   ],
   'The action creator is attached by one configuration entry': changesOf(actions, {
-    'the entry has no effect': [
-      "if (logging.includes('action-creator')) {",
-      "if (logging.includes('none' as never)) {",
-    ],
-    'it needs a second entry': [
-      "if (logging.includes('action-creator')) {",
-      "if (logging.includes('action-creator') && logging.length > 1) {",
-    ],
+    'the entry has no effect': ["logging.includes('action-creator')", "logging.includes('none' as never)"],
+    'it needs a second entry': ["('action-creator')", "('action-creator') && logging.length > 1"],
   }),
   'The filter is attached by one entry in the list of enabled filters': changesOf('src/service/options.ts', {
     'the entry has no effect': ["logging.includes('filter') ?", 'false ?'],
   }),
   'What each mechanism can see is the table of the specification: 16 cells, each seen or not to be seen': [
     ...changesOf(filter, {
-      'the filter sees the request with its body': [
-        'entity: opaqueValue,',
-        'entity: reply.request as object,',
-      ],
-      'the filter does not see the URL': [
-        'return { method, url: originalUrl, startMs:',
-        "return { method, url: '', startMs:",
-      ],
+      'the filter sees the request with its body': ['entity: opaqueValue', 'entity: reply.request as object'],
+      'the filter does not see the URL': ['method, url: originalUrl, startMs:', "method, url: '', startMs:"],
     }),
     ...changesOf('src/http/filter.ts', {
       'the action creator sees the response': [
@@ -215,10 +182,7 @@ export const authentication: ClaimChanges = {
     ...changesOf(
       filter,
       {
-        'the filter does not say that the client is gone': [
-          'isAborted: reply.request.raw.socket.destroyed,',
-          'isAborted: false,',
-        ],
+        'the filter does not say that the client is gone': ['reply.request.raw.socket.destroyed,', 'false,'],
       },
       { file: mechanismsTest, title: 'stays the same where the client is gone while the action works' },
     ),

@@ -14,10 +14,7 @@ export const sender: ClaimChanges = {
       'the message goes to another path of the push service': ['endpoint.slice(root.length - 1)', "'/'"],
     }),
     ...changesOf('src/protocol/aes128gcm.ts', {
-      'the keying material is not the one of RFC 8291': [
-        "Buffer.from('WebPush: info\\0')",
-        "Buffer.from('WebPush:info\\0')",
-      ],
+      'the keying material is not the one of RFC 8291': ["('WebPush: info\\0')", "('WebPush:info\\0')"],
     }),
     ...changesOf(webPush, {
       'the server stores a registration without its auth': [
@@ -37,10 +34,7 @@ export const sender: ClaimChanges = {
     },
   ),
   'The result is the push service’s HTTP response': changesOf('src/delivery/single/single-messages.ts', {
-    'the status of the result is always 200': [
-      'response: result.response',
-      'response: { ...result.response, status: 200 }',
-    ],
+    'the status of the result is always 200': [': result.response', ': { ...result.response, status: 200 }'],
   }),
   'One push request is sent to the subscription’s endpoint': [
     ...changesOf('src/delivery/message-path/destinations.ts', {
@@ -59,10 +53,7 @@ export const sender: ClaimChanges = {
       'the token is for the host without its port': ['aud: origin,', 'aud: origin.replace(/:\\d+$/, ""),'],
     }),
     ...changesOf('src/delivery/message-path/message-path.ts', {
-      'the request is sent twice': [
-        'transport.send(request, done',
-        'transport.send(request, () => {}); transport.send(request, done',
-      ],
+      'the request is sent twice': ['request, done', 'request, () => {}); transport.send(request, done'],
     }),
   ],
   'Authentication to the push service is by VAPID: another key pair is refused': [
@@ -79,16 +70,10 @@ export const sender: ClaimChanges = {
   'The subject is a contact URI of mailto: form, set on the sender': [
     ...changesOf(subject, {
       'ftp: is accepted': ['/^https:\\/\\//i.test(subject)', '/^(https|ftp):\\/\\//i.test(subject)'],
-      'any URI is accepted': [
-        "if (host === undefined) throw badSubject('is not a mailto: or https: URI');",
-        'if (host === undefined) return;',
-      ],
+      'any URI is accepted': ["throw badSubject('is not a mailto: or https: URI');", 'return;'],
     }),
     ...changesOf(authorizer, {
-      'the subject is not the one that is set': [
-        'const sub = subject.',
-        "const sub = 'mailto:somebody@example.org'.",
-      ],
+      'the subject is not the one that is set': ['sub = subject.', "sub = 'mailto:somebody@example.org'."],
     }),
   ],
   'The service sends no webhooks: a registration makes no request to the endpoint': changesOf(webPush, {
