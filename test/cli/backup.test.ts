@@ -23,8 +23,7 @@ import { createSender } from '../../src/delivery/sender.ts';
 import { loadOrCreateSecret, secretFileNames } from '../../src/keys/secret-files.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { openExampleUsers } from '../../src/service/demonstration/users.ts';
-import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { madeUpBroadcast } from '../store/store-under-test.ts';
+import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { outputOf, runCommand, runUntilStopped, storeSinks, temporaryFolder } from './run-command.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
@@ -321,39 +320,6 @@ test('a backup and a restore that are interrupted end soon, and leave nothing be
     (await readdir(restored)).filter((name) => name !== '.gitignore'),
     [],
   );
-});
-
-test('a restore leaves no broadcast running, however many there are, and changes none that is not', async (t) => {
-  const folder = await temporaryFolder();
-  const path = join(folder, 'data');
-  const { store, close } = await openDataDirectory(path);
-  t.after(close);
-  await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
-  const create = async (startAtMs: number): Promise<number> =>
-    (await store.broadcasts.create(madeUpBroadcast(startAtMs))).broadcast.id;
-  const paused = await create(Date.now());
-  await store.broadcasts.pause(paused);
-  const cancelled = await create(Date.now());
-  await store.broadcasts.cancel(cancelled);
-  const running: number[] = [];
-  for (let count = 0; count < 120; count += 1)
-    running.push(await create(Date.now() + (count % 2) * 3_600_000));
-  await backUp(path, join(folder, 'backup'), { withKeys: true });
-
-  const directory = join(folder, 'restored');
-  const restored = await restore(join(folder, 'backup'), directory);
-  assert.deepEqual(
-    restored.resumption.broadcastIds.toSorted((one, other) => one - other),
-    running,
-  );
-  const again = await openDataDirectory(directory);
-  t.after(() => again.close());
-  const states = new Map(
-    (await again.store.broadcasts.list({ limit: 200 })).map(({ id, state }) => [id, state]),
-  );
-  assert.deepEqual([states.get(paused), states.get(cancelled)], ['paused', 'cancelled']);
-  for (const id of running) assert.equal(states.get(id), 'paused');
-  assert.equal(await again.store.leases.leaseSlice({ leaseMs: 1000 }), undefined);
 });
 
 test('a backup made while registering and sending is one moment: counts add up, and the rest is delivered', async () => {

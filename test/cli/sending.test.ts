@@ -355,9 +355,6 @@ suite('schedules of the command line', () => {
 
   test('times that are none are refused', async () => {
     const { run } = await newData(pushService);
-    const nonsense = await run(['send', '--all', '--cron', '0 25 * * *', ...message]);
-    assert.equal(nonsense.exitCode, 1);
-    assert.match(nonsense.stderr, /hour: 25.*ERR_SCHEDULE_INVALID/);
     for (const [flag, value, expected] of [
       ['--local-time', '9', 'a local time such as 09:00 or 2026-12-01T09:00'],
       ['--timezone', 'Berlin', 'the name of a time zone, such as Europe/Berlin'],
