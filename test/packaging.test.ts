@@ -33,7 +33,7 @@ suite('the published code', () => {
   for (const [entry, allowed] of [
     ['deskbell', []],
     ['deskbell/protocol', []],
-    ['deskbell/push-service', ['http_ece', 'ws']],
+    ['deskbell/push-service', ['http_ece', 'ipaddr.js', 'ws']],
     ['deskbell/web-push', ['http_ece', 'ipaddr.js']],
   ] as const) {
     const what = allowed.length === 0 ? 'no other package' : `only ${allowed.join(' and ')}`;

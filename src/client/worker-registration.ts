@@ -175,7 +175,7 @@ async function describeFailure(url: URL, timeoutMs: number): Promise<string> {
   if (!contentType.includes('javascript')) {
     return `${name} is served as ${contentType}; browsers take it only as text/javascript.`;
   }
-  if (isTrustedTypesRefused()) {
+  if (isPolicyRefused) {
     return 'The content security policy of the page refuses the Trusted Types policy "deskbell": add it to trusted-types.';
   }
   return `${name} could not be started.`;
@@ -192,20 +192,16 @@ interface TrustedTypePolicy {
 }
 
 let policy: TrustedTypePolicy | undefined;
-let isRefused = false;
+let isPolicyRefused = false;
 
 function trustedScriptUrl({ href }: URL): string {
   const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
   try {
     policy ??= trustedTypes?.createPolicy('deskbell', { createScriptURL: (url) => url });
   } catch {
-    isRefused = true;
+    isPolicyRefused = true;
   }
   return policy?.createScriptURL(href) ?? href;
-}
-
-function isTrustedTypesRefused(): boolean {
-  return isRefused;
 }
 
 /** Resolves an address relative to the page. Browsers refuse to fetch URLs with the user and password of `baseURI`. */

@@ -39,11 +39,12 @@ export function encodeMessage(
   options: PayloadOptions = {},
   createId: () => string = randomId,
 ): EncodedMessage {
-  const [own, ...others] = encodeTexts(message, options, createId);
+  const measured = encodeTexts(message, options, createId);
+  const [own, ...others] = measured;
   return {
     payload: own!.payload,
     texts: new Map(others.map(({ localized, payload }) => [localized.language!, payload])),
-    placeholders: placeholdersIn([own!, ...others]),
+    placeholders: uniquePlaceholders(measured.flatMap(({ template }) => template?.placeholders ?? [])),
   };
 }
 
@@ -121,9 +122,6 @@ export function encodePayload(
 ): Uint8Array {
   return encodeTexts(message, options, createId)[0]!.payload;
 }
-
-const placeholdersIn = (texts: readonly MeasuredText[]): readonly Placeholder[] =>
-  uniquePlaceholders(texts.flatMap(({ template }) => template?.placeholders ?? []));
 
 /**
  * Hashes a message's content, including `placeholders` and the texts in other languages. Equal messages have equal

@@ -101,7 +101,7 @@ function checkLink(before: string, fallback: string | undefined, name: string, m
 // A payload with placeholders. It is parsed once, and filled in for each reader.
 
 export interface Template {
-  /** The placeholders, ordered by their positions in the payload. */
+  /** The placeholders in the order of the payload, which may have one several times. */
   readonly placeholders: readonly Placeholder[];
   /** The payload's size with all defaults filled in. Placeholders without a default are left empty. */
   readonly minBytes: number;
@@ -144,7 +144,7 @@ export function createTemplate(payload: Uint8Array, nameOf: NameOf = (member) =>
     return Buffer.from(`${json}${receipt === undefined ? '' : toReceiptMember(receipt)}}`);
   };
   return {
-    placeholders: uniquePlaceholders(parts.filter((part) => typeof part !== 'string')),
+    placeholders: parts.filter((part) => typeof part !== 'string'),
     minBytes: write(({ fallback = '' }) => fallback).length,
     fill(data, receipt) {
       const valueOf = (slot: Slot) => slot.encode(lookUp(data, slot.name));

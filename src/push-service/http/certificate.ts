@@ -2,10 +2,11 @@
 // no CA certificate, because rustls refuses CA certificates from servers. A package for this would take megabytes.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
 // Writes the subset of DER (X.690) that a certificate needs.
 
-export const Tag = {
+const Tag = {
   boolean: 0x01,
   integer: 0x02,
   bitString: 0x03,
@@ -22,7 +23,7 @@ export const Tag = {
   implicit: 0x80,
 } as const;
 
-export function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const contents = Buffer.concat(parts);
   return Buffer.concat([Buffer.of(tag), encodeLength(contents.length), contents]);
 }
@@ -35,13 +36,13 @@ function encodeLength(length: number): Buffer {
   return Buffer.of(0x80 | bytes.length, ...bytes);
 }
 
-export function objectIdentifier(dotted: string): Buffer {
+function objectIdentifier(dotted: string): Buffer {
   const [first = 0, second = 0, ...others] = dotted.split('.').map(Number);
   return der(Tag.objectIdentifier, Buffer.from([40 * first + second, ...others].flatMap(base128)));
 }
 
 /** Encodes a time in UTC, in whole seconds (RFC 5280 §4.1.2.5). */
-export function time(date: Date): Buffer {
+function time(date: Date): Buffer {
   const digits = date.toISOString().replaceAll(/\.\d+|[-:T]/g, '');
   const isShort = date.getUTCFullYear() < 2050;
   return der(isShort ? Tag.utcTime : Tag.generalizedTime, Buffer.from(isShort ? digits.slice(2) : digits));
@@ -124,7 +125,7 @@ function extensions(spki: Buffer, hosts: readonly string[]): Buffer[] {
   const altNames = hosts.map((host) =>
     isIP(host) === 0
       ? der(Tag.implicit + 2, Buffer.from(host))
-      : der(Tag.implicit + 7, Buffer.from(addressBytes(host))),
+      : der(Tag.implicit + 7, Buffer.from(ipaddr.parse(host).toByteArray())),
   );
   return [
     // an empty value means that the certificate is not a CA
@@ -138,19 +139,4 @@ function extensions(spki: Buffer, hosts: readonly string[]): Buffer[] {
 
 function extension(id: Buffer, isCritical: boolean, value: Buffer): Buffer {
   return der(Tag.sequence, id, ...(isCritical ? [yes] : []), der(Tag.octetString, value));
-}
-
-function addressBytes(address: string): number[] {
-  if (isIP(address) === 4) return address.split('.').map(Number);
-  // The URL parser turns every notation into hexadecimal groups and shortens the longest run of zeros to `::`.
-  const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const before = groupBytes(head);
-  const after = groupBytes(tail);
-  return [...before, ...new Uint8Array(16 - before.length - after.length), ...after];
-}
-
-function groupBytes(groups: string): number[] {
-  return groups === ''
-    ? []
-    : groups.split(':').flatMap((group) => [...Buffer.from(group.padStart(4, '0'), 'hex')]);
 }

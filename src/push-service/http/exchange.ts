@@ -17,17 +17,9 @@ export function findHostFault(request: HostedRequest): string | undefined {
   const host = hostOf(request);
   if (host === undefined) return request.httpVersion === '1.0' ? undefined : 'the request has no Host header';
   if (!hostAndPort.test(host)) return 'the Host header is not a host with an optional port';
-  const count = countHostHeaders(request.rawHeaders);
+  const names = request.rawHeaders.filter((_text, index) => index % 2 === 0);
+  const count = names.filter((name) => name.toLowerCase() === 'host').length;
   return count > 1 ? `the request has ${count} Host headers; exactly one is allowed` : undefined;
-}
-
-function countHostHeaders(rawHeaders: readonly string[]): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] as string;
-    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
-  }
-  return count;
 }
 
 function hostOf({ headers }: Pick<HostedRequest, 'headers'>): string | undefined {
