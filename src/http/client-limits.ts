@@ -36,20 +36,12 @@ export interface ClientLimits extends FastifyRateLimitStore {
   count(client: string, windowMs: number, max: number): Promise<ClientWindow>;
 }
 
-/**
- * Makes the store class for `@fastify/rate-limit`.
- *
- * @param shared absent if each process counts for itself
- * @param now milliseconds since 1970
- */
-export function createClientLimits(
-  shared: SharedCounts | undefined,
-  now: () => number = Date.now,
-): new () => ClientLimits {
+/** Makes the store class for `@fastify/rate-limit`. @param shared absent if each process counts for itself */
+export function createClientLimits(shared: SharedCounts | undefined): new () => ClientLimits {
   let aloneUntilMs = 0;
 
   const countShared = async (client: string, windowMs: number): Promise<ClientWindow | undefined> => {
-    if (shared === undefined || now() < aloneUntilMs) return undefined;
+    if (shared === undefined || Date.now() < aloneUntilMs) return undefined;
     const isLate = new AbortController();
     try {
       const late = sleep(answerWithinMs, 'late' as const, { signal: isLate.signal });
@@ -61,7 +53,7 @@ export function createClientLimits(
     } finally {
       isLate.abort();
     }
-    aloneUntilMs = now() + aloneForMs;
+    aloneUntilMs = Date.now() + aloneForMs;
     return undefined;
   };
 
@@ -80,11 +72,11 @@ export function createClientLimits(
       const counted = requests > max ? undefined : await countShared(client, windowMs);
       if (counted !== undefined && counted.requests >= requests) {
         window.requests = Math.max(window.requests, counted.requests);
-        window.endsAtMs = now() + counted.endsInMs;
+        window.endsAtMs = Date.now() + counted.endsInMs;
       }
       return {
         requests: Math.max(requests, counted?.requests ?? 0),
-        endsInMs: Math.max(1, window.endsAtMs - now()),
+        endsInMs: Math.max(1, window.endsAtMs - Date.now()),
       };
     }
 
@@ -96,8 +88,8 @@ export function createClientLimits(
     #windowOf(client: string, windowMs: number): Window {
       const place = hash('sha256', this.#salt + client, 'buffer').readUInt32LE() % places;
       const known = this.#windows.get(place);
-      if (known !== undefined && now() < known.endsAtMs) return known;
-      const window = { requests: 0, endsAtMs: now() + windowMs };
+      if (known !== undefined && Date.now() < known.endsAtMs) return known;
+      const window = { requests: 0, endsAtMs: Date.now() + windowMs };
       this.#windows.set(place, window);
       return window;
     }

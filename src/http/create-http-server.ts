@@ -42,7 +42,6 @@ export interface ListenerSettings {
   readonly tls?: TlsFiles | undefined;
   /** Maximum characters of a parameter in a path. Default: 100. */
   readonly maxParamLength?: number | undefined;
-  readonly findAddresses?: FindAddresses | undefined;
 }
 
 /**
@@ -61,7 +60,7 @@ export const schemaController = {
 export function createHttpServer(
   options: HttpServerOptions,
   rules: ResponseRules,
-  { tls, maxParamLength = 100, findAddresses }: ListenerSettings = {},
+  { tls, maxParamLength = 100 }: ListenerSettings = {},
 ): FastifyInstance {
   const requestTimeout = options.requestTimeoutMs ?? defaultTimeLimits.requestTimeoutMs;
   // Node refuses a longer time for the headers than for the whole request.
@@ -86,7 +85,7 @@ export function createHttpServer(
       tls === undefined
         ? createServer(http, handler)
         : createTlsServer({ ...http, ...tls, handshakeTimeout: headersTimeout }, handler),
-    routerOptions: { maxParamLength: maxParamLength },
+    routerOptions: { maxParamLength },
     schemaController,
     // Requests that arrive while the server is closing still get a response, with `connection: close`.
     return503OnClosing: false,
@@ -100,7 +99,7 @@ export function createHttpServer(
   limitConnectionsOfClients(app.server, options.maxConnectionsPerClient ?? 500, isTrusted);
   trackRequestStarts(app.server);
   limitOpenResponses(app.server);
-  serveAllOfLocalhost(app, tls !== undefined, findAddresses);
+  serveAllOfLocalhost(app, tls !== undefined);
   dropContentType(app);
   handleConnectAndExpect(app, rules);
   closeUnreadResponses(app, options.readTimeoutMs ?? defaultTimeLimits.readTimeoutMs);
@@ -161,13 +160,7 @@ export const defaultTimeLimits = {
 // On most machines `localhost` is 127.0.0.1 and ::1, and a Node server listens only on the first. Fastify would open a
 // second server without our limits, so connections to the second address are handed to the first server.
 
-type FindAddresses = (host: string) => Promise<readonly { readonly address: string }[]>;
-
-function serveAllOfLocalhost(
-  app: FastifyInstance,
-  isSecure: boolean,
-  findAddresses: FindAddresses = (host) => lookup(host, { all: true }),
-): void {
+function serveAllOfLocalhost(app: FastifyInstance, isSecure: boolean): void {
   const { server } = app;
   const listen = server.listen.bind(server) as (options: ListenOptions) => unknown;
   const close = server.close.bind(server);
@@ -175,7 +168,7 @@ function serveAllOfLocalhost(
   let isClosed = false;
 
   const listenOnAll = async (options: ListenOptions): Promise<void> => {
-    const [first, ...rest] = await findAddresses('localhost');
+    const [first, ...rest] = await lookup('localhost', { all: true });
     if (isClosed) return;
     server.once('listening', () => {
       for (const { address } of rest) others.push(handConnectionsTo(app, isSecure, address));

@@ -1,11 +1,13 @@
 // What holds for every listener, over HTTP and over TLS: clients that read nothing, and the end of the server.
 import assert from 'node:assert/strict';
+import dns from 'node:dns/promises';
 import { once } from 'node:events';
+import { syncBuiltinESMExports } from 'node:module';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls, type Server as TlsServer } from 'node:tls';
-import { test, type TestContext } from 'node:test';
+import { mock, test, type TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { operatorErrors } from '../../src/errors/catalogue.ts';
 import { createHttpServer, type HttpServerOptions } from '../../src/http/create-http-server.ts';
@@ -20,7 +22,11 @@ const patient = { headersTimeoutMs: 600_000, requestTimeoutMs: 600_000 };
 /** More than the system keeps for a client that reads nothing. */
 const largeAnswer = Buffer.alloc(32 * 1024 * 1024);
 
-const findAddresses = async (): Promise<{ address: string }[]> => localAddresses;
+function lookUpBy(find: () => Promise<readonly { readonly address: string }[]>): void {
+  mock.method(dns, 'lookup', find as never);
+  syncBuiltinESMExports();
+}
+lookUpBy(async () => localAddresses);
 
 async function startListener(
   t: TestContext,
@@ -28,7 +34,7 @@ async function startListener(
   options: HttpServerOptions,
   host = '127.0.0.1',
 ): Promise<{ readonly app: FastifyInstance; readonly port: number }> {
-  const app = createHttpServer(options, rules, { findAddresses, ...(isSecure && { tls }) });
+  const app = createHttpServer(options, rules, isSecure ? { tls } : {});
   app.get('/large', (_request, reply) => reply.send(largeAnswer));
   await app.listen({ host, port: 0 });
   t.after(() => app.close());
@@ -137,9 +143,11 @@ test('a listener does not start with a schema that nothing would check', async (
   await assert.rejects(async () => app.ready(), /has set no validator/);
 });
 
-test('a server that is closed while it looks up localhost does not listen', async () => {
-  const { promise, resolve } = Promise.withResolvers<{ address: string }[]>();
-  const app = createHttpServer({}, rules, { findAddresses: () => promise });
+test('a server that is closed while it looks up localhost does not listen', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<typeof localAddresses>();
+  lookUpBy(() => promise);
+  t.after(() => lookUpBy(async () => localAddresses));
+  const app = createHttpServer({}, rules);
   app.listen({ host: 'localhost', port: 0 }).catch(() => {});
   await app.ready();
   await app.close();

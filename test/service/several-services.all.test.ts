@@ -157,13 +157,13 @@ describe('several services on one database', () => {
   });
 });
 
-describe('the limit of a process', () => {
-  let nowMs = 0;
-  const open = (shared?: ClientRequests) => new (createClientLimits(shared, () => nowMs))();
-  const ask = async (limits: ReturnType<typeof open>, client: string, max = 2) =>
-    (await limits.count(client, minuteMs, max)).requests;
+const open = (shared?: ClientRequests) => new (createClientLimits(shared))();
+const ask = async (limits: ReturnType<typeof open>, client: string, max = 2) =>
+  (await limits.count(client, minuteMs, max)).requests;
 
-  test('asks nobody about a client that is over it, and begins anew after its time', async () => {
+describe('the limit of a process', () => {
+  test('asks nobody about a client that is over it, and begins anew after its time', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'] });
     let asked = 0;
     const limits = open({
       count: async () => {
@@ -172,11 +172,12 @@ describe('the limit of a process', () => {
       },
     });
     assert.deepEqual([await ask(limits, 'a'), await ask(limits, 'a'), asked], [7, 8, 1]);
-    nowMs += 30_000;
+    t.mock.timers.tick(30_000);
     assert.deepEqual([await ask(limits, 'a'), asked], [7, 2]);
   });
 
-  test('holds for a while where the shared one is not told', async () => {
+  test('holds for a while where the shared one is not told', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'] });
     let asked = 0;
     const limits = open({
       count: async () => {
@@ -185,9 +186,9 @@ describe('the limit of a process', () => {
       },
     });
     assert.deepEqual([await ask(limits, 'a'), await ask(limits, 'a'), asked], [1, 2, 1]);
-    nowMs += 4999;
+    t.mock.timers.tick(4999);
     assert.deepEqual([await ask(limits, 'a', 9), asked], [3, 1]);
-    nowMs += 1;
+    t.mock.timers.tick(1);
     assert.deepEqual([await ask(limits, 'a', 9), asked], [4, 2]);
   });
 

@@ -48,8 +48,6 @@ function openOwnUsers(app: ServiceApp): ExampleUsers {
 
 // The demonstration actions under /api show the four logging mechanisms. Each action returns a fixed JSON string.
 
-export type DemoActions = Readonly<Record<DemoActionName, Action>>;
-
 const maxArgLength = 256;
 const argParams = Type.Object({ arg: Type.String({ minLength: 1, maxLength: maxArgLength }) });
 const postBody = Type.AnyObject({ description: 'Any JSON object.', examples: [{ note: 'anything' }] });
@@ -60,7 +58,7 @@ const answers: Readonly<Record<DemoActionName, string>> = {
   post: 'This is the answer to post.',
 };
 
-export function createDemoActions({ logging, log }: Settings): DemoActions {
+function createDemoActions({ logging, log }: Settings): Readonly<Record<DemoActionName, Action>> {
   const inAction: InAction = logging.includes('action')
     ? createActionLogging(log)
     : (_request, work) => work();
@@ -72,12 +70,8 @@ export function createDemoActions({ logging, log }: Settings): DemoActions {
 }
 
 /** Call this in a separate scope, because the action creator and the authenticator may apply to the whole scope. */
-export function addActionRoutes(
-  app: ServiceApp,
-  settings: Settings,
-  readSession: ReadSession,
-  actions: DemoActions = createDemoActions(settings),
-): void {
+function addActionRoutes(app: ServiceApp, settings: Settings, readSession: ReadSession): void {
+  const actions = createDemoActions(settings);
   const { logging, log, authorize = () => true } = settings;
   const { authenticate = logging.includes('authenticator') ? 'all' : 'none' } = settings;
   const authenticator = createSessionAuthenticator(
