@@ -304,25 +304,25 @@ for (const [name, call] of Object.entries(withoutArguments)) {
 }
 
 test('what is left out is named, and what is to stand there', async () => {
-  const options: never = undefined as never;
-  await assert.rejects(main.openDataDirectory(options), {
-    code: 'ERR_CONFIGURATION',
-    message: '"directory" must be a string, not undefined.',
-  });
-  await assert.rejects(sender.createSchedule('all', message, options), {
-    code: 'ERR_SCHEDULE_INVALID',
-    message: '"options" must be an object, not undefined.',
-  });
-  await assert.rejects(sender.broadcast('all', message, null as never), {
-    code: 'ERR_MESSAGE_INVALID',
-    message: '"options" must be an object, not null.',
-  });
-  await assert.rejects(sender.work(options), {
-    code: 'ERR_CONFIGURATION',
-    message: '"signal" must be an AbortSignal, not undefined.',
-  });
-  await assert.rejects(sender.resume(options), {
-    code: 'ERR_CONFIGURATION',
-    message: '"broadcastId" must be the ID of a broadcast, not undefined.',
-  });
+  const none = undefined as never;
+  for (const [call, code, words] of [
+    [() => main.openDataDirectory(none), 'ERR_CONFIGURATION', '"directory" must be a string, not undefined.'],
+    [
+      () => sender.createSchedule('all', message, none),
+      'ERR_SCHEDULE_INVALID',
+      '"options" must be an object, not undefined.',
+    ],
+    [
+      () => sender.broadcast('all', message, null as never),
+      'ERR_MESSAGE_INVALID',
+      '"options" must be an object, not null.',
+    ],
+    [() => sender.work(none), 'ERR_CONFIGURATION', '"signal" must be an AbortSignal, not undefined.'],
+    [
+      () => sender.resume(none),
+      'ERR_CONFIGURATION',
+      '"broadcastId" must be the ID of a broadcast, not undefined.',
+    ],
+  ] as const)
+    await assert.rejects(call(), { code, message: words });
 });

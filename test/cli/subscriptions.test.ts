@@ -106,15 +106,6 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     assert.equal(parseLines(listed.stdout).length, 3);
   });
 
-  test('elements of a JSON array are reported by their number', async () => {
-    const { run } = await newData();
-    const rows = [exampleSubscription('a'), 42, [[], {}], exampleSubscription('b'), { endpoint: '' }];
-    const { stdout } = await run('subscriptions import - --json', JSON.stringify(rows));
-    const reports = parseLines(stdout);
-    assert.deepEqual(reports.pop(), counts({ imported: 2, refused: 3 }));
-    assert.deepEqual(pluck(reports, 'line'), [2, 3, 5]);
-  });
-
   test('UTF-16 is read wherever a command reads a file; another encoding is refused with its place, or read as it is called', async () => {
     const { run } = await newData();
     const { endpoint, keys } = exampleSubscription(1);
@@ -280,33 +271,26 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     assert.deepEqual(await datesOf(), dates);
   });
 
-  test('refused rows of an array that stands on many lines are one line each, to be imported again', async () => {
-    const { data, run } = await newData();
-    const file = join(data, 'refused.jsonl');
-    const words = 'subscriptions import -';
-    const input = JSON.stringify([{ userId: 45, subscription: { endpoint: 'http://a b/' } }], undefined, 2);
-    await run(`${words} --refused ${file}`, input);
-    const [{ text }] = parseLines(await readFile(file, 'utf8'));
-    const again = await run(words, `${text}\n`);
-    assert.equal(again.stdout, 'Imported 0, refused 1.\n');
-    assert.match(again.stderr, /endpoint/);
-    assert.doesNotMatch(again.stderr, /JSON/);
-  });
-
-  test('--refused keeps rows that are not valid, with the reasons, in a file for its owner only', async () => {
+  test('--refused keeps rows that are not valid, with the reasons, in a file for its owner only; each is a line to be imported again', async () => {
     const { data, run } = await newData();
     const file = join(data, 'refused.jsonl');
     const words = `subscriptions import - --refused ${file}`;
-    const input = `${JSON.stringify(exampleSubscription(1))}\n{"endpoint": "nonsense"}\n`;
-    const { stdout } = await run(words, input);
+    const rows = [exampleSubscription(1), { userId: 45, subscription: { endpoint: 'http://a b/' } }];
+    const onManyLines = JSON.stringify(rows, undefined, 2);
+    const { stdout } = await run(words, onManyLines);
     assert.equal(stdout, 'Imported 1, refused 1.\n');
     const [kept, ...others] = parseLines(await readFile(file, 'utf8'));
-    assert.deepEqual([kept.line, kept.text, others], [2, '{"endpoint": "nonsense"}', []]);
-    assert.equal(kept.errors[0].pointer, '/endpoint');
+    assert.deepEqual([kept.line, JSON.parse(kept.text), others], [2, rows[1], []], 'the second element');
+    assert.ok(!kept.text.includes('\n'));
+    assert.equal(kept.errors[0].pointer, '/subscription/endpoint');
     assert.equal((await stat(file)).mode & 0o777, 0o600);
-    const again = await run(words, input);
-    assert.match(again.stderr, /refused\.jsonl cannot be made.*\[ERR_FILE\]/);
-    assert.equal(again.stdout, '');
+    const again = await run('subscriptions import -', `${kept.text}\n`);
+    assert.equal(again.stdout, 'Imported 0, refused 1.\n');
+    assert.match(again.stderr, /endpoint/);
+    assert.doesNotMatch(again.stderr, /JSON/);
+    const replacing = await run(words, onManyLines);
+    assert.match(replacing.stderr, /refused\.jsonl cannot be made.*\[ERR_FILE\]/);
+    assert.equal(replacing.stdout, '');
   });
 
   test('expired rows and endpoints that a column may have cut off are named, and the former left out if that is asked for', async () => {
