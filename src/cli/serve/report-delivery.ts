@@ -135,7 +135,9 @@ export async function withReport(
     working,
     forEach(watchBroadcasts(store.broadcasts, signal, onError, everyMs), (event) => report.event(event)),
     report.worker &&
-      forEach(watchWorkers(store.senders, signal, onError, { isLeftOut: isThis }), report.worker),
+      forEach(watchWorkers(store.senders, signal, onError), (event) => {
+        if (!isThis(event)) report.worker?.(event);
+      }),
     forEach(watchPushServices(store.senders, signal, onError), report.reachability),
   ]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
@@ -148,5 +150,5 @@ async function forEach<Event>(
   for await (const event of events) await report(event);
 }
 
-const isThis = ({ machine, processId }: Pick<WorkerEvent, 'machine' | 'processId'>): boolean =>
+const isThis = ({ machine, processId }: WorkerEvent): boolean =>
   machine === hostname() && processId === process.pid;

@@ -124,7 +124,8 @@ export type ReachabilityEvent =
   | ({ readonly state: 'unreachable' } & UnreachablePushService)
   | { readonly state: 'reachable'; readonly origin: string };
 
-const reachabilityPollMs = 2000;
+/** How often to read the reports of senders. */
+const sendersPollMs = 2000;
 
 /** Returns the push services ordered by origin. */
 export function findUnreachable(reports: readonly StoredSenderReport[]): readonly UnreachablePushService[] {
@@ -162,7 +163,7 @@ export function watchPushServices(
   senders: Pick<SenderReports, 'list'>,
   signal: AbortSignal,
   onError: (error: unknown) => void,
-  everyMs = reachabilityPollMs,
+  everyMs = sendersPollMs,
 ): AsyncGenerator<ReachabilityEvent> {
   let reported: ReadonlySet<string> = new Set();
   const findEvents = async (): Promise<readonly ReachabilityEvent[]> => {
@@ -197,30 +198,25 @@ interface WorkerLook extends WorkerProcess {
   readonly silentLooks: number;
 }
 
-const workersPollMs = 2000;
 /** Reports are renewed every eight seconds. A process is lost if its report is found unchanged this many times. */
 const silentLooksOfLost = 6;
 
 /**
  * Yields events until `signal` is aborted. Processes seen at the first look count as started.
  *
- * @param isLeftOut returns true for processes to ignore
  * @param onError called with the reason if the store cannot be read; once for several failures in a row
  */
 export function watchWorkers(
   senders: Pick<SenderReports, 'list'>,
   signal: AbortSignal,
   onError: (error: unknown) => void,
-  {
-    everyMs = workersPollMs,
-    isLeftOut = () => false,
-  }: { readonly everyMs?: number; readonly isLeftOut?: (worker: WorkerProcess) => boolean } = {},
+  everyMs = sendersPollMs,
 ): AsyncGenerator<WorkerEvent> {
   let seen: ReadonlyMap<string, WorkerLook> = new Map();
   const findEvents = async (): Promise<readonly WorkerEvent[]> => {
     const before = seen;
     seen = await lookAtWorkers(senders, before);
-    return compareWorkers(before, seen).filter((worker) => !isLeftOut(worker));
+    return compareWorkers(before, seen);
   };
   return watchStore(findEvents, { signal, everyMs, onError });
 }
