@@ -14,7 +14,6 @@ import { buildAccelerator } from '../../scripts/build-accelerator.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { maxPlaintextBytes, type Encrypt } from '../../src/protocol/message-encryption.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { buildPortable, findDifferences, randomPair } from './lanes.ts';
 import { builtin, cacheFolder, file, folder, keys, methods, native, plaintext, skip } from './native.ts';
 
 test('it builds without a warning, equally each time, passes its check and is chosen', { skip }, () => {
@@ -23,15 +22,6 @@ test('it builds without a warning, equally each time, passes its check and is ch
   assert.notEqual(loadAccelerator({ file: built, cacheFolder }).method, 'builtin');
   assert.equal(loadAccelerator({ file: built, cacheFolder, fastest: 'openssl' }).method, 'openssl');
   assert.ok(readFileSync(built).equals(readFileSync(file)));
-});
-
-test('lanes in plain C pass the check, and ten thousand agreements are OpenSSL’s', { skip }, () => {
-  const built = join(folder, 'portable.node');
-  const addon = buildPortable(built);
-  assert.equal(loadAccelerator({ file: built, cacheFolder }).method, 'multi-buffer');
-  for (let count = 0; count < 10_000; count += 64) {
-    assert.deepEqual(findDifferences(addon, Array.from({ length: 64 }, randomPair)), []);
-  }
 });
 
 for (const [what, name] of [

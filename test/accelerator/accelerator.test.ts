@@ -10,13 +10,13 @@ import { test } from 'node:test';
 
 import * as fc from 'fast-check';
 
-import { createAddonEncryptBatch, type Addon } from '../../src/accelerator/addon.ts';
+import type { Addon } from '../../src/accelerator/addon.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { findFault } from '../../src/accelerator/self-check.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { maxPlaintextBytes } from '../../src/protocol/message-encryption.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { builtin, cacheFolder, file, folder, keys, methods, native, plaintext, skip } from './native.ts';
+import { cacheFolder, file, folder, keys, methods, native, plaintext, skip } from './native.ts';
 
 test('memory that a getter among the plaintexts takes away is not touched', { skip }, () => {
   // in a process of its own: the fault would end it
@@ -289,15 +289,3 @@ for (const [what, addon, fault] of wrong) {
     assert.match(findFault({ ...honest, ...addon } as Addon) ?? 'no fault found', fault);
   });
 }
-
-test('an addon that is right passes the check', { skip }, () => assert.equal(findFault(honest), undefined));
-
-test('it takes the same lengths as the builtin method', { skip }, () => {
-  const { addon } = native();
-  const encryptBatch = createAddonEncryptBatch({ addon, usesMultiBuffer: false });
-  for (const length of [0, 1, maxPlaintextBytes]) {
-    const text = new Uint8Array(length);
-    const [body] = encryptBatch([{ plaintext: text, subscription: keys }]);
-    assert.equal((body as Uint8Array).length, builtin(text, keys).length);
-  }
-});

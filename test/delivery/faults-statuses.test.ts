@@ -167,33 +167,6 @@ describe('answers of push services:', { concurrency: 6 }, () => {
         good.map(() => 1),
       );
     });
-  }
-
-  for (const protocol of protocols) {
-    test(`over ${protocol} no row is tried before Retry-After, in seconds or as a date`, async (t) => {
-      const { stage, recorder } = await openStageWithRecorder(t, protocol);
-      const atMs = Math.ceil(stage.clock.now() / 1000) * 1000 + 2000;
-      const waits = [
-        { status: 429, retryAfter: 1 },
-        { status: 503, retryAfter: 2 },
-        { status: 406, retryAfter: new Date(atMs).toUTCString() },
-      ].flatMap((fault) => recorder.sinks(5).map((sink) => ({ ...fault, sink })));
-      for (const { sink, ...fault } of waits) {
-        recorder.faults.inject({ kind: 'status', ...fault, times: 1, endpoint: sink.endpoint });
-      }
-      // others between them, so that it is the rows that wait and not the origin
-      await stage.enroll(waits.flatMap(({ sink }) => [...recorder.sinks(9), sink]));
-
-      const broadcast = await broadcastToAll(stage);
-      assert.equal(broadcast.counts.accepted, broadcast.recipients);
-      for (const { sink, retryAfter } of waits) {
-        const [refused, accepted, ...more] = recorder.seenOf(sink);
-        assert.ok(refused !== undefined && accepted !== undefined);
-        assert.deepEqual([refused.what, accepted.what, more.length], ['status', 201, 0]);
-        const notBeforeMs: number = typeof retryAfter === 'number' ? refused.atMs + 1000 * retryAfter : atMs;
-        assert.ok(accepted.atMs >= notBeforeMs, `${accepted.atMs - notBeforeMs} ms after ${retryAfter}`);
-      }
-    });
 
     test(`over ${protocol} a push service that throttles everybody is left alone until Retry-After, and all arrives`, async (t) => {
       const { stage, recorder, sinks } = await openStageWithRecorder(t, protocol, 400);

@@ -44,14 +44,6 @@ test('a row that has waited for long, by round trips, makes a backlog until noth
   assert.equal(load.isBacklogged(perMs, startMs + longMs, false), false);
 });
 
-test('where others wait behind it, a push service that answers nothing has a backlog at once', () => {
-  const load = new OriginLoad(defaultWorkerSettings);
-  sent(load, startMs);
-  assert.equal(load.isBacklogged(perMs, startMs + minAsideMs - 1, true), false);
-  assert.equal(load.isBacklogged(perMs, startMs + minAsideMs, false), false);
-  assert.equal(load.isBacklogged(perMs, startMs + minAsideMs, true), true);
-});
-
 test('a push service is silent if nothing could be written to it for long, too', () => {
   const load = new OriginLoad(defaultWorkerSettings);
   const row = rowAt(startMs - 1e6);
@@ -94,15 +86,6 @@ test('a push service is silent that has answered nothing for long, not one that 
   sent(load, startMs + 10_000);
   assert.equal(load.defer(startMs + 10_000 + 4 * 5000 - 1), undefined, 'it takes five seconds');
   assert.equal(load.defer(startMs + 10_000 + 4 * 5000)?.kind, 'deferred');
-});
-
-test('a row is late after one and a half round trips', () => {
-  const load = new OriginLoad(defaultWorkerSettings);
-  load.recordResult(sent(load, startMs), startMs + 400, 400);
-  const row = sent(load, startMs);
-  assert.equal(load.isLate(row, startMs + 599, 100), false);
-  assert.equal(load.isLate(row, startMs + 600, 100), true);
-  assert.equal(load.isLate(row, startMs + 600, 1000), false);
 });
 
 test('where nothing can be sent, a few rows come back soon as probes, and the others later, in their order', () => {
