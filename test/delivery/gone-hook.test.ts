@@ -51,29 +51,6 @@ describe('onGone', () => {
     assert.equal((await sending).outcome.kind, 'gone');
   });
 
-  test('is told of what another sender has deleted, and again where it throws', async (t) => {
-    const { stage, recorder, sinks } = await openStageWithRecorder(t, 'HTTP/2', 3);
-    for (const { endpoint } of sinks) recorder.faults.inject({ kind: 'status', status: 410, endpoint });
-    const rows = await stage.stored();
-    const broadcast = await broadcastToAll(stage);
-    assert.equal(broadcast.counts.gone, 3);
-
-    const warnings: string[] = [];
-    const failing = stage.sender({
-      onGone: ({ id }) => {
-        if (id === rows[1]!.id) throw new Error('the application is away');
-      },
-      onWarning: (warning) => warnings.push(warning),
-    });
-    await failing.close();
-    assert.match(warnings.join(), /onGone is called again.*the application is away/);
-
-    const told: number[] = [];
-    const working = stage.sender({ onGone: async ({ id }) => void told.push(id) });
-    await working.close();
-    assert.deepEqual(told, [rows[1]!.id]);
-  });
-
   test('is told of the others where it throws for more than a page of them', async (t) => {
     const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2');
     await stage.enroll([...recorder.service.createSinks(200, { vapidPublicKey: vapidKeys.publicKey })]);
