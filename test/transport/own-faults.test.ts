@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import dns from 'node:dns';
-import dnsPromises from 'node:dns/promises';
 import { createServer as createHttpsServer } from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import net, { type Socket } from 'node:net';
@@ -17,7 +16,6 @@ import { getSystemErrorMap, inspect } from 'node:util';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import type { TransportOptions, TransportResult } from '../../src/transport/transport.ts';
-import { generateVAPIDKeys, sendNotification, setAddressGuard } from '../../src/web-push/index.ts';
 import { certificate, startHttp, startHttp2, startServer } from './peers.ts';
 import { openTransport, sendOne } from './sending.ts';
 
@@ -66,8 +64,7 @@ const thrown: readonly unknown[] = [
 /** Of a socket, only errors. */
 const errors = thrown.filter((value): value is Error => value instanceof Error);
 
-const publicAddress = { address: '93.184.216.34', family: 4 } as const;
-const resolve = async () => [publicAddress];
+const resolve = async () => [{ address: '93.184.216.34', family: 4 } as const];
 
 /** Replaces functions of Node's for one test, as named imports see them too. */
 function replace<Module extends object>(t: TestContext, module: Module, changes: Partial<Module>): void {
@@ -90,11 +87,6 @@ function failingSocket(error: Error, isLater: boolean): Socket {
 
 const noSocket = (): Socket => assert.fail();
 const ignore = (): void => {};
-
-function assertSaid(said: unknown, error: Error): void {
-  assert.ok(said instanceof Error, inspect(said));
-  if ('code' in error) assert.equal((said as NodeJS.ErrnoException).code, error.code);
-}
 
 function assertWaits(result: TransportResult, value: unknown): void {
   assert.ok(result.kind === 'failure', inspect(value));
@@ -211,37 +203,3 @@ for (const protocol of ['HTTP/2', 'HTTP/1.1'] as const) {
     }
   });
 }
-
-describe('deskbell/web-push rejects with what Node says, and lives on', () => {
-  const keys = generateVAPIDKeys();
-  const options = { vapidDetails: { subject: 'mailto:ops@example.org', ...keys } };
-  const subscription = { endpoint: `${h2}/x`, keys: { p256dh: keys.publicKey, auth: 'A'.repeat(22) } };
-  const send = (more: object) =>
-    sendNotification(subscription, 'text', { ...options, ...more }).then(
-      () => assert.fail('it was sent'),
-      (error: unknown) => error,
-    );
-  const transports = [{}, { transport: 'node' }] as const;
-
-  test('in looking up a name', async (t) => {
-    setAddressGuard(true);
-    t.after(() => setAddressGuard(false));
-    let value: unknown;
-    const lookup = (() => nextTurn().then(() => Promise.reject(value))) as typeof dnsPromises.lookup;
-    replace(t, dnsPromises, { lookup });
-    for (value of errors) for (const more of transports) assertSaid(await send(more), value as Error);
-  });
-
-  test('in connecting', async (t) => {
-    const lookup = (async () => [publicAddress]) as unknown as typeof dnsPromises.lookup;
-    replace(t, dnsPromises, { lookup });
-    let fail = noSocket;
-    replace(t, tls, { connect: (() => fail()) as unknown as typeof tls.connect });
-    for (const error of errors) {
-      for (const isLater of [false, true]) {
-        fail = () => failingSocket(error, isLater);
-        assertSaid(await send({}), error);
-      }
-    }
-  });
-});

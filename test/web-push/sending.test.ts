@@ -215,6 +215,9 @@ suite('ours', () => {
         const sent = ours.sendNotification(to('/status/201'), 'text', options);
         await assert.rejects(sent, { code: 'ERR_ADDRESS_BLOCKED' });
       }
+      const nowhere = { ...subscriber.subscription, endpoint: 'https://push.invalid/x' };
+      for (const options of [{}, { agent }])
+        await assert.rejects(ours.sendNotification(nowhere, 'text', options), { code: 'ENOTFOUND' });
     } finally {
       setAddressGuard(false);
     }
