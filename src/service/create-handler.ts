@@ -51,10 +51,7 @@ export function createHandler<HostRequest = Request>(
   options: HandlerOptions<HostRequest>,
 ): ServiceHandler<HostRequest> {
   const hostRequests = new WeakMap<IncomingMessage, HostRequest>();
-  const settings = resolveOptions(options, handlerChecks, {
-    redactSubscriptions: true,
-    toHookRequest: ({ raw }) => hostRequests.get(raw)!,
-  });
+  const settings = resolveOptions(options, handlerChecks, ({ raw }) => hostRequests.get(raw)!);
   const { log, rules } = settings;
   const { toRequest = (given: unknown) => given as Request, clientAddress = () => undefined } = options;
   const app = createMountedApp(settings, options);
@@ -194,10 +191,7 @@ export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMes
 export function createMiddleware<Request extends IncomingMessage = IncomingMessage>(
   options: MiddlewareOptions<Request>,
 ): ServiceMiddleware<Request> {
-  const settings = resolveOptions(options, middlewareChecks, {
-    redactSubscriptions: true,
-    toHookRequest: ({ raw }) => raw as Request,
-  });
+  const settings = resolveOptions(options, middlewareChecks, ({ raw }) => raw as Request);
   const { rules } = settings;
   const app = createMountedApp(settings, options);
   const ready = app.ready();

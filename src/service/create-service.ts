@@ -1,6 +1,6 @@
 // The whole service as a Fastify plugin. It has a scope of its own, so the application's hooks, parsers, and handlers
 // for errors and unknown paths stay unchanged.
-import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyPluginAsync, type FastifyRequest } from 'fastify';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createTrust, readForwarded } from '../http/client-address.ts';
 import { assertHost, renderMalformedUrl } from '../http/client-errors.ts';
@@ -21,8 +21,6 @@ import { addDemonstrationRoutes, securitySchemes } from './demonstration/demonst
 import { protectSessions } from './demonstration/session.ts';
 import { compileValidator, describeService } from './description.ts';
 import {
-  asPlugin,
-  asServer,
   type HandlerOptions,
   resolveOptions,
   serverChecks,
@@ -43,7 +41,7 @@ import { addPushRoutes, pushSecuritySchemes } from './push/push-routes.ts';
  * @throws {DeskbellError} ERR_CONFIGURATION if an option is not usable
  */
 export function createService(options: ServiceOptions): FastifyPluginAsync {
-  const settings = resolveOptions(options, serviceChecks, asPlugin);
+  const settings = resolveOptions(options, serviceChecks, ownRequest);
   return async (host) => {
     await host.register(
       async (scope) => {
@@ -54,6 +52,8 @@ export function createService(options: ServiceOptions): FastifyPluginAsync {
     );
   };
 }
+
+const ownRequest = (request: FastifyRequest): FastifyRequest => request;
 
 /** Adds the service's routes to a scope that `prepareScope` has prepared. */
 async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
@@ -110,7 +110,7 @@ export function prepareScope(app: FastifyInstance, settings: ScopeSettings): voi
  * @throws {DeskbellError} ERR_CONFIGURATION if an option is not usable
  */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const settings = resolveOptions(options, serverChecks, asServer);
+  const settings = resolveOptions(options, serverChecks, ownRequest, { redactSubscriptions: false });
   const app = createHttpServer(options, settings.rules);
   prepareScope(app, { ...settings, ownsConnections: true, ownsUnknownPaths: true });
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });

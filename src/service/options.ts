@@ -180,18 +180,6 @@ export type HandlerOptions<HostRequest = Request> = ServiceOptions<HostRequest> 
         readonly toRequest: (request: HostRequest) => Request;
       });
 
-export interface Mount<Request> {
-  readonly redactSubscriptions: boolean;
-  readonly toHookRequest: (request: FastifyRequest) => Request;
-}
-
-/** A service with its own server logs the endpoints and keys of subscriptions. */
-export const asServer: Mount<FastifyRequest> = {
-  redactSubscriptions: false,
-  toHookRequest: (request) => request,
-};
-export const asPlugin: Mount<FastifyRequest> = { ...asServer, redactSubscriptions: true };
-
 /** The resolved options. An option that only one function uses may still be absent; that function has the default. */
 export interface Settings extends Omit<ServiceOptions, 'pushServices'> {
   readonly previousVapidPublicKeys: readonly string[];
@@ -202,11 +190,15 @@ export interface Settings extends Omit<ServiceOptions, 'pushServices'> {
   readonly endpointPolicy: EndpointPolicy;
 }
 
-/** @throws {DeskbellError} ERR_CONFIGURATION if an option is not usable */
+/**
+ * @param toHookRequest finds the request that hooks receive
+ * @throws {DeskbellError} ERR_CONFIGURATION if an option is not usable
+ */
 export function resolveOptions<Request>(
   options: ServiceOptions<Request>,
   checks: OptionChecks<object>,
-  mount: Mount<Request>,
+  toHookRequest: (request: FastifyRequest) => Request,
+  defaults = { redactSubscriptions: true },
 ): Settings {
   checkOptions(options, checks, { required: ['store', 'vapidPublicKey', 'sessionKey'] });
   const { pushServices = [], onSubscribe, onUnsubscribe, ...given } = options;
@@ -214,10 +206,9 @@ export function resolveOptions<Request>(
   const log = guardLog(given.log ?? createLog());
   return {
     ...given,
-    redactSubscriptions: given.redactSubscriptions ?? mount.redactSubscriptions,
-    onSubscribe: onSubscribe && ((offered, request) => onSubscribe(offered, mount.toHookRequest(request))),
-    onUnsubscribe:
-      onUnsubscribe && ((stored, request) => onUnsubscribe(stored, mount.toHookRequest(request))),
+    redactSubscriptions: given.redactSubscriptions ?? defaults.redactSubscriptions,
+    onSubscribe: onSubscribe && ((offered, request) => onSubscribe(offered, toHookRequest(request))),
+    onUnsubscribe: onUnsubscribe && ((stored, request) => onUnsubscribe(stored, toHookRequest(request))),
     previousVapidPublicKeys,
     prefix,
     logging,

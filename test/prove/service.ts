@@ -44,8 +44,8 @@ export const service: ClaimChanges = {
         '(() => undefined)(\n      redactSubscriptions',
       ],
     }),
-    ...changesOf('src/service/options.ts', {
-      'the values are left out by default': ['redactSubscriptions: false,', 'redactSubscriptions: true,'],
+    ...changesOf('src/service/create-service.ts', {
+      'the values are left out by default': ['redactSubscriptions: false', 'redactSubscriptions: true'],
     }),
     ...changesOf('src/http/log.ts', {
       'the command suppresses the line': ['logger.info(record)', "'p256dh' in record || logger.info(record)"],

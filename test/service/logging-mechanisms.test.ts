@@ -16,7 +16,7 @@ import {
 } from '../../src/service/demonstration/logging-mechanisms.ts';
 import { type Authenticator, enforceAuthenticators } from '../../src/service/demonstration/authenticator.ts';
 import { enableFilters, type Filter } from '../../src/http/filter.ts';
-import { asServer, resolveOptions, serverChecks, type ServerOptions } from '../../src/service/options.ts';
+import { resolveOptions, serverChecks, type ServerOptions } from '../../src/service/options.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import {
   assertProblem,
@@ -225,7 +225,7 @@ describe('the order with other actions', () => {
   async function startWith(t: TestContext, work: () => unknown) {
     const { records, log } = recordingLog();
     const options: ServerOptions = { ...optionsFor(store), logging: allFour, authenticate: 'none', log };
-    const settings = resolveOptions(options, serverChecks, asServer);
+    const settings = resolveOptions(options, serverChecks, (request) => request);
     const app = Fastify();
     t.after(() => app.close());
     prepareScope(app, { ...settings, ownsConnections: true, ownsUnknownPaths: true });

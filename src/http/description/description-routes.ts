@@ -12,7 +12,7 @@ import {
   type OperationObject,
   type ParameterObject,
 } from './openapi-document.ts';
-import { contentResponse, emptyResponse, type Operation, type ResponseDescription } from './operation.ts';
+import { contentResponse, type Operation, type ResponseDescription } from './operation.ts';
 import { serveFile, serveFiles } from './served-file.ts';
 
 export function addDescriptionRoutes(
@@ -26,7 +26,7 @@ export function addDescriptionRoutes(
     summary: 'This description',
     responses: {
       200: contentResponse('application/json', 'OpenAPI 3.1.', Type.AnyObject(), { openapi: '3.1.0' }),
-      304: emptyResponse('Unchanged.'),
+      304: { description: 'Unchanged.' },
     },
   };
   let representation: Representation | undefined;

@@ -48,7 +48,7 @@ export function amendOperation(
 
 export interface ResponseDescription {
   readonly description: string;
-  readonly headers: Readonly<Record<string, object>>;
+  readonly headers?: Readonly<Record<string, object>>;
   readonly content?: Readonly<Record<string, { schema: object; example?: unknown; examples?: object }>>;
 }
 
@@ -95,13 +95,6 @@ export function contentResponse(
     headers,
     content: { [contentType]: { schema, example } },
   };
-}
-
-export function emptyResponse(
-  description: string,
-  headers: Readonly<Record<string, object>> = {},
-): ResponseDescription {
-  return { description, headers };
 }
 
 const everywhere = [

@@ -3,7 +3,7 @@ import { type ServiceApp, Type } from '../schema.ts';
 
 import { clientFile, type ClientFile, readOnce, sendRepresentation } from '../client-files.ts';
 import { addSpelling } from '../unknown-paths.ts';
-import { contentResponse, emptyResponse, type Operation } from './operation.ts';
+import { contentResponse, type Operation } from './operation.ts';
 
 export interface ServedFile extends ClientFile, Pick<Operation, 'operationId' | 'tag' | 'summary'> {
   readonly contentSecurityPolicy: string;
@@ -27,7 +27,7 @@ export function serveFile(app: ServiceApp, path: string, file: ServedFile): void
         isJson ? Type.AnyObject() : Type.String(),
         isJson ? {} : '…',
       ),
-      304: emptyResponse('Unchanged.'),
+      304: { description: 'Unchanged.' },
     },
   };
   const { otherSpelling } = file;

@@ -1,6 +1,6 @@
 // /v1/broadcasts: creates, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
 import type { ErrorCode } from '../../errors/catalogue.ts';
-import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
+import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { idKeywords, Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import { audienceSchema } from '../../operations/audience.ts';
 import { readChanges } from '../../operations/audit.ts';
@@ -106,7 +106,7 @@ const eventsOperation: Operation = {
       Type.String(),
       `event: done\nid: 1-done\ndata: ${JSON.stringify(exampleOf(broadcastView.schema))}\n\n`,
     ),
-    204: emptyResponse('The client has already received the event done.'),
+    204: { description: 'The client has already received the event done.' },
   },
   errors: ['ERR_BROADCAST_NOT_FOUND'],
   security: [{ token: [] }],

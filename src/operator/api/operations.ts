@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
 import { maxKeyCharacters } from '../../delivery/broadcast/create-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { contentResponse, emptyResponse } from '../../http/description/operation.ts';
+import { contentResponse } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-body.ts';
 import {
   idKeywords,
@@ -169,7 +169,7 @@ export function addRoute<Params extends Properties, Query extends Properties, Bo
         ...described,
         responses: success
           ? Object.fromEntries(statuses.map((status) => [status, success]))
-          : { 204: emptyResponse('Done.') },
+          : { 204: { description: 'Done.' } },
         security: [{ token: [] }],
       },
       roles,

@@ -4,7 +4,7 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
+import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { exactNumber, sendJson } from '../../http/json-body.ts';
 import { type ServiceApp, Type } from '../../http/schema.ts';
 import { compileValidator } from '../description.ts';
@@ -121,7 +121,7 @@ const putOperation: Operation = {
   operationId: 'updateUser',
   tag: 'Example',
   summary: 'Replaces name and email of a user',
-  responses: { 200: emptyResponse('Replaced.') },
+  responses: { 200: { description: 'Replaced.' } },
   errors,
 };
 

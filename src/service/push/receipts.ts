@@ -2,7 +2,7 @@
 // from the payload proves that the reporter got the notification. The response does not reveal what was counted.
 import { createReceiptTokenReader, receiptTokenPattern } from '../../protocol/message/receipt-token.ts';
 import { receiptEvents, type Receipt } from '../../store/receipts.ts';
-import { emptyResponse, type Operation } from '../../http/description/operation.ts';
+import { type Operation } from '../../http/description/operation.ts';
 import { Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import type { Settings } from '../options.ts';
 import { defaultReceiptsPerMinute, limitPerMinute } from '../../http/client-limits.ts';
@@ -17,7 +17,7 @@ const operation: Operation = {
   description:
     'Each report counts once. A report changes nothing if its token is not valid, if it came before, or if its message or subscription is no longer ' +
     'counted. The response does not reveal whether it counted.',
-  responses: { 204: emptyResponse('All reports that count are stored durably.') },
+  responses: { 204: { description: 'All reports that count are stored durably.' } },
   errors: ['ERR_RATE_LIMITED', 'ERR_STORE_UNAVAILABLE'],
 };
 

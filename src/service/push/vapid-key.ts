@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { lookUp } from '../../errors/check-options.ts';
 import { represent, type Representation, sendRepresentation } from '../../http/client-files.ts';
-import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
+import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { jsonContentType } from '../../http/json-body.ts';
 import { ProblemError } from '../../http/problem.ts';
 import { type ServiceApp, Type } from '../../http/schema.ts';
@@ -26,9 +26,10 @@ export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, 
         exampleKey,
         { ETag: { schema: { type: 'string' } } },
       ),
-      304: emptyResponse('The key is the one named in If-None-Match.', {
-        ETag: { schema: { type: 'string' } },
-      }),
+      304: {
+        description: 'The key is the one named in If-None-Match.',
+        headers: { ETag: { schema: { type: 'string' } } },
+      },
     },
     errors: ['ERR_STORE_UNAVAILABLE'],
   };

@@ -1,7 +1,7 @@
 // The routes POST and DELETE /webPush, and the schemas of their bodies.
 import type { FastifyRequest } from 'fastify';
 import { readTimeZone } from '../../audience/reader-facts.ts';
-import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
+import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-body.ts';
 import { Optional, type ServiceApp, Type } from '../../http/schema.ts';
 import { decodeBase64 } from '../../protocol/bytes.ts';
@@ -149,7 +149,7 @@ const removal = (operationId: string, summary: string, what: string, done: strin
   tag: 'Web Push',
   summary,
   description: `A wrong \`auth\` ${what} nothing; the response does not reveal this.`,
-  responses: { 204: emptyResponse(`There is no such subscription, or none with this \`auth\`, ${done}.`) },
+  responses: { 204: { description: `There is no such subscription, or none with this \`auth\`, ${done}.` } },
   errors: ['ERR_STORE_UNAVAILABLE'],
 });
 const deleteOperation = removal('unsubscribe', 'Removes a subscription', 'removes', 'now');
