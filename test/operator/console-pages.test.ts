@@ -21,7 +21,6 @@ import {
 } from '../store/store-under-test.ts';
 import { decode, openConsole, signIn, type Visitor, wordsOf } from './console-visitor.ts';
 import { type RunningOperator, startOperator, stoppedClock } from './running-operator.ts';
-import { pluck } from '../../tools/pluck.ts';
 
 /** Markup, an attribute's end, a terminal's escape, and a character that turns text around. */
 const hostile = `<img src=x onerror=alert(1)>"'&\u001B[31m\u202E`;
@@ -250,20 +249,6 @@ test('a path of the console that does not exist is a page of it', async (t) => {
   assert.doesNotMatch(html, /<nav/);
 });
 
-test('an alarm says what it means, what to do, and what the push service said', async (t) => {
-  const { operator, visitor } = await openConsole(t);
-  await addPeople(operator.store, 2);
-  await refusedBroadcast(operator, { title: 'Hello', message: '' });
-  const words = wordsOf(await visitor.open('/console/'));
-  assert.match(words, /fcm\.googleapis\.com: The push service refuses our token\./);
-  assert.match(words, /Check the subject/);
-  assert.match(words, /2 messages · since .* broadcast 1 .* its reason: “ &lt;img/);
-  assert.match(
-    visitor.page.html,
-    /<a href="\/console\/push-services">Push services<\/a>\s*·\s*<a [^>]*>Acknowledge/,
-  );
-});
-
 test('the overview says what is wrong with the installation, beside the alarms of broadcasts', async (t) => {
   const operator = await startOperator(t);
   const visitor = await signIn(operator);
@@ -317,14 +302,16 @@ test('with a full disk one signs in to look for 15 minutes, and the overview nam
   assert.equal(await isSignedIn(cookie), false, 'the operator was removed');
 });
 
-test('an alarm is acknowledged on a page of its own, and then says who knows of it', async (t) => {
+test('an alarm says what it means and what to do; acknowledged on a page of its own, it says who knows of it', async (t) => {
   const { operator, visitor } = await openConsole(t);
   await addPeople(operator.store, 2);
   await refusedBroadcast(operator, { title: 'Hello', message: '' });
-  const id = 'vapid-refused:fcm.googleapis.com';
-  const path = `/console/alarms/acknowledge?alarm=${encodeURIComponent(id)}`;
-  const overview = await visitor.open('/console/');
-  assert.ok(overview.html.includes(`href="${path}"`), overview.html);
+  const path = `/console/alarms/acknowledge?alarm=${encodeURIComponent('vapid-refused:fcm.googleapis.com')}`;
+  const before = wordsOf(await visitor.open('/console/'));
+  assert.match(before, /fcm\.googleapis\.com: The push service refuses our token\. .*Check the subject/);
+  assert.match(before, /2 messages · since .* broadcast 1 .* its reason: “ &lt;img/);
+  assert.ok(visitor.page.html.includes('<a href="/console/push-services">Push services</a>'));
+  assert.ok(visitor.page.html.includes(`href="${path}"`), visitor.page.html);
   assert.match(wordsOf(await visitor.open(path)), /Check the subject.* Note for other operators/);
   assert.equal((await visitor.submit('/console/alarms/acknowledge', { note: ' ' })).status, 400);
   await visitor.submit('/console/alarms/acknowledge', { note: 'I ask them.' });
@@ -332,11 +319,6 @@ test('an alarm is acknowledged on a page of its own, and then says who knows of 
   const words = wordsOf(visitor.page);
   assert.match(words, /Alarms 0 and 1 acknowledged/);
   assert.match(words, /ada-full knows of it since .*: “ I ask them\. ”/);
-  const [record] = await operator.store.audit.list({ limit: 1 });
-  assert.deepEqual(
-    [record!.operator, record!.action, record!.target, record!.status],
-    ['ada-full', 'alarm.acknowledge', `alarm ${id}`, 303],
-  );
   const ended = await visitor.open('/console/alarms/acknowledge?alarm=no-worker');
   assert.match(wordsOf(ended), /This alarm does not stand any more/);
 });
@@ -470,11 +452,6 @@ test('a message is composed, reviewed with its number of recipients, and sent on
     requireInteraction: false,
     data: { order: 7 },
   });
-  const audit = await operator.store.audit.list({ limit: 10 });
-  assert.deepEqual(pluck(audit, 'action', 'target'), [
-    ['broadcast.create', 'broadcast 1'],
-    ['broadcast.create', 'broadcast 1'],
-  ]);
 });
 
 test('what cannot be sent is said in words, and nothing that was typed is lost', async (t) => {
@@ -779,12 +756,8 @@ test('subscriptions are found by user, tags, push service and id; one is removed
   assert.deepEqual([typeof removedAt, by], ['string', 'ada-full']);
   const others = await operator.read<Record<string, unknown>>(`/v1/people/user-2/removal?receipt=${receipt}`);
   assert.deepEqual(Object.keys(others), ['subscriptions']);
-  const [proof, ...audit] = await store.audit.list({ limit: 3 });
+  const [proof] = await store.audit.list({ limit: 1 });
   assert.match(String(proof!.target), /^receipt [\w-]{43}$/);
-  assert.deepEqual(pluck(audit, 'action', 'target'), [
-    ['person.remove', 'user #6'],
-    ['subscription.remove', 'subscription 3'],
-  ]);
 });
 
 test('a channel that the store cannot keep is a fault of the server, not of the form', async (t) => {
@@ -810,7 +783,6 @@ test('channels are added, changed and removed, and a person’s choices are chan
   const fields = { name: 'news', title: 'News', titles: 'de: Nachrichten\npt-br: Notícias', isOn: 'yes' };
   await visitor.submit('/console/channels/edit', { ...fields, name: ' news ' });
   assert.match(wordsOf(visitor.page), /News news de Nachrichten , pt-BR Notícias on Remove…/);
-  assert.equal((await store.audit.list({ limit: 1 }))[0]!.target, 'channel news');
   await visitor.open('/console/channels/edit');
   await visitor.submit('/console/channels/edit', { name: 'news', title: 'Other' });
   assert.equal(visitor.page.status, 400);
@@ -870,14 +842,6 @@ test('channels are added, changed and removed, and a person’s choices are chan
   await visitor.submit('/console/channels/remove');
   assert.match(wordsOf(visitor.page), /Removed the channel\./);
   assert.deepEqual(await store.channels.list(), []);
-  const audit = await store.audit.list({ limit: 5 });
-  assert.deepEqual(pluck(audit, 'action', 'target', 'status'), [
-    ['channel.remove', 'channel news', 303],
-    ['person.update', 'user #3', 303],
-    ['person.update', 'user #3', 303],
-    ['person.update', 'user #3', 303],
-    ['channel.put', 'channel news', 303],
-  ]);
 });
 
 test('held deletions are confirmed or discarded', async (t) => {
@@ -1076,9 +1040,4 @@ test('bells are added, shown with their last requests, and removed; their broadc
   await visitor.open('/console/bells/remove?name=alerts');
   await visitor.submit('/console/bells/remove', { name: 'alerts' });
   assert.deepEqual(await operator.store.bells.list(), []);
-  const records = await operator.store.audit.list({ limit: 9 });
-  assert.deepEqual(
-    records.map(({ action, target }) => `${action} ${target}`),
-    ['remove', 'rotate', 'add', 'add', 'add', 'add'].map((action) => `bell.${action} bell alerts`),
-  );
 });

@@ -45,7 +45,7 @@ async function ask(
 ) {
   const asked = request({ port, host: '127.0.0.1', method, path, headers, agent: false });
   const [response] = (await once(asked.end(body), 'response')) as [IncomingMessage];
-  return { status: response.statusCode!, text: await text(response) };
+  return { status: response.statusCode!, headers: response.headers, text: await text(response) };
 }
 
 /** They need the secret of a bell, wherever a request comes from. */
@@ -201,8 +201,8 @@ const csrfOf = (html: string): string | undefined => /name="csrf" value="([\w-]+
 
 // Who a client is behind a proxy: what a trusted proxy says last, whatever the client has sent before it.
 
-/** A wrong attempt to sign in, through a proxy that speaks TLS, or directly. @returns its status */
-async function guess({ port }: RunningOperator, forwardedFor: string, scheme = 'https'): Promise<number> {
+/** A wrong attempt to sign in, through a proxy that speaks TLS, or directly. */
+function guess({ port }: RunningOperator, forwardedFor: string, scheme = 'https') {
   const host = `127.0.0.1:${port}`;
   const headers = {
     host,
@@ -210,17 +210,25 @@ async function guess({ port }: RunningOperator, forwardedFor: string, scheme = '
     'content-type': 'application/x-www-form-urlencoded',
     'x-forwarded-for': forwardedFor,
   };
-  return (await ask(port, headers, { method: 'POST', path: '/console/sign-in' }, 'token=guess')).status;
+  return ask(port, headers, { method: 'POST', path: '/console/sign-in' }, 'token=guess');
 }
 
 const clientsOf = ({ records }: RunningOperator): readonly unknown[] =>
   records.flatMap((record) => ('client' in record ? [record.client] : []));
 
-test('behind a proxy each client has its own attempts to sign in, and the log names it', async (t) => {
+test('a client has ten attempts a minute to sign in, behind a proxy each its own, and the log names it', async (t) => {
   const operator = await startOperator(t, { isBehindProxy: true });
-  for (let attempt = 0; attempt < 10; attempt += 1) assert.equal(await guess(operator, '192.0.2.66'), 403);
-  assert.equal(await guess(operator, '192.0.2.66'), 429);
-  assert.equal(await guess(operator, '192.0.2.1'), 403);
+  const startedMs = performance.now();
+  for (let attempt = 0; attempt < 10; attempt += 1)
+    assert.equal((await guess(operator, '192.0.2.66')).status, 403);
+  const { status, headers } = await guess(operator, '192.0.2.66');
+  const [waitSeconds, passedSeconds] = [
+    Number(headers['retry-after']),
+    (performance.now() - startedMs) / 1000,
+  ];
+  assert.equal(status, 429);
+  assert.ok(waitSeconds <= 60 && waitSeconds >= Math.floor(60 - passedSeconds), String(waitSeconds));
+  assert.equal((await guess(operator, '192.0.2.1')).status, 403);
   assert.deepEqual(new Set(clientsOf(operator)), new Set(['192.0.2.66', '192.0.2.1']));
 });
 
@@ -230,7 +238,7 @@ test('what a client writes before the proxy’s own words makes it nobody else',
   const client = '10.1.2.66';
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 11; attempt += 1) {
-    statuses.push(await guess(operator, `198.51.100.${attempt}, 127.0.0.1, ${client}`));
+    statuses.push((await guess(operator, `198.51.100.${attempt}, 127.0.0.1, ${client}`)).status);
   }
   assert.deepEqual(statuses.slice(-2), [403, 429]);
   assert.deepEqual(new Set(clientsOf(operator)), new Set([client]));
