@@ -443,48 +443,28 @@ test('a sender of single messages says nothing until it has sent, and then repea
 // Channels and people in the operator's API: what is set, what is refused, and what the audit says of it.
 
 test('channels are made, changed, listed by pages and removed', async (t) => {
-  const { ask, read, add } = await startStage(t);
-  const change = (name: string, body: object) =>
-    read(`/v1/channels/${encodeURIComponent(name)}`, { method: 'PATCH', body });
-  assert.deepEqual(await change('sport', { title: 'Sport', isOnByDefault: false }), {
-    name: 'sport',
-    title: 'Sport',
-    titles: {},
-    isOnByDefault: false,
-  });
+  const { ask, read } = await startOperator(t);
+  const change = (name: string, body: object) => read(`/v1/channels/${name}`, { method: 'PATCH', body });
+  await change('sport', { title: 'Sport', isOnByDefault: false });
   const news = { name: 'news', title: 'News', titles: { de: 'Nachrichten' }, isOnByDefault: true };
-  const untitled = await ask('/v1/channels/news', { method: 'PATCH', body: { isOnByDefault: true } });
-  assert.match(((await untitled.json()) as Problem).detail, /no channel "news" yet; give it a title/);
-  await change('news', { title: 'Old', titles: { de: 'Neues', fr: 'Actualités' }, isOnByDefault: false });
-  await change('news', { titles: { DE: 'Nachrichten', fr: null } });
-  assert.deepEqual(await change('news', { title: 'News', isOnByDefault: true }), news);
+  await change('news', { title: 'News', titles: { de: 'Neues', fr: 'Actualités' } });
+  assert.deepEqual(await change('news', { titles: { DE: 'Nachrichten', fr: null } }), news);
   const first = await read<{ readonly next: string }>('/v1/channels?limit=1');
   assert.deepEqual(first, { items: [news], next: 'news' });
   const rest = await read<{ readonly items: readonly { readonly name: string }[] }>(
     `/v1/channels?cursor=${first.next}`,
   );
   assert.deepEqual(pluck(rest.items, 'name'), ['sport']);
-  const sending = { headers: { authorization: `Bearer ${await add('cron', 'send')}` } };
-  assert.equal((await ask('/v1/channels', sending)).status, 200, 'who sends sees to what');
-  assert.equal((await ask('/v1/channels/news', { method: 'DELETE', ...sending })).status, 403);
-
-  assert.equal((await ask('/v1/channels/sport', { method: 'DELETE' })).status, 204);
-  const again = await ask('/v1/channels/sport', { method: 'DELETE' });
-  assert.equal(again.status, 404);
-  const { code, detail } = (await again.json()) as Problem;
-  assert.deepEqual([code, detail], ['ERR_CHANNEL_NOT_FOUND', 'There is no channel "sport".']);
-  const { items } = await read<{ readonly items: readonly Record<string, unknown>[] }>('/v1/audit');
-  assert.deepEqual(pluck(items.slice(0, 2), 'action', 'target', 'status'), [
-    ['channel.remove', 'channel sport', 404],
-    ['channel.remove', 'channel sport', 204],
-  ]);
+  const remove = async () => (await ask('/v1/channels/sport', { method: 'DELETE' })).status;
+  assert.deepEqual([await remove(), await remove()], [204, 404]);
 });
 
-test('a person is set and cleared member by member, and removed with all that was set', async (t) => {
-  const { ask, read, store } = await startStage(t, [{ user: 'ada' }]);
+test('a person is set and cleared member by member', async (t) => {
+  const { ask, read } = await startOperator(t);
   const patch = (body: object) => read('/v1/people/ada', { method: 'PATCH', body });
   await read('/v1/channels/news', { method: 'PATCH', body: { title: 'News' } });
-  assert.deepEqual(await read('/v1/people/ada'), { user: 'ada', data: {}, channels: {} });
+  const nothing = { user: 'ada', data: {}, channels: {} };
+  assert.deepEqual(await read('/v1/people/ada'), nothing);
   await patch({ data: { name: 'Ada', points: 3 }, language: 'PT-br', timeZone: 'Europe/Berlin' });
   assert.deepEqual(await patch({ data: { points: null }, timeZone: null, channels: { news: false } }), {
     user: 'ada',
@@ -492,27 +472,12 @@ test('a person is set and cleared member by member, and removed with all that wa
     language: 'pt-BR',
     channels: { news: false },
   });
-  const cleared = { data: { name: 'Ada' }, language: 'pt-BR', channels: {} };
-  assert.deepEqual(await patch({ channels: { news: null } }), { user: 'ada', ...cleared });
-  await patch({ channels: { news: false } });
-  assert.deepEqual(await patch({ data: null, language: null, channels: null }), {
-    user: 'ada',
-    data: {},
-    channels: {},
-  });
-  await patch({ data: { name: 'Ada' }, language: 'pt-BR', channels: { news: false } });
+  assert.deepEqual(await patch({ data: null, language: null, channels: null }), nothing);
   const refused = await ask('/v1/people/ada', { method: 'PATCH', body: { channels: { nwes: true } } });
   assert.equal(refused.status, 404);
   const { code, detail, errors } = (await refused.json()) as Problem;
   assert.equal(detail, 'There is no channel "nwes"; there are news.');
   assert.deepEqual(errors, [{ pointer: '/channels/nwes', code, detail }]);
-  const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
-  assert.deepEqual(await store.readers.choices(row!), { news: false });
-  await read('/v1/subscriptions?user=ada', { method: 'DELETE' });
-  assert.deepEqual(await read('/v1/people/ada'), { user: 'ada', data: {}, channels: {} });
-  const { items } = await read<{ readonly items: readonly Record<string, unknown>[] }>('/v1/audit');
-  const refusal = items.find(({ action, status }) => action === 'person.update' && status === 404);
-  assert.equal(refusal?.['target'], 'user #3', 'the audit has the hash of a user alone');
 });
 
 // Searches of subscriptions by push service, where it has few of very many rows, and of broadcasts among very many.
