@@ -422,18 +422,6 @@ test('what cannot be stored is answered with 503, and neither the answer nor the
   assert.ok(!JSON.stringify([records, (await newest())!.idempotencyKey ?? null]).includes(secret));
 });
 
-test('a message reaches the browsers of the audience', async (t) => {
-  const { ring, sender, userAgent } = await startBells(t, { bell: { audience: { user: 'me' } } });
-  const stop = new AbortController();
-  const working = sender.work(stop.signal);
-  const received = userAgent.nextMessage();
-  await ring({ body: 'Backups are done' });
-  const { data } = await received;
-  assert.match(Buffer.from(data!).toString(), /Backups are done/);
-  stop.abort();
-  await working;
-});
-
 test('the commands make, show, list, rotate and remove bells; serve has them on two listeners', async () => {
   const folder = await temporaryFolder();
   const environment = { DESKBELL_DATA: join(folder, 'data'), DESKBELL_SUBJECT: 'mailto:you@example.org' };
