@@ -8,14 +8,12 @@ import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import Fastify from 'fastify';
 import type { Configuration } from '../../src/cli/configuration/configuration.ts';
 import { openOperator, readListenerAccess } from '../../src/cli/serve/open-operator.ts';
-import { createSender } from '../../src/delivery/sender.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { checkHost, createOperator } from '../../src/operator/create-operator.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { createMiddleware } from '../../src/service/create-handler.ts';
 import { createServer } from '../../src/service/create-service.ts';
@@ -121,36 +119,21 @@ test('a route that does not say what it changes, or what it is, cannot be added'
   await app.close();
 });
 
-// Several operator's listeners on one PostgreSQL database, as several `serve` processes have them: any of them answers any
-// request, whichever of them an operator has signed in to or asked before.
+// Several operator's listeners on one PostgreSQL database, as several `serve` processes have them.
 
 usePostgres();
-const message = { title: 'Ding dong', message: 'Tea is ready' };
 
-/** Another listener with a store of its own on the same database. @returns its address */
-async function startAnother(t: TestContext, stage: RunningOperator): Promise<{ readonly base: string }> {
+test('who has signed in to the console at one listener is signed in to all, and signs out of all', async (t) => {
+  const stage = await startStage(t, [{}]);
   const store = await openAgain(stage.store);
-  const sender = createSender({
-    vapid: { ...generateVapidKeys(), subject: 'mailto:push@example.org' },
-    store,
-    threads: 0,
-  });
-  const app = createOperator(optionsOf(store, sender));
-  const base = await app.listen({ host: '127.0.0.1', port: 0 });
+  const another = createOperator(optionsOf(store, stage.sender));
+  const base = await another.listen({ host: '127.0.0.1', port: 0 });
   t.after(async () => {
-    await app.close();
-    await sender.close();
+    await another.close();
     await store.close();
   });
-  return { base };
-}
-
-test('who has signed in to the console at one of them is signed in to all, and signs out of all', async (t) => {
-  const stage = await startStage(t, [{}]);
-  const { broadcast } = await stage.sender.createBroadcast('all', message, {
-    startAt: new Date('2099-01-01T00:00Z'),
-  });
-  const other = createVisitor(await startAnother(t, stage));
+  const { broadcast } = await stage.sender.createBroadcast('all', { title: 'Ding', message: 'dong' });
+  const other = createVisitor({ base });
   const visitor = await signIn(stage);
   other.cookie = visitor.cookie;
   const page = `/console/broadcasts/${broadcast.id}`;
@@ -161,40 +144,6 @@ test('who has signed in to the console at one of them is signed in to all, and s
   assert.equal((await stage.store.broadcasts.find(broadcast.id))?.state, 'paused');
   await other.submit('/console/sign-out');
   assert.match((await visitor.open(page)).url, /sign-in/);
-});
-
-test('a broadcast is made once for its Idempotency-Key, whichever of them is asked', async (t) => {
-  const stage = await startStage(t, [{}]);
-  const bases = [stage.base, (await startAnother(t, stage)).base];
-  const authorization = `Bearer ${await stage.add('shop', 'full')}`;
-  const answers = await Promise.all(
-    [...bases, ...bases].map((base) =>
-      fetch(`${base}/v1/broadcasts`, {
-        method: 'POST',
-        headers: { authorization, 'content-type': 'application/json', 'idempotency-key': 'tea-1' },
-        body: JSON.stringify({ audience: 'all', message, startAt: '2099-01-01T09:00:00Z' }),
-      }),
-    ),
-  );
-  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 200, 201]);
-  const ids = await Promise.all(
-    answers.map(async (answer) => ((await answer.json()) as { readonly id: number }).id),
-  );
-  assert.equal(new Set(ids).size, 1);
-});
-
-test('events of a broadcast are sent by one of them while another process delivers it', async (t) => {
-  const stage = await startStage(t, [{}, {}, {}]);
-  const { base } = await startAnother(t, stage);
-  const { broadcast } = await stage.sender.createBroadcast('all', message);
-  const events = await fetch(`${base}/v1/broadcasts/${broadcast.id}/events`, {
-    headers: { authorization: `Bearer ${await stage.add('shop', 'read')}` },
-  });
-  const run = await stage.sender.resume(broadcast.id);
-  await run.finished;
-  const stream = await events.text();
-  assert.match(stream, /event: progress/);
-  assert.match(stream, /event: done\nid: \S+\ndata: [^\n]*"accepted":3/);
 });
 
 const csrfOf = (html: string): string | undefined => /name="csrf" value="([\w-]+)"/.exec(html)?.[1];
