@@ -65,6 +65,7 @@ const texts = {
   discarded: (count: number) => `Kept ${subscriptions(count)}.`,
   channelRemoved: () => 'Removed the channel.',
   bellRemoved: () => 'Removed the bell.',
+  scheduleRemoved: () => 'Removed the schedule. Broadcasts that it made stay.',
   removed: (count: number) => `Removed ${subscriptions(count)}.`,
 } as const;
 

@@ -32,6 +32,7 @@ import {
   pages,
   postForm,
   type Question,
+  sendDone,
   sendPage,
   sendQuestion,
   urlOf,
@@ -100,17 +101,9 @@ export function addSchedulePages(app: FastifyInstance, parts: OperatorContext): 
   );
 
   app.post('/schedules/:id/remove', audited(removeSchedule.action), async (request, reply) => {
-    const schedule = await find(request);
-    const { id } = schedule;
+    const { id } = await find(request);
     await removeSchedule.run(parts, { id }, sessionOf(request).operator.name);
-    return sendPage(reply, {
-      title: `Schedule ${idText('schedule', id)} was removed`,
-      entry: 'Schedules',
-      content: html`<section class="card">
-        <p><strong>${scheduleTitle(schedule)}</strong> is not sent again. Broadcasts that it made stay.</p>
-        <p class="buttons"><a class="button" href="${pages.Schedules}">To the schedules</a></p>
-      </section>`,
-    });
+    return sendDone(reply, pages.Schedules, 'scheduleRemoved');
   });
 }
 
