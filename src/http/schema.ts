@@ -96,8 +96,8 @@ export const Type = {
     ...keywords,
   }),
 
-  /** Names a schema. The description document contains a named schema only once. */
-  Model: <Described extends Schema>(name: string, schema: Described): Described => ({
+  /** Names a schema, which the description document contains only once. Its TypeScript type may be given explicitly. */
+  Model: <Value>(name: string, schema: Schema<Value> | Keywords): Schema<Value> => ({
     ...schema,
     [model]: name,
   }),
@@ -107,7 +107,7 @@ export const Type = {
     name: string,
     properties: Members,
     keywords: Keywords = {},
-  ): ObjectSchema<Members> => Type.Model(name, Type.Object(properties, keywords)),
+  ): ObjectSchema<Members> => ({ ...Type.Object(properties, keywords), [model]: name }),
 
   /** A schema for whose values the TypeScript type is given explicitly. */
   Unsafe: <Value>(schema: Keywords): Schema<Value> => schema,

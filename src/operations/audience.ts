@@ -28,21 +28,19 @@ const tagExpression = Type.Named(
 );
 
 /** The subscriptions that belong to a user or have certain tags. */
-const matchingAudience = Type.Model(
+const matchingAudience = Type.Model<MatchingAudience>(
   'MatchingAudience',
-  Type.Unsafe<MatchingAudience>(
-    Type.Object(
-      {
-        user: Optional.String({ ...userKeywords, description: 'All subscriptions of this person.' }),
-        tags: Type.Optional(tagExpression),
-      },
-      {
-        minProperties: 1,
-        additionalProperties: false,
-        description:
-          'The subscriptions of a user, the subscriptions with tags, or a user’s subscriptions with tags.',
-      },
-    ),
+  Type.Object(
+    {
+      user: Optional.String({ ...userKeywords, description: 'All subscriptions of this person.' }),
+      tags: Type.Optional(tagExpression),
+    },
+    {
+      minProperties: 1,
+      additionalProperties: false,
+      description:
+        'The subscriptions of a user, the subscriptions with tags, or a user’s subscriptions with tags.',
+    },
   ),
 );
 
@@ -85,25 +83,23 @@ const vapidPublicKey = Optional.String({
 });
 
 /** A subscription that need not be stored. */
-const pushSubscriptionSchema = Type.Model(
+const pushSubscriptionSchema = Type.Model<SubscriptionInput>(
   'PushSubscription',
-  Type.Unsafe<SubscriptionInput>(
-    Type.Union(
-      [
-        Type.Named('SubscriptionOfBrowser', {
-          endpoint,
-          keys: Type.Named('SubscriptionKeys', keys),
-          ...notBeside,
-          vapidPublicKey,
-        }),
-        Type.Named('SubscriptionValues', { endpoint, ...keys, vapidPublicKey }),
-      ],
-      {
-        description:
-          'The result of PushSubscription.toJSON(), or the three values. Other members are ignored. The setting pushServices must ' +
-          'admit the push service.',
-      },
-    ),
+  Type.Union(
+    [
+      Type.Named('SubscriptionOfBrowser', {
+        endpoint,
+        keys: Type.Named('SubscriptionKeys', keys),
+        ...notBeside,
+        vapidPublicKey,
+      }),
+      Type.Named('SubscriptionValues', { endpoint, ...keys, vapidPublicKey }),
+    ],
+    {
+      description:
+        'The result of PushSubscription.toJSON(), or the three values. Other members are ignored. The setting pushServices must ' +
+        'admit the push service.',
+    },
   ),
 );
 
@@ -118,55 +114,49 @@ export const one = (model: string, name: string, schema: Schema, description?: s
 /** Each id costs a row that is written before the response. For more recipients, use tags or the library. */
 const maxIds = 10_000;
 
-export const audienceSchema = Type.Model(
+export const audienceSchema = Type.Model<Audience>(
   'Audience',
-  Type.Unsafe<Audience>(
-    Type.Union(
-      [
-        allAudience,
-        one('AudienceOfIds', 'ids', Type.Array(Type.Integer(idKeywords), { minItems: 1, maxItems: maxIds })),
-        matchingAudience,
-        outcomeAudience,
-        one('AudienceOfSubscriptions', 'subscriptions', Type.Array(pushSubscriptionSchema, { minItems: 1 })),
-      ],
-      {
-        description:
-          'All subscriptions; the subscriptions with some ids; the subscriptions that belong to a user or have tags at this moment; the subscriptions with an outcome in an earlier broadcast; or a list of subscriptions, which need not be stored.',
-      },
-    ),
+  Type.Union(
+    [
+      allAudience,
+      one('AudienceOfIds', 'ids', Type.Array(Type.Integer(idKeywords), { minItems: 1, maxItems: maxIds })),
+      matchingAudience,
+      outcomeAudience,
+      one('AudienceOfSubscriptions', 'subscriptions', Type.Array(pushSubscriptionSchema, { minItems: 1 })),
+    ],
+    {
+      description:
+        'All subscriptions; the subscriptions with some ids; the subscriptions that belong to a user or have tags at this moment; the subscriptions with an outcome in an earlier broadcast; or a list of subscriptions, which need not be stored.',
+    },
   ),
 );
 
-export const recurringAudienceSchema = Type.Model(
+export const recurringAudienceSchema = Type.Model<RecurringAudience>(
   'RecurringAudience',
-  Type.Unsafe<RecurringAudience>(
-    Type.Union([allAudience, matchingAudience], {
-      description:
-        'All subscriptions, the subscriptions of a user, or the subscriptions with tags. They are looked up each time.',
-    }),
-  ),
+  Type.Union([allAudience, matchingAudience], {
+    description:
+      'All subscriptions, the subscriptions of a user, or the subscriptions with tags. They are looked up each time.',
+  }),
 );
 
 /** The audience of a broadcast as it was requested. A list of subscriptions is not repeated. */
-export const askedAudienceSchema = Type.Model(
+export const askedAudienceSchema = Type.Model<AskedAudience>(
   'AskedAudience',
-  Type.Unsafe<AskedAudience>(
-    Type.Union(
-      [
-        allAudience,
-        one(
-          'AskedList',
-          'list',
-          Type.Enum(['ids', 'subscriptions'], { description: 'A list of ids, or of subscriptions.' }),
-        ),
-        matchingAudience,
-        outcomeAudience,
-      ],
-      {
-        description:
-          'The audience in the request. For a list, only the kind of the list. Absent if the audience was not recorded.',
-      },
-    ),
+  Type.Union(
+    [
+      allAudience,
+      one(
+        'AskedList',
+        'list',
+        Type.Enum(['ids', 'subscriptions'], { description: 'A list of ids, or of subscriptions.' }),
+      ),
+      matchingAudience,
+      outcomeAudience,
+    ],
+    {
+      description:
+        'The audience in the request. For a list, only the kind of the list. Absent if the audience was not recorded.',
+    },
   ),
 );
 
@@ -179,21 +169,15 @@ export type Addressees =
   /** A subscription that need not be stored. */
   | { readonly subscription: SubscriptionInput };
 
-export const addresseesSchema = Type.Model(
+export const addresseesSchema = Type.Model<Addressees>(
   'Addressees',
-  Type.Unsafe<Addressees>(
-    Type.Union([
-      one(
-        'AddresseeById',
-        'id',
-        Type.Integer({ ...idKeywords, description: 'Id of a stored subscription.' }),
-      ),
-      one(
-        'AddresseeByUser',
-        'user',
-        Type.String({ ...userKeywords, description: 'All subscriptions of this person, at most 100.' }),
-      ),
-      one('AddresseeBySubscription', 'subscription', pushSubscriptionSchema),
-    ]),
-  ),
+  Type.Union([
+    one('AddresseeById', 'id', Type.Integer({ ...idKeywords, description: 'Id of a stored subscription.' })),
+    one(
+      'AddresseeByUser',
+      'user',
+      Type.String({ ...userKeywords, description: 'All subscriptions of this person, at most 100.' }),
+    ),
+    one('AddresseeBySubscription', 'subscription', pushSubscriptionSchema),
+  ]),
 );

@@ -93,9 +93,9 @@ const given = {
 
 export type NewBell = { readonly name: string; readonly audience: RecurringAudience } & BellSettings;
 
-const bellBody = Type.Model(
+const bellBody = Type.Model<NewBell>(
   'BellRequest',
-  Type.Unsafe<NewBell>(Type.Object(given, { additionalProperties: false, examples: [example] })),
+  Type.Object(given, { additionalProperties: false, examples: [example] }),
 );
 
 const members = {

@@ -40,44 +40,35 @@ export const pushOptionSchemas: Schemas<PushOptions> = { ttlSeconds, urgency, to
 
 type Members = Readonly<Record<string, { readonly schema: ValueSchema; readonly description: string }>>;
 
-const actionSchema = Type.Model(
-  'Action',
-  Type.Unsafe<object>({
-    ...memberDescriptions['actions']!.schema.items,
-    additionalProperties: false,
-    description: 'A button of a notification.',
-    properties: withDescriptions(actionMembers),
-  }),
-);
+const actionSchema = Type.Model<object>('Action', {
+  ...memberDescriptions['actions']!.schema.items,
+  additionalProperties: false,
+  description: 'A button of a notification.',
+  properties: withDescriptions(actionMembers),
+});
 
-const textsSchema = Type.Model(
-  'Texts',
-  Type.Unsafe<object>({
-    ...memberDescriptions['texts']!.schema.additionalProperties,
-    additionalProperties: false,
-    description:
-      'The parts of a message that differ in one language. If a button leaves out a member, the member comes from the message’s button at the same position.',
-    properties: withModels(textDescriptions),
-  }),
-);
+const textsSchema = Type.Model<object>('Texts', {
+  ...memberDescriptions['texts']!.schema.additionalProperties,
+  additionalProperties: false,
+  description:
+    'The parts of a message that differ in one language. If a button leaves out a member, the member comes from the message’s button at the same position.',
+  properties: withModels(textDescriptions),
+});
 
 /** The message in the description's examples. */
 export const exampleMessage = { title: 'Ding dong', message: 'Tea is ready' };
 
 /** The members of a notification; docs/notifications.md describes each. */
-export const messageSchema = Type.Model(
-  'Message',
-  Type.Unsafe<Message>({
-    ...messageValueSchema,
-    additionalProperties: false,
-    description: 'The notification to show.',
-    examples: [exampleMessage],
-    properties: {
-      ...withModels(memberDescriptions),
-      texts: { ...withDescriptions(memberDescriptions)['texts'], additionalProperties: textsSchema },
-    },
-  }),
-);
+export const messageSchema = Type.Model<Message>('Message', {
+  ...messageValueSchema,
+  additionalProperties: false,
+  description: 'The notification to show.',
+  examples: [exampleMessage],
+  properties: {
+    ...withModels(memberDescriptions),
+    texts: { ...withDescriptions(memberDescriptions)['texts'], additionalProperties: textsSchema },
+  },
+});
 
 function withModels(members: Members): Readonly<Record<string, object>> {
   const described = withDescriptions(members);

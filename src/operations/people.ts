@@ -41,28 +41,26 @@ const example = {
 /** The schema of a map from channels to choices. */
 export const choicesSchema = (description: string) => mapOf(channelNameSchema, Type.Boolean(), description);
 
-const personChangeSchema = Type.Model(
+const personChangeSchema = Type.Model<PersonChange>(
   'PersonUpdate',
-  Type.Unsafe<PersonChange>(
-    Type.Object(
-      {
-        data: Type.Optional(
-          mapOf(nameSchema, { anyOf: [...valueSchemas, { type: 'null' }] }, about.data, ['object', 'null']),
-        ),
-        language: Type.Optional({ type: ['string', 'null'], ...languageKeywords }),
-        timeZone: Type.Optional({ type: ['string', 'null'], ...zoneKeywords }),
-        channels: Type.Optional(
-          mapOf(channelNameSchema, { type: ['boolean', 'null'] }, about.channels, ['object', 'null']),
-        ),
-      },
-      {
-        additionalProperties: false,
-        minProperties: 1,
-        description:
-          'Fields that you leave out do not change. null clears a field of the person, one value of data, or the choice for one channel.',
-        examples: [example],
-      },
-    ),
+  Type.Object(
+    {
+      data: Type.Optional(
+        mapOf(nameSchema, { anyOf: [...valueSchemas, { type: 'null' }] }, about.data, ['object', 'null']),
+      ),
+      language: Type.Optional({ type: ['string', 'null'], ...languageKeywords }),
+      timeZone: Type.Optional({ type: ['string', 'null'], ...zoneKeywords }),
+      channels: Type.Optional(
+        mapOf(channelNameSchema, { type: ['boolean', 'null'] }, about.channels, ['object', 'null']),
+      ),
+    },
+    {
+      additionalProperties: false,
+      minProperties: 1,
+      description:
+        'Fields that you leave out do not change. null clears a field of the person, one value of data, or the choice for one channel.',
+      examples: [example],
+    },
   ),
 );
 
