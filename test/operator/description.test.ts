@@ -21,9 +21,18 @@ import { idlePushService, workerReport } from '../store/made-up-subscription.ts'
 type Content = Readonly<Record<string, { readonly schema: object; readonly example: unknown }>>;
 type Responses = Readonly<Record<string, { readonly content?: Content }>>;
 
-const operationsOf = ({ paths }: OpenApiDocument): readonly (readonly [string, string, OperationObject])[] =>
+interface Operation extends OperationObject {
+  readonly method: string;
+  readonly path: string;
+}
+
+const operationsOf = ({ paths }: OpenApiDocument): readonly Operation[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => [method.toUpperCase(), path, operation] as const),
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      method: method.toUpperCase(),
+      path,
+    })),
   );
 
 test('/openapi.json is valid OpenAPI 3.1, and every route of it is there and needs a token, with its parameters', async (t) => {
@@ -34,7 +43,7 @@ test('/openapi.json is valid OpenAPI 3.1, and every route of it is there and nee
   );
   assert(valid, JSON.stringify(errors));
   assertPlainPatterns(document);
-  for (const [method, path, { security, responses }] of operationsOf(document)) {
+  for (const { method, path, security, responses } of operationsOf(document)) {
     const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
     assert(app.hasRoute({ method: method as 'GET', url }), `${method} ${path}`);
     assert.deepEqual(security, [{ token: [] }], path);
@@ -66,8 +75,7 @@ test('/openapi.json is valid OpenAPI 3.1, and every route of it is there and nee
 test('every operation has a name of its own, objects with members are named models, and formats have patterns', async (t) => {
   const { read } = await startOperator(t);
   const document = await read<OpenApiDocument>('/openapi.json');
-  const operations = operationsOf(document);
-  const ids = operations.map(([, , { operationId }]) => operationId);
+  const ids = operationsOf(document).map(({ operationId }) => operationId);
   assert.equal(new Set(ids).size, ids.length);
   for (const id of ids) assert.match(id, /^[a-z]+([A-Z][a-z]+)*$/);
   assertNamedModels(document);
@@ -96,9 +104,9 @@ test('every example of a request works, and every answer has the form that the d
   const operations = operationsOf(document);
   // What removes comes last; a broadcast is paused, resumed and cancelled in the order of the document.
   const ordered = operations.toSorted(
-    ([one], [other]) => Number(one === 'DELETE') - Number(other === 'DELETE'),
+    (one, other) => Number(one.method === 'DELETE') - Number(other.method === 'DELETE'),
   );
-  for (const [method, path, { requestBody, responses }] of ordered) {
+  for (const { method, path, requestBody, responses } of ordered) {
     if (path.startsWith('/v1/held-deletions/')) continue;
     const isOfBroadcast = path.startsWith('/v1/broadcasts/');
     const isRemovedAlready = method === 'DELETE' && path.startsWith('/v1/subscriptions/');
@@ -122,7 +130,7 @@ test('every example of a request works, and every answer has the form that the d
     if (schema === undefined || type !== 'application/json') continue;
     assert(ajv.validate(schema, JSON.parse(text)), `${where} ${JSON.stringify(ajv.errors)}`);
   }
-  for (const [method, path, { responses }] of operations) {
+  for (const { method, path, responses } of operations) {
     for (const [status, { content }] of Object.entries(responses as Responses)) {
       const json = content?.['application/json'];
       if (json === undefined) continue;
@@ -151,20 +159,6 @@ const knownKeywords = new Set(
 /** So that each part of a body is tried, also where more operations are added. */
 const runsPerOperation = 10;
 
-interface Operation extends OperationObject {
-  readonly method: string;
-  readonly path: string;
-}
-
-const describedOperationsOf = ({ paths }: OpenApiDocument): readonly Operation[] =>
-  Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({
-      ...operation,
-      method: method.toUpperCase(),
-      path,
-    })),
-  );
-
 const schemasOf = ({ parameters = [], requestBody }: Operation): readonly JsonSchema[] => [
   ...parameters.filter((parameter) => parameter.in !== 'header').map(({ schema }) => schema),
   ...Object.values(requestBody?.content ?? {}).map(({ schema }) => schema as JsonSchema),
@@ -181,7 +175,7 @@ function* partsOf(schema: JsonSchema): Generator<JsonSchema> {
 test('each keyword and format of a request’s schema is one that has words', async (t) => {
   const { read } = await startOperator(t);
   const document = dereference(await read<OpenApiDocument>('/openapi.json'));
-  for (const operation of describedOperationsOf(document)) {
+  for (const operation of operationsOf(document)) {
     for (const part of schemasOf(operation).flatMap((schema) => [...partsOf(schema)])) {
       const where = `${operation.operationId}: ${JSON.stringify(part)}`;
       for (const keyword of Object.keys(part)) assert(knownKeywords.has(keyword), where);
@@ -247,7 +241,7 @@ test('what fits a schema is not refused as not valid', async (t) => {
   const document = dereference(await stage.read<OpenApiDocument>('/openapi.json'));
   const formats = formatsOf(stage.pushService.origin);
   // A stream of events goes on; pausing and the like has its own tests.
-  const operations = describedOperationsOf(document).filter(({ path }) => !path.endsWith('/events'));
+  const operations = operationsOf(document).filter(({ path }) => !path.endsWith('/events'));
   const requestsOf = (operation: Operation) => {
     const { parameters = [], requestBody } = operation;
     const own = parameters.filter((parameter) => parameter.in !== 'header');
