@@ -3,7 +3,7 @@
 import { Client, type QueryResult } from 'pg';
 import type { Store } from '../../src/store/store.ts';
 import { usePostgres } from '../store/test-database.ts';
-import { describeGrowth, type Cost } from './growth-suite.ts';
+import { describeGrowth, insertsOf, type Cost } from './growth-suite.ts';
 
 usePostgres();
 
@@ -35,52 +35,25 @@ describeGrowth('PostgreSQL', {
     // at any time it makes sessions read pages of the catalogue again
     await client.query('alter system set autovacuum = off');
     await client.query('select pg_reload_conf()');
-    const nowMs = Date.now();
-    const hour = 3_600_000;
-    const slices = to.subscriptions / 2000;
     const made = to.open - from.open + to.past - from.past;
     await client.query(`
       set search_path to deskbell;
       insert into subscriptions (endpoint_hash, endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms, user_name, tags)
         select substr(encode(sha256(convert_to(e, 'utf8')), 'hex'), 1, 32)::uuid, e, decode(repeat('04', 65), 'hex'),
-               decode(repeat('01', 16), 'hex'), (select min(id) from vapid_keys), ${nowMs}, ${nowMs}, 'user-' || i,
+               decode(repeat('01', 16), 'hex'), (select min(id) from vapid_keys), ${Date.now()}, ${Date.now()}, 'user-' || i,
                case when i % 5000 = 7 then '{news,rare}' else '{news}' end::text[]
         from generate_series(${from.subscriptions + 1}, ${to.subscriptions}) i,
              lateral (select 'https://fcm.googleapis.com/fcm/send/' || i as e) e;
       create temp table made as
         select i, i <= ${to.open - from.open} as is_open, nextval('broadcasts_id_seq') as id from generate_series(1, ${made}) i;
-      insert into people (user_name, data, updated_at_ms)
-        select 'user-' || i, '{"name":"Ada"}', 1 from generate_series(${from.subscriptions + 1}, ${to.subscriptions}) i;
-      insert into broadcasts (id, content_hash, state, payload, ttl_seconds, urgency, rows_in, audience, created_at_ms,
-          start_at_ms, expires_at_ms, finished_at_ms, attempts_dropped_at_ms, removals_after) overriding system value
-        select id, '\\x00',
-          case when not is_open then case i % 2 when 1 then 'done' else 'cancelled' end
-               when i % 10 = 0 then 'paused' else 'running' end,
-          '{"title":"Hello","message":"World"}', 3600, 'normal', 'all', 20000, ${nowMs},
-          ${nowMs} + case when is_open and i % 10 > 6 then ${hour} else -${hour} end, ${nowMs + 2 * hour},
-          case when not is_open then ${nowMs - 1000} end, case when not is_open then 1 end, 0
-        from made;
-      insert into slices (broadcast_id, number, cursor, through_position)
-        select id, n - 1, n * 900, (n + 1) * 900 from made, generate_series(1, ${slices}) n where is_open;
-      insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms)
-        select id, n, ${nowMs + hour}, 1, 0, ${nowMs + 2 * hour} from made, generate_series(1, 10) n where is_open;
-      insert into origin_counts (broadcast_id, shard, origin, attempts, accepted, gone, rejected, expired, exhausted)
-        select id, 0, 'https://fcm.googleapis.com', 10, 8, 1, 1, 0, 0 from made;
-      insert into answers (broadcast_id, id, origin, outcome, status)
-        select id, 5, 'https://fcm.googleapis.com', 'rejected', 400 from made;
-      insert into answer_counts (broadcast_id, answer_id, shard, rows, last_at_ms) select id, 5, 0, 1, 1 from made;
-      insert into attempt_sets (broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
-        select id, 1, 1, 'rejected', 1, 5, 1, 3, 2, '\\x0102'::bytea from made
-        union all select 1, 1, 1, outcome, 1, 5, 1, 3, 2, '\\x0102'
-        from unnest('{accepted,retry,rejected,gone}'::text[]) outcome, generate_series(1, 200) where ${from.open} = 0;
-      insert into receipts (broadcast_id, subscription_id, event)
-        select id, n, 'shown' from made, generate_series(1, 20) n;
-      insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
-        select 'user:user-' || n, id, ${nowMs}, true from made, generate_series(1, 5) n;
+      ${insertsOf(from, to, {
+        series: (first, last) => `generate_series(${first + 1}, ${last}) n (i)`,
+        bytes: (hex) => `'\\x${hex}'::bytea`,
+        overriding: 'overriding system value',
+      })}
       insert into gone_marks (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms, updated_at_ms, is_held)
         select id, endpoint_hash, 'https://fcm.googleapis.com', 1, id, updated_at_ms, true from subscriptions where id % 100 = 3
         on conflict do nothing;
-      insert into audit (at_ms, operator, action) select ${nowMs}, 'ann', 'broadcast.pause' from made;
       drop table made`);
     await client.query('vacuum analyze');
     await client.end();

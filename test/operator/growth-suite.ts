@@ -35,6 +35,54 @@ export interface GrowthMeter {
   measure(): () => ReadonlyMap<string, Cost>;
 }
 
+/** What differs between the databases. */
+interface Dialect {
+  /** A table `n` of the numbers `i` after the first one, through the last one. */
+  series(first: number, last: number): string;
+  bytes(hex: string): string;
+  /** What lets a statement choose ids. */
+  readonly overriding: string;
+}
+
+/** Statements that give people data, and add what belongs to the broadcasts in the temporary table `made`. */
+export function insertsOf(from: Size, to: Size, { series, bytes, overriding }: Dialect): string {
+  const nowMs = Date.now();
+  const hour = 3_600_000;
+  const slices = to.subscriptions / 2000;
+  const payload = Buffer.from('{"title":"Hello","message":"World"}').toString('hex');
+  const outcomes = ['accepted', 'retry', 'rejected', 'gone'].map((name) => `select '${name}' as outcome`);
+  return `
+    insert into people (user_name, data, updated_at_ms)
+      select 'user-' || i, '{"name":"Ada"}', 1 from ${series(from.subscriptions, to.subscriptions)};
+    insert into broadcasts (id, content_hash, state, payload, ttl_seconds, urgency, rows_in, audience, created_at_ms,
+        start_at_ms, expires_at_ms, finished_at_ms, attempts_dropped_at_ms, removals_after) ${overriding}
+      select id, ${bytes('00')},
+        case when not is_open then case i % 2 when 1 then 'done' else 'cancelled' end
+             when i % 10 = 0 then 'paused' else 'running' end,
+        ${bytes(payload)}, 3600, 'normal', 'all', 20000, ${nowMs},
+        ${nowMs} + case when is_open and i % 10 > 6 then ${hour} else -${hour} end, ${nowMs + 2 * hour},
+        case when not is_open then ${nowMs - 1000} end, case when not is_open then 1 end, 0
+      from made;
+    insert into slices (broadcast_id, number, cursor, through_position)
+      select id, n.i - 1, n.i * 900, (n.i + 1) * 900 from made cross join ${series(0, slices)} where is_open;
+    insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms)
+      select id, n.i, ${nowMs + hour}, 1, 0, ${nowMs + 2 * hour} from made cross join ${series(0, 10)} where is_open;
+    insert into origin_counts (broadcast_id, shard, origin, attempts, accepted, gone, rejected, expired, exhausted)
+      select id, 0, 'https://fcm.googleapis.com', 10, 8, 1, 1, 0, 0 from made;
+    insert into answers (broadcast_id, id, origin, outcome, status)
+      select id, 5, 'https://fcm.googleapis.com', 'rejected', 400 from made;
+    insert into answer_counts (broadcast_id, answer_id, shard, rows, last_at_ms) select id, 5, 0, 1, 1 from made;
+    insert into attempt_sets (broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
+      select id, 1, 1, 'rejected', 1, 5, 1, 3, 2, ${bytes('0102')} from made
+      union all select 1, 1, 1, outcome, 1, 5, 1, 3, 2, ${bytes('0102')}
+      from (${outcomes.join(' union all ')}) o cross join ${series(0, 200)} where ${from.open} = 0;
+    insert into receipts (broadcast_id, subscription_id, event)
+      select id, n.i, 'shown' from made cross join ${series(0, 20)};
+    insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
+      select 'user:user-' || n.i, id, ${nowMs}, true from made cross join ${series(0, 5)};
+    insert into audit (at_ms, operator, action) select ${nowMs}, 'ann', 'broadcast.pause' from made;`;
+}
+
 const nothing: Size = { subscriptions: 0, open: 0, past: 0 };
 /** As many broadcasts as a page or a search looks at, at most, so that lists are as long before as after. */
 const few: Size = { subscriptions: 20_000, open: 60, past: 600 };
