@@ -4,7 +4,6 @@ import type { JsonObject } from '../protocol/json-object.ts';
 import type { Urgency } from '../protocol/request.ts';
 import { listOf, objectOf, type Posted, type Shown, textOf } from './posted.ts';
 
-/** The maximum number of alerts to name in one notification. */
 const namedAlerts = 5;
 
 const urgencies: Readonly<Record<string, Urgency>> = {

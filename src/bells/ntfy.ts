@@ -24,7 +24,6 @@ const aliases = {
 
 type Parameters = Readonly<Partial<Record<keyof typeof aliases, unknown>>>;
 
-/** Reads the parameters in header fields and in the query. */
 function readParameters({ headers, query }: RequestHead): Parameters {
   const found = Object.entries(aliases).flatMap(([name, words]) => {
     const names = words.split(' ');

@@ -36,7 +36,6 @@ export interface Posted extends RequestHead {
   readonly text: string;
   /** A JSON object or array, or the members of a form. */
   readonly value: object | undefined;
-  /** The value, if it is a JSON object. */
   readonly fields: JsonObject | undefined;
   /** The JSON that git hosts sign: the body, or the part of a form that contains it. */
   readonly json: Buffer;
@@ -55,7 +54,6 @@ export interface Shown {
   readonly isSequence?: boolean;
   /** The notification replaces the earlier one without an alert. */
   readonly isQuiet?: boolean;
-  /** The notification makes no sound. */
   readonly isSilent?: boolean;
   readonly delayMs?: number | undefined;
   readonly actions?: readonly MessageAction[];
@@ -76,7 +74,6 @@ export function textOf(value: unknown): string | undefined {
   return (typeof value === 'string' && value.trim()) || undefined;
 }
 
-/** Returns the value if it is an object, otherwise an empty object. */
 export const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 export const listOf = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isJsonObject) : [];
@@ -167,7 +164,6 @@ async function decode(bytes: Buffer, encoding = 'identity'): Promise<Buffer> {
   });
 }
 
-/** The maximum number of fields to read from a form. */
 const maxFields = 1000;
 /** Form members that hold JSON, as git hosts, Slack and Uptime Kuma send them. */
 const jsonMembers = ['payload', 'data'];

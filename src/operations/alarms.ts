@@ -43,7 +43,6 @@ const example = {
   },
 };
 
-/** An active alarm, with its acknowledgement. */
 const standingAlarmView: View<StandingAlarm> = {
   schema: Type.Named(
     'StandingAlarm',

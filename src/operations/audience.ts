@@ -162,9 +162,7 @@ export const askedAudienceSchema = Type.Model<AskedAudience>(
 
 /** The recipient of one message. */
 export type Addressees =
-  /** A stored subscription. */
   | { readonly id: number }
-  /** All subscriptions of this person. */
   | { readonly user: string }
   /** A subscription that need not be stored. */
   | { readonly subscription: SubscriptionInput };

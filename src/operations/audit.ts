@@ -6,7 +6,6 @@ import type { AuditRecord } from '../store/operators.ts';
 import type { Store } from '../store/store.ts';
 import type { View } from './operation.ts';
 
-/** A change by an operator. */
 export const auditView: View<AuditRecord> = {
   schema: Type.Named('AuditRecord', {
     id: Type.Integer(),

@@ -74,7 +74,6 @@ export const bellSettings: Readonly<Record<keyof BellSettings, Setting>> = {
 };
 export const bellSettingNames = Object.keys(bellSettings) as readonly (keyof BellSettings)[];
 
-/** Describes the audience of a bell in words. */
 export const describeRung = ({ audience, channel }: Bell): string =>
   formatAskedAudience(audience) + (channel === undefined ? '' : ` with the channel ${channel} on`);
 

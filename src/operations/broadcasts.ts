@@ -35,7 +35,6 @@ const share = Optional.Unsafe<number>({
   description: 'Counts of accepted messages. Absent if none was accepted.',
 });
 
-/** All states in which a broadcast is shown. */
 export const broadcastStates = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
 
 const count = Type.Integer({ minimum: 0 });
@@ -272,7 +271,6 @@ function receiptTotalsOf(broadcast: Broadcast): object | undefined {
   };
 }
 
-/** The JSON form of a broadcast with its progress. */
 export const progressToJson = ({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): object => ({
   ...broadcastToJson(broadcast),
   settled,

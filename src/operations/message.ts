@@ -35,7 +35,6 @@ export const storedOptionSchemas: Schemas<StoredOptions> = storedOptions;
 
 const { ttlSeconds, urgency, topic } = deliveryOptionSchemas;
 
-/** Options of any message. */
 export const pushOptionSchemas: Schemas<PushOptions> = { ttlSeconds, urgency, topic };
 
 type Members = Readonly<Record<string, { readonly schema: ValueSchema; readonly description: string }>>;
@@ -55,7 +54,6 @@ const textsSchema = Type.Model<object>('Texts', {
   properties: withModels(textDescriptions),
 });
 
-/** The message in the description's examples. */
 export const exampleMessage = { title: 'Ding dong', message: 'Tea is ready' };
 
 /** The members of a notification; docs/notifications.md describes each. */

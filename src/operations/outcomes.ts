@@ -16,7 +16,6 @@ import { receiptEvents } from '../store/receipts.ts';
 import type { View } from './operation.ts';
 import { pushServiceName } from '../protocol/known-push-services.ts';
 
-/** One attempt to deliver a message of a broadcast. */
 export const attemptView: View<AttemptRecord> = {
   schema: Type.Named('Attempt', {
     id: Type.Integer(),
@@ -40,7 +39,6 @@ export const attemptView: View<AttemptRecord> = {
   toJson: ({ sinceMs, atMs, ...attempt }) => ({ since: isoTime(sinceMs), at: isoTime(atMs), ...attempt }),
 };
 
-/** The outcome of one subscription in one broadcast. */
 export const rowOutcomeView: View<RowOutcome> = {
   schema: Type.Named('RowOutcome', {
     broadcastId: Type.Integer(),

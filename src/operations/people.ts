@@ -38,7 +38,6 @@ const example = {
   channels: { news: false },
 };
 
-/** The schema of a map from channels to choices. */
 export const choicesSchema = (description: string) => mapOf(channelNameSchema, Type.Boolean(), description);
 
 const personChangeSchema = Type.Model<PersonChange>(
@@ -64,7 +63,6 @@ const personChangeSchema = Type.Model<PersonChange>(
   ),
 );
 
-/** The stored data of a person. */
 export const personView: View<Person> = {
   schema: Type.Named(
     'Person',
@@ -119,7 +117,6 @@ export interface PersonRemoval extends RemovedPerson {
 const receiptTarget = (user: string, receipt: string): string =>
   `receipt ${createHash('sha256').update(`${receipt}\0${user}`).digest('base64url')}`;
 
-/** The result of checking a removal receipt. */
 export interface CheckedRemoval {
   /** Absent if the receipt is for another person, or if the audit record is no longer stored. */
   readonly removedAtMs?: number | undefined;

@@ -35,7 +35,6 @@ export const scheduleView: View<Schedule> = {
   }),
 };
 
-/** A schedule with its next times. */
 export const scheduleWithTimesView: View<ScheduleWithTimes & Changed> = {
   schema: Type.Named('ScheduleWithTimes', {
     ...members,

@@ -37,7 +37,6 @@ export function requireToken(app: FastifyInstance, operators: OperatorStore): vo
   });
 }
 
-/** The roles that may sign in to the console. */
 export const consoleRoles: readonly OperatorRole[] = readers;
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 

@@ -24,7 +24,6 @@ export const sendEvents = (reply: FastifyReply, events: AsyncGenerator<string>):
     .header('x-accel-buffering', 'no')
     .send(Readable.from(events));
 
-/** The events that a client has received. */
 export interface SeenEvents {
   /** The number of alarms. Alarms are stored in order and never deleted. */
   readonly alarms: number;

@@ -51,7 +51,6 @@ function requireTls(host: string, isSecure: boolean): void {
 // pages of the public listener count as the same site.
 
 export interface HostCheckSettings {
-  /** The address that the listener listens on. */
   readonly host: string;
   /** Other allowed hosts, such as `ops.example.org`, with a port if it differs from the listener's. */
   readonly hosts: readonly string[];

@@ -39,7 +39,6 @@ const pageQuery = {
   }),
 };
 
-/** The schema for one page of items. */
 const pageOf = (schema: Schema, cursorType: 'integer' | 'string' = 'integer'): Schema =>
   Type.Named(`${modelOf(schema)}Page`, {
     items: Type.Array(schema),
@@ -49,13 +48,11 @@ const pageOf = (schema: Schema, cursorType: 'integer' | 'string' = 'integer'): S
     }),
   });
 
-/** Query parameters of a list that is sorted by name. */
 const namedPageQuery = {
   limit: pageQuery.limit,
   cursor: Optional.String({ description: 'The `next` of the previous page; absent for the first page.' }),
 };
 
-/** Returns one page of a list that is sorted by name. */
 function cutPage<Item>(
   items: readonly Item[],
   { nameOf, isDescending = false }: Pick<NamedList<Item>, 'nameOf' | 'isDescending'>,
@@ -183,7 +180,6 @@ export function addRoute<Params extends Properties, Query extends Properties, Bo
   });
 }
 
-/** Adds a GET route that returns a list in pages. */
 export function addList<Item, Params extends Properties, Query extends Properties>(
   app: ServiceApp,
   tag: string,
@@ -205,7 +201,6 @@ export function addList<Item, Params extends Properties, Query extends Propertie
 /** An operation of any type; its input is checked at run time against the operation's own schemas. */
 type AnyOperation = Operation<never, unknown>;
 
-/** Adds described operations and lists. */
 export function addOperations(
   app: ServiceApp,
   parts: OperatorContext,

@@ -324,7 +324,6 @@ export const reachedFigure = (broadcast: Broadcast): string =>
 export const reachedWords = ({ id, recipients, counts }: Broadcast): string =>
   `${figure('broadcast.accepted', counts.accepted, id)} of ${figure('broadcast.recipients', recipients, id)} reached`;
 
-/** The progress of a broadcast, with its outcomes. */
 export function progressBar(broadcast: Broadcast): Html {
   const { id, recipients, counts } = broadcast;
   let x = 0;

@@ -61,7 +61,6 @@ export function renderComposer(form: Composer, session: ConsoleSession): Html {
     </form>`;
 }
 
-/** The summary of the form, and its buttons. */
 const renderSummary = ({ notes, vapidPublicKey }: Composer): Html =>
   card(
     'Before it is sent',

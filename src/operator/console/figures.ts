@@ -40,7 +40,6 @@ export const figuresOf =
   ): Text =>
     figure(`${thing}.${name}`, value, of, write);
 
-/** Formats the id of an object as text. */
 export const idText = (thing: 'broadcast' | 'schedule' | 'subscription', id: number): string =>
   figure(`${thing}.id`, id, id, String);
 

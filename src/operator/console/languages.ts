@@ -71,7 +71,6 @@ const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'code' }
 /** `German (de)` */
 export const describeLanguage = (language: string): string => `${names.of(language)} (${language})`;
 
-/** Sorts languages by their names. */
 export const byName = (one: string, other: string): number =>
   describeLanguage(one).localeCompare(describeLanguage(other), 'en');
 

@@ -25,7 +25,6 @@ export function toStart(fields: Fields, nowMs: number): Date | undefined {
   );
 }
 
-/** The name of the field with the time zone of a form. */
 export const zoneName = 'zone';
 
 const zoneOf = (fields: Fields): string => fields[zoneName] || 'UTC';

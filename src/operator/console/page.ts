@@ -124,7 +124,7 @@ export interface Page {
   readonly content: Html;
   /** True if the page is only for changes. Viewers who may only read then get a message instead of the page. */
   readonly isForChange?: boolean;
-  /** The URL of the event stream for the page's live parts. */
+  /** The address from which the page's live parts are read again and again. */
   readonly liveUrl?: string | undefined;
   /** Short sentences. Screen readers announce a sentence when it becomes true. */
   readonly status?: readonly string[] | undefined;

@@ -37,7 +37,6 @@ export interface ConsoleSession {
   readonly operator: Operator;
   /** Required in every request that changes something. */
   readonly csrfToken: string;
-  /** Whether the operator's role permits changes. */
   readonly mayChange: boolean;
   /** True if the session could not be stored. Such a session permits no changes, whatever the operator's role is. */
   readonly isSealed: boolean;

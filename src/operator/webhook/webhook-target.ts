@@ -6,7 +6,6 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 export interface WebhookTarget {
   readonly origin: string;
-  /** The path with the query. */
   readonly path: string;
   /** The target's origin if the target is an IP address or localhost, which is not checked. Otherwise empty. */
   readonly trustedOrigins: readonly string[];

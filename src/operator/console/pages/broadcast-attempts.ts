@@ -122,7 +122,6 @@ async function renderAnswer(broadcastId: number, given: Fields, store: Store): P
   }
 }
 
-/** Lists all attempts, page by page. */
 async function renderAll(id: number, given: Fields, { attempts: log }: Store): Promise<Html> {
   const outcome = attemptOutcomes.find((known) => known === given['outcome']);
   const filter = { broadcastId: id, outcome, beforeId: idField(given, 'before') };

@@ -91,7 +91,6 @@ function renderRow({ id, atMs, operator, action, target, status }: AuditRecord, 
   };
 }
 
-/** Targets that have their own page. */
 const targetPages: Readonly<Record<string, string>> = {
   broadcast: pages.Broadcasts,
   subscription: pages.Subscriptions,
@@ -157,7 +156,6 @@ deskbell keys retire PUBLIC-KEY      # removes a private half once nobody needs 
   });
 }
 
-/** Lists the contacts that processes name in their tokens. */
 function renderContacts(senders: readonly StoredSenderReport[]): Html {
   const bySubject = Map.groupBy(
     senders.filter(({ subject }) => subject !== undefined),

@@ -20,7 +20,6 @@ import { lossesUrl } from './losses.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const shownDays = 30;
-/** The maximum number of open broadcasts that are shown. */
 const maxOpen = 50;
 const recentBroadcasts = 20;
 
@@ -153,7 +152,6 @@ const describeOthers = ({ running: _shown, ...others }: OpenBroadcasts): string 
     .map(([state, count]) => `${figure(`open.${state}`, count)} ${state}`)
     .join(', ') || 'none preparing, scheduled or paused';
 
-/** Says how many open broadcasts are not shown. */
 function renderRest(counts: OpenBroadcasts, shown: number): Html | false {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return (

@@ -169,7 +169,6 @@ function readExpression(given: Fields): AudienceExpression | undefined {
   return isFiltered ? checkExpression({ user, tags }) : undefined;
 }
 
-/** Reads a host or an origin. */
 function readOrigin(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed === '') return undefined;
