@@ -4,8 +4,6 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
-import { request } from 'node:https';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -13,10 +11,9 @@ import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { caddy, find, nginx, python, skipWithout, systemd } from '../scripts/install-test-tools.ts';
 import { underSystemd } from '../src/cli/commands/serve.ts';
-import { makeCertificate } from '../src/push-service/http/certificate.ts';
 import { startCaddy } from '../tools/caddy.ts';
-import { freePort } from '../tools/listening.ts';
 import { startNginx } from '../tools/nginx.ts';
+import { prepareProxy } from './proxied-hosts.ts';
 import { exampleSubscription } from './cli/example-subscriptions.ts';
 import { runCommand, spawnUntilStopped, temporaryFolder } from './cli/run-command.ts';
 import { until } from '../tools/until.ts';
@@ -218,7 +215,7 @@ for (const { name: proxyName, program, start } of proxies) {
     await runCommand(['send', '--all', '--at', '2099-01-01T00:00:00Z', ...message, '--data', data]);
     const { stdout } = await runCommand(['operators', 'add', 'shop', '--data', data]);
     const token = /\S{40,}/.exec(stdout)?.[0] ?? '';
-    const port = await freePort();
+    const { port, ask, status } = await prepareProxy(folder, ['push.example.org', 'ops.example.org']);
     const serving = ['serve', '--push-only', '--json', '--port', '0', '--data', data, '--subject', subject];
     const proxied = ['--trust-proxy', '127.0.0.1', '--registrations-per-minute', '1'];
     const operator = [
@@ -232,9 +229,6 @@ for (const { name: proxyName, program, start } of proxies) {
     const [line] = await service.waitFor(/^\{"address".*$/);
     const addresses = JSON.parse(line) as { readonly address: string; readonly operator: string };
 
-    const certificate = makeCertificate(['push.example.org', 'ops.example.org']);
-    await writeFile(join(folder, 'cert.pem'), certificate.cert);
-    await writeFile(join(folder, 'key.pem'), certificate.key);
     const hosts = {
       service: new URL(addresses.address).host,
       operator: new URL(addresses.operator).host,
@@ -242,25 +236,6 @@ for (const { name: proxyName, program, start } of proxies) {
     const proxy = await start({ folder, port, ...hosts });
     after(() => proxy.stop());
 
-    const ask = async (host: string, path: string, headers = {}, body?: string): Promise<IncomingMessage> => {
-      const method = body === undefined ? 'GET' : 'POST';
-      const all = { host, 'content-type': 'application/json', ...headers };
-      const asked = request({
-        port,
-        path,
-        method,
-        headers: all,
-        servername: host.split(':')[0],
-        ca: certificate.cert,
-      });
-      asked.end(body);
-      return ((await once(asked, 'response')) as [IncomingMessage])[0];
-    };
-    const status = async (...parameters: Parameters<typeof ask>): Promise<number | undefined> => {
-      const response = await ask(...parameters);
-      response.resume();
-      return response.statusCode;
-    };
     await until(() => status('push.example.org', '/healthz').catch(() => undefined), 'the proxy to answer');
 
     assert.equal(await status('push.example.org', '/vapidKey'), 200);

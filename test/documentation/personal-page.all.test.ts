@@ -1,22 +1,18 @@
 // What docs/personal.md shows works as it stands there: the three commands, Caddy in front with and without a password, cron, systemd.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
-import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { caddy, curl, skipWithout, systemd } from '../../scripts/install-test-tools.ts';
-import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { createUserAgent, startPushService } from '../../src/push-service/index.ts';
 import { startCaddy } from '../../tools/caddy.ts';
-import { freePort } from '../../tools/listening.ts';
 import { until } from '../../tools/until.ts';
 import { exampleSubscription, type ExampleSubscription } from '../cli/example-subscriptions.ts';
 import { parseLines, runCommand, serve, temporaryFolder } from '../cli/run-command.ts';
+import { prepareProxy } from '../proxied-hosts.ts';
 import { blocksOf } from './pages.ts';
 
 const host = 'bell.example.org';
@@ -52,28 +48,15 @@ for (const { name, example, pageStatus, ringsBells } of [
     const [, token = ''] =
       new RegExp(`^https://${RegExp.escape(host)}/#invitation=(\\S+)\n$`).exec(link) ?? [];
 
-    const certificate = makeCertificate([host]);
-    await writeFile(join(folder, 'cert.pem'), certificate.cert);
-    await writeFile(join(folder, 'key.pem'), certificate.key);
-    const port = await freePort();
+    const { port, ...proxied } = await prepareProxy(folder, [host]);
+    const ask = proxied.ask.bind(undefined, host);
+    const status = proxied.status.bind(undefined, host);
     const replaced = {
       '127.0.0.1:8080': new URL(service.address).host,
       '127.0.0.1:8081': new URL(operator).host,
     };
     const proxy = await startCaddy(folder, { example, port, replaced });
     after(() => proxy.stop());
-    const ask = async (path: string, headers = {}, body?: string): Promise<IncomingMessage> => {
-      const method = body === undefined ? 'GET' : 'POST';
-      const all = { host, 'content-type': 'application/json', ...headers };
-      const asked = request({ port, path, method, headers: all, servername: host, ca: certificate.cert });
-      asked.end(body);
-      return ((await once(asked, 'response')) as [IncomingMessage])[0];
-    };
-    const status = async (...given: Parameters<typeof ask>): Promise<number | undefined> => {
-      const response = await ask(...given);
-      response.resume();
-      return response.statusCode;
-    };
     await until(() => status('/vapidKey').catch(() => undefined), 'the proxy to answer');
 
     assert.equal(await status('/'), pageStatus);
