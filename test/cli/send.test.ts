@@ -472,7 +472,8 @@ suite('deskbell send', () => {
 
     // a public URL is both
     const publicUrl = 'https://bell.example.org:8443/push';
-    await writeFile(path, JSON.stringify({ publicUrl }));
+    // as some editors save it, with a byte order mark
+    await writeFile(path, `\ufeff${JSON.stringify({ publicUrl })}`);
     await send('From afar');
     assert.deepEqual(await shown(), { title: 'bell.example.org:8443', message: 'From afar' });
     // also of a text that is posted to serve

@@ -42,7 +42,10 @@ async function sendToPlainServer(t: TestContext, vapid: SenderOptions['vapid'], 
 
 function tokenOf({ authorization = '' }: IncomingHttpHeaders) {
   const [, token = '', key] = /^vapid t=([\w.-]+), ?k=([\w-]+)$/.exec(authorization) ?? [];
-  const claims = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { sub: string };
+  const claims = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as {
+    sub: string;
+    exp: number;
+  };
   return { key, claims };
 }
 
@@ -111,8 +114,10 @@ describe('Sender operation', () => {
     }
 
     const subject = 'mailto:set-on-the-sender@deskbell.example';
-    const { requests } = await sendToPlainServer(t, { ...keys, subject }, '/a');
-    assert.equal(tokenOf(requests[0]!.headers).claims.sub, subject);
+    const { requests } = await sendToPlainServer(t, { ...keys, subject, lifetimeSeconds: 600 }, '/a');
+    const { claims } = tokenOf(requests[0]!.headers);
+    assert.equal(claims.sub, subject);
+    assert.ok(claims.exp <= Date.now() / 1000 + 600, 'the token ends after the given lifetime');
   });
 
   test('The service sends no webhooks: a registration makes no request to the endpoint', async (t) => {

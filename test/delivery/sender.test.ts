@@ -225,8 +225,11 @@ test('a closed sender sends nothing, and may be closed again', async () => {
   });
 });
 
-test('a sender is not made with a push service that is no origin', () => {
+test('a sender is not made with a push service that is no origin, or a token lifetime beyond a day', () => {
   assert.throws(() => createSender({ vapid, pushServices: ['push.example.org'] }), {
+    code: 'ERR_CONFIGURATION',
+  });
+  assert.throws(() => createSender({ vapid: { ...vapid, lifetimeSeconds: 86_401 } }), {
     code: 'ERR_CONFIGURATION',
   });
 });

@@ -284,6 +284,8 @@ describe('what ntfy answers', () => {
     assert.ok(waitedMs >= 12 * 3_600_000, String(waitedMs));
     const last = rowOf(defaultRetryPolicy.maxAttempts - 1);
     assert.equal(toRowResult(last, withoutSubscriber, record).result, 'gone');
+    // a TTL that ends before the next attempt ends only the message
+    assert.equal(toRowResult(rowOf(5, 3_600_000), withoutSubscriber, record).result, 'expired');
   });
 
   test('507 for a topic without a subscriber means the same where the server is listed', () => {

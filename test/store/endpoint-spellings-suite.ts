@@ -85,7 +85,10 @@ describe(`limit on subscriptions: ${databaseName()}`, () => {
   beforeEach(() => (warnings = []));
   const store = openForEachTest(() => nowMs, {
     maxSubscriptions: 10,
-    onWarning: (warning) => warnings.push(warning),
+    onWarning: (warning) => {
+      warnings.push(warning);
+      throw new Error('the application has a fault');
+    },
   });
 
   const put = (index: number) => store.subscriptions.put(madeUpSubscription(index), vapidPublicKey);

@@ -1,7 +1,6 @@
 // Reads the configuration: defaults, settings stored in the data directory, a file, DESKBELL_* variables and flags.
 // Later sources override earlier ones. Unknown settings and invalid values are errors that list what is valid.
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -57,7 +56,7 @@ async function readStoredSettings(directory: string): Promise<Record<string, unk
 }
 
 async function readConfigurationFile(path: string): Promise<Record<string, unknown>> {
-  const entries = parseObject(path, await readTextFile(path, `The configuration file ${path}`));
+  const entries = parseObject(path, await readFileText(path));
   const values: Record<string, unknown> = {};
   for (const [name, input] of Object.entries(entries)) {
     if (!isSettingName(name)) {
@@ -72,6 +71,8 @@ async function readConfigurationFile(path: string): Promise<Record<string, unkno
   }
   return values;
 }
+
+const readFileText = (path: string): Promise<string> => readTextFile(path, `The configuration file ${path}`);
 
 function parseObject(path: string, content: string): object {
   let value: unknown;
@@ -163,7 +164,7 @@ export const storedSettingsPath = (directory: string): string => join(directory,
  * Stores the given settings.
  *
  * @param options `replace`: overwrite stored values. Without `replace`, stored values are kept
- * @throws {DeskbellError} ERR_FILE, ERR_DATA_EXPOSED, ERR_DATA_OWNER
+ * @throws {DeskbellError} ERR_FILE, ERR_CONFIGURATION, ERR_DATA_EXPOSED, ERR_DATA_OWNER
  */
 export async function storeSettings(
   configuration: Pick<Configuration, 'data'> & Partial<Pick<Configuration, (typeof storedSettings)[number]>>,
@@ -174,8 +175,8 @@ export async function storeSettings(
     return value === undefined || value.length === 0 ? [] : [[name, value] as const];
   });
   const path = storedSettingsPath(configuration.data);
-  const stored = await readFile(path, 'utf8').catch(() => undefined);
-  const former = replace || stored === undefined ? {} : (JSON.parse(stored) as object);
+  const stored = existsSync(path) ? await readFileText(path) : undefined;
+  const former = replace || stored === undefined ? {} : parseObject(path, stored);
   const text = `${JSON.stringify({ ...Object.fromEntries(entries), ...former }, undefined, 2)}\n`;
   if (text === stored || (entries.length === 0 && stored === undefined)) return;
   await writePrivateFile(path, text, { replace: true });

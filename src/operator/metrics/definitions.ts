@@ -190,9 +190,7 @@ export function defineMetrics(
   const webhookWaiting = gauge('webhook_events_waiting', 'Webhook events that are not delivered yet.');
   const webhookAge = gauge('webhook_oldest_event_seconds', 'Age of the oldest of them.');
   const webhookDropped = counter('webhook_dropped_total', 'Webhook events that were given up.');
-  const suspended = gauge('push_service_held', 'Whether a push service refuses our token or key.', [
-    'origin',
-  ]);
+  const suspended = gauge('push_service_held', 'Number of our keys that a push service refuses.', ['origin']);
   const deletions = gauge('held_deletions', 'Subscriptions whose deletion waits for an operator.', [
     'origin',
   ]);

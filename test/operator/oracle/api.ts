@@ -13,6 +13,7 @@ import {
   isStored,
   lateTimes,
   removedNames,
+  secondKey,
   standingAlarms,
   type Json,
   type Post,
@@ -270,7 +271,7 @@ export const apiOracle: ApiOracle = {
     heldDeletions: (world, { origin }) => heldOf(world, origin).length,
     refusedKeys: ({ stories }, { origin }) =>
       stories.some(({ rows }) => rows.some((row) => row.cause === 'pushService' && row.origin === origin))
-        ? [vapidPublicKey]
+        ? [vapidPublicKey, secondKey]
         : [],
   },
   Sender: {

@@ -265,6 +265,7 @@ const metricsOracle: Readonly<Record<string, (world: World, labels: Labels) => n
   webhook_oldest_event_seconds: (world) => secondsSince(world, world.events),
   webhook_dropped_total: ({ dropped }) => dropped,
   push_service_held: (world, { origin }) =>
+    2 *
     isTrue(
       world.stories.some(({ rows }) => rows.some((row) => row.cause === 'pushService' && isOf(row, origin))),
     ),

@@ -176,6 +176,9 @@ export const saidBy = {
   refused: { reason: 'vapid-refused', detail: 'BadJwtToken' },
 } as const;
 
+/** A key that is refused where `vapidPublicKey` is. */
+export const secondKey = 'second key';
+
 /** What comes of a row; `refused`: our token, so that its push service is held. `dormant`: it waits, and the broadcast does not. */
 export type Fate = Settlement | 'retry' | 'turn' | 'refused';
 
@@ -418,13 +421,14 @@ export class World {
 
   #isStored = ({ id }: Row): boolean => this.people.find((person) => person.id === id)!.isStored;
 
-  /** Where rows are held back, one of our keys is refused, and with another one the push service asked to wait. */
+  /** Where rows are held back, two of our keys are refused, and with another one the push service asked to wait. */
   #answersOf = (rows: readonly RowResult[]) => {
     const { origin } = rows.find(({ result }) => result === 'heldBack') ?? {};
     if (origin === undefined) return [];
     const none = { origin, accepted: 0, hasRefused: false, refusalsInRow: 0 };
     return [
       { ...none, vapidPublicKey, hasRefused: true, refusalsInRow: 100 },
+      { ...none, vapidPublicKey: secondKey, hasRefused: true, refusalsInRow: 100 },
       { ...none, vapidPublicKey: 'another', waitMs: 60_000 },
     ];
   };
