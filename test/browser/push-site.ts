@@ -95,6 +95,7 @@ export async function startPushSite(serviceUrl: string): Promise<Site> {
     response.setHeader('content-security-policy', contentSecurityPolicy);
     response.setHeader('content-type', html ? 'text/html; charset=utf-8' : 'text/javascript');
     const script = path === '/plain.js' ? plainScript : scripts[path] && (await bundle(path));
+    if (path === '/missing.js') response.statusCode = 404;
     response.end(
       html
         ? `<!doctype html><html lang="en"><title>A site</title><main><h1>A site</h1>${html}</main></html>`
@@ -112,6 +113,10 @@ async function bundle(path: string): Promise<string> {
   };
   const { outputFiles } = await build({
     stdin: { contents: scripts[path]!, loader: 'jsx', resolveDir: import.meta.dirname },
+    alias: {
+      'deskbell/client': join(clientFolder, 'index.ts'),
+      'deskbell/react': join(clientFolder, 'react.ts'),
+    },
     bundle: true,
     format: 'esm',
     jsx: 'automatic',
@@ -124,14 +129,11 @@ async function bundle(path: string): Promise<string> {
     write: false,
     plugins: [
       {
-        name: 'the documentation and the package',
+        name: 'the documentation',
         setup({ onResolve, onLoad }) {
           onResolve({ filter: /^\.\/(?:push-client|recipe)$/ }, ({ path: name }) => ({
             path: name,
             namespace: 'documentation',
-          }));
-          onResolve({ filter: /^deskbell\/(?:client|react)$/ }, ({ path: name }) => ({
-            path: join(clientFolder, name.endsWith('react') ? 'react.ts' : 'index.ts'),
           }));
           onLoad({ filter: /.*/, namespace: 'documentation' }, ({ path: name }) => ({
             contents: virtual[name]!,

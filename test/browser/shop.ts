@@ -1,5 +1,6 @@
 // A site with service workers of its own that make its pages work offline; it has each in the forms in which sites add
 // Deskbell's to theirs, and one that has not. Its pages have the page library as `createClient` and register nothing.
+import { join } from 'node:path';
 import { build } from 'esbuild';
 import { type Site, startSite } from './site.ts';
 
@@ -64,7 +65,7 @@ export async function startShop(serviceUrl: string): Promise<Shop> {
     '/shop/copies/deskbell.js': () => deskbell,
     '/shop/sw.js': () => importingWorker(version),
     '/shop/module.js': () => `import '/shop/copies/deskbell.js';${offline(version)}`,
-    '/shop/bundled.js': () => bundle(deskbell, version),
+    '/shop/bundled.js': () => bundle(version),
     '/shop/service-worker.js': () => (shop.hasScriptBesidePage ? deskbell : ''),
     '/shop/plain.js': () => shop.plainWorker,
     '/shop/cache-first.js': () => cacheFirst,
@@ -99,24 +100,13 @@ export async function startShop(serviceUrl: string): Promise<Shop> {
   return shop;
 }
 
-async function bundle(deskbell: string, version: number): Promise<string> {
+async function bundle(version: number): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: `import 'deskbell/service-worker.js';${offline(version)}` },
+    alias: { 'deskbell/service-worker.js': join(import.meta.dirname, '../../src/client/service-worker.ts') },
     bundle: true,
     format: 'iife',
     write: false,
-    plugins: [
-      {
-        name: 'the installed package',
-        setup({ onResolve, onLoad }) {
-          onResolve({ filter: /^deskbell\/service-worker\.js$/ }, ({ path }) => ({
-            path,
-            namespace: 'package',
-          }));
-          onLoad({ filter: /.*/, namespace: 'package' }, () => ({ contents: deskbell }));
-        },
-      },
-    ],
   });
   return outputFiles[0]!.text;
 }

@@ -1,6 +1,6 @@
 // The ways that docs/client.md and docs/client-recipes.md have to offer notifications in a page: the element `<deskbell-subscribe>`, and recipes for frameworks.
 import assert from 'node:assert/strict';
-import { type Backend, startBackend } from '../../tools/browser/backend.ts';
+import { startBackend } from '../../tools/browser/backend.ts';
 import { saidByElement, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { until } from '../../tools/until.ts';
 import type { BrowserTest, BrowserTestContext } from './browser-test.ts';
@@ -12,12 +12,8 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
   browserTest(
     'two lines are all that a page needs: the element subscribes, opens the channels, shows what was dismissed, and leaves',
     async (context) => {
-      await using backend = await startBackend(context.testBrowser.access, {
-        channels: true,
-        prefix: '/push',
-      });
+      const { page, errors, backend } = await open(context, '');
       await backend.addChannel({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
-      const { page, errors } = await open(context, backend, '');
       const faults: string[] = [];
       const look = async (what: string) => faults.push(...(await faultsOf(page, what, schemes)));
       await waitFor(page, 'deskbell-subscribe[state="unsubscribed"][aria-busy="false"]');
@@ -63,8 +59,7 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
   browserTest(
     'the element speaks the language that the page or the reader has, and the page’s own words, fits its column, and says that the page is at fault if it has no service worker',
     async (context) => {
-      await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
-      const { page } = await open(context, backend, 'own-words');
+      const { page } = await open(context, 'own-words');
       await waitFor(page, 'deskbell-subscribe[aria-busy="false"]');
       assert.equal(await saidByElement(page), 'We tell you when your order ships.');
       const button = () => page.evaluate(`${shadow}.querySelector('button').textContent`);
@@ -94,8 +89,7 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
   browserTest(
     'the element says so if the browser’s settings block service workers, goes on after its client has failed once, and has words for an error without a reason',
     async (context) => {
-      await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
-      const { page, errors } = await open(context, backend, 'own-words');
+      const { page, errors } = await open(context, 'own-words');
       await page.evaluateOnNewDocument(`if (navigator.serviceWorker)
         navigator.serviceWorker.getRegistrations = async () => {
           throw new DOMException('The user denied permission.', 'NotSupportedError');
@@ -136,8 +130,7 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
   browserTest(
     'a failure of the page load is over once the browser is subscribed, and does not come back with another element',
     async (context) => {
-      await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
-      const { page, errors } = await open(context, backend, '');
+      const { page, errors } = await open(context, '');
       await page.evaluate(`globalThis.failures = [];
         document.addEventListener('deskbell-error', ({ detail }) => failures.push(detail.reason));
         const synced = Promise.reject({ reason: 'server-unreachable' });
@@ -161,8 +154,7 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
 
   for (const way of ['plain', 'react', 'vue', 'svelte']) {
     browserTest(`the recipe for ${way} subscribes, and says so`, async (context) => {
-      await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
-      const { page, errors } = await open(context, backend, way);
+      const { page, errors, backend } = await open(context, way);
       await waitFor(page, 'button:not([disabled])');
       assert.equal(await textOf(page, 'button'), 'Turn on notifications');
       await page.click('button');
@@ -189,7 +181,8 @@ const dismissAll = `navigator.serviceWorker.getRegistrations().then(async ([regi
   for (const notification of await registration.getNotifications()) notification.close();
 })`;
 
-async function open({ testBrowser, permit }: BrowserTestContext, backend: Backend, path: string) {
+async function open({ testBrowser, permit }: BrowserTestContext, path: string) {
+  const backend = await startBackend(testBrowser.access, { channels: true, prefix: '/push' });
   const site = await startPushSite(backend.url);
   await permit(site.url, 'granted');
   const page = await testBrowser.browser.newPage();
@@ -198,7 +191,10 @@ async function open({ testBrowser, permit }: BrowserTestContext, backend: Backen
     if (['error', 'warn'].includes(entry.type())) errors.push(entry.text());
   });
   page.on('pageerror', (error) => errors.push(String(error)));
-  page.once('close', () => void site[Symbol.asyncDispose]());
+  page.once('close', async () => {
+    await site[Symbol.asyncDispose]();
+    await backend[Symbol.asyncDispose]();
+  });
   await page.goto(site.url + path);
-  return { page, errors };
+  return { page, errors, backend };
 }
