@@ -25,6 +25,9 @@ import { sendJson } from '../service/running-service.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready'];
 
+/** What a push service answers that takes no message. */
+const badPath = { kind: 'status', status: 400, body: '{"reason":"BadPath"}' } as const;
+
 const unreachable = /^deskbell: push\.example\.net cannot be reached from push-2\./m;
 
 /** Another machine says that it cannot reach a push service, for as long as a test may take. */
@@ -101,11 +104,7 @@ suite('broadcasts of the command line', () => {
 
   test('messages that are not accepted make the exit code 1, and their reason is told once', async () => {
     const { data, run, received } = await setUp(300);
-    const fault = pushService.faults.inject({
-      kind: 'status',
-      status: 400,
-      body: '{"reason":"BadPath"}',
-    });
+    const fault = pushService.faults.inject(badPath);
     const { exitCode, stdout, stderr } = await run(['send', '--all', '--log-messages', 'failed', ...message]);
     pushService.faults.cancel(fault.id);
     assert.equal(exitCode, 1);
@@ -263,8 +262,7 @@ suite('broadcasts of the command line', () => {
 
   test('a serve logs what others deliver: each start and end of a broadcast, each alarm and each worker once', async () => {
     const { data, environment, run } = await setUp(20);
-    const refused = { kind: 'status', status: 400, body: '{"reason":"BadPath"}' } as const;
-    const fault = pushService.faults.inject(refused);
+    const fault = pushService.faults.inject(badPath);
     const logFile = join(data, 'records.log');
     const serve = runUntilStopped(['serve', '--port', '0', '--log-file', logFile], { environment });
     await serve.waitFor(/listens on/);
@@ -296,11 +294,7 @@ suite('broadcasts of the command line', () => {
 
   test('the log of serve --deliver holds alarms and rejections, and so does the list', async () => {
     const { data, environment, run } = await setUp(20);
-    const fault = pushService.faults.inject({
-      kind: 'status',
-      status: 400,
-      body: '{"reason":"BadPath"}',
-    });
+    const fault = pushService.faults.inject(badPath);
     const logFile = join(data, 'records.log');
     const words = ['serve', '--port', '0', '--deliver', '--log-file', logFile, '--log-messages', 'failed'];
     const serve = runUntilStopped(words, { environment });

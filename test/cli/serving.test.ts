@@ -241,7 +241,7 @@ test('each setting is for its own data, and whom a cap per person has reached is
       shrink: async () => false,
     };
     const work = async () => void (await asked.promise);
-    await withRetention({ retention, now: () => nowMs }, configuration, { onError }, work);
+    await withRetention({ retention, now: () => nowMs }, configuration, onError, work);
     assert.deepEqual(await asked.promise, { ...limits, contactsBeforeMs: before(7) });
   }
 });
@@ -269,7 +269,7 @@ test('what is older is looked for at the start and every hour, though it fails o
     return looks;
   };
   const onFault = (error: unknown) => void faults.push(error);
-  await withRetention({ retention, now: Date.now }, forever, { onError: onFault }, async () => {
+  await withRetention({ retention, now: Date.now }, forever, onFault, async () => {
     for (let hours = 1; hours <= 3; hours += 1) {
       assert.equal(await looksAfter(0), hours);
       assert.equal(await looksAfter(hourMs - 1), hours);
@@ -306,7 +306,7 @@ test('the file of the database shrinks while it is in use', async () => {
     },
   };
   const configuration = { ...forever, keepAuditDays: 1 };
-  await withRetention({ ...store, retention }, configuration, { onError }, () =>
+  await withRetention({ ...store, retention }, configuration, onError, () =>
     within(ended.promise, 'the last step'),
   );
   const left = other.prepare('select count(*) as records from audit').get();

@@ -4,6 +4,7 @@ import { Argument, type Command, type Option } from 'commander';
 import { type Context, createCommand } from '../command.ts';
 import { flagOf, settingNames, settings } from '../configuration/configuration.ts';
 import type { Setting } from '../configuration/setting.ts';
+import { quote } from '../output/command-hint.ts';
 
 interface CompletedWord {
   readonly word: string;
@@ -206,8 +207,6 @@ const renderValue = (value: CompletedValue): string =>
 
 /** Formats a word for zsh's `_describe`, which takes the text after the first colon as the description. */
 const withDescription = ({ word, description }: CompletedWord): string => quote(`${word}:${description}`);
-
-const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 export function completionCommand({ output }: Context): Command {
   return createCommand({

@@ -206,7 +206,7 @@ export function serveCommand(context: Context): Command {
         const onError = (error: unknown): void =>
           log.error({ event: 'retention interrupted', detail: formatError(error) });
         await underSystemd(context, onWarning, () =>
-          withRetention(store, configuration, { onError }, () => {
+          withRetention(store, configuration, onError, () => {
             const report = logDelivery(log, createEndpointPolicy(configuration.pushServices).isUnlisted);
             if (sender === undefined || !configuration.deliver)
               return withReport(store, report, { delivers: false, work: () => untilStopped(stop) });

@@ -71,7 +71,7 @@ export function workerCommand(context: Context): Command {
       );
       const report = createReport(output, flags);
       await underSystemd(context, onWarning, () =>
-        withRetention(data.store, configuration, { onError: report.error }, () =>
+        withRetention(data.store, configuration, report.error, () =>
           withReport(data.store, report, {
             delivers: true,
             work: (onFault) => sender.work(stop, onFault),

@@ -12,19 +12,15 @@ const everyMs = 60 * 60 * 1000;
 const pauseMs = 20;
 const dayMs = 24 * 60 * 60 * 1000;
 
-interface RetentionOptions {
-  readonly onError: (error: unknown) => void;
-}
-
-/** Runs `work`, and applies retention until it ends. */
+/** Runs `work`, and applies retention until it ends. @param onError called if a step fails; it is tried again later */
 export async function withRetention(
   store: Pick<Store, 'retention' | 'now'>,
   configuration: RetentionConfiguration,
-  options: RetentionOptions,
+  onError: (error: unknown) => void,
   work: () => Promise<void>,
 ): Promise<void> {
   const ended = new AbortController();
-  const keeping = keepUntil(ended.signal, store, configuration, options);
+  const keeping = keepUntil(ended.signal, store, configuration, onError);
   try {
     await work();
   } finally {
@@ -37,7 +33,7 @@ async function keepUntil(
   signal: AbortSignal,
   { retention, now }: Pick<Store, 'retention' | 'now'>,
   configuration: RetentionConfiguration,
-  { onError }: RetentionOptions,
+  onError: (error: unknown) => void,
 ): Promise<void> {
   while (!signal.aborted) {
     const limits = limitsAt(now(), configuration);

@@ -92,7 +92,7 @@ const secondMs = 1000;
 const toleratedMs = 60 * secondMs;
 
 /** The clock of a push service that responded, compared with ours. */
-export interface ServerTime {
+interface ServerTime {
   readonly host: string;
   /** The server's clock minus ours. */
   readonly differenceMs: number;
@@ -124,7 +124,7 @@ export const vendorOrigins = [
   'https://wns2-par02p.notify.windows.com',
 ];
 
-export interface NetworkOptions extends Pick<
+type NetworkOptions = Pick<
   TransportOptions,
   | 'pushServices'
   | 'pushServiceAddresses'
@@ -135,9 +135,7 @@ export interface NetworkOptions extends Pick<
   | 'connectTimeoutMs'
   | 'resolve'
   | 'connectOverride'
-> {
-  readonly now?: () => number;
-}
+>;
 
 interface Contact {
   readonly origin: string;
@@ -215,7 +213,7 @@ async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
 
 /** @returns the server's clock minus ours, in milliseconds; `undefined` if the response has no date */
 async function readServerTime(url: URL, options: NetworkOptions): Promise<number | undefined> {
-  const { now = Date.now, connectTimeoutMs = defaultTimeouts.connectTimeoutMs } = options;
+  const { connectTimeoutMs = defaultTimeouts.connectTimeoutMs } = options;
   const signal = AbortSignal.timeout(connectTimeoutMs);
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   const asked = request(url, { method: 'HEAD', signal, ...(await wayTo(url, options)) });
@@ -223,7 +221,7 @@ async function readServerTime(url: URL, options: NetworkOptions): Promise<number
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
   response.resume();
   const theirMs = Date.parse(response.headers.date ?? '');
-  return Number.isNaN(theirMs) ? undefined : theirMs - now();
+  return Number.isNaN(theirMs) ? undefined : theirMs - Date.now();
 }
 
 async function wayTo(url: URL, { ca, proxy, noProxy, connectOverride }: NetworkOptions): Promise<object> {
