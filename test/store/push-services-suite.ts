@@ -377,16 +377,6 @@ describe(`push services that refuse: ${databaseName()}`, () => {
       assert.equal((await leaseRetries(broadcast.id))?.areProbes, true, 'the next ones come soon');
     });
   }
-
-  test('the rows of a broadcast that is cancelled are not held back', async () => {
-    await tell({ refusalsInRow: 20 });
-    const broadcast = await holdAll();
-    await store.broadcasts.cancel(broadcast.id);
-    nowMs += suspensionPolicy.probePauseMs;
-    assert.equal(await leaseRetries(broadcast.id), undefined);
-    const { counts, heldBack: held } = await find(broadcast);
-    assert.deepEqual([counts.cancelled, held], [rows, []]);
-  });
 });
 
 const idsOf = (lease: RetryLease | undefined) => lease?.rows.map(({ subscriptionId }) => subscriptionId);
