@@ -226,28 +226,17 @@ test('what is no store or log is refused where it is given, with what to give', 
 
 test('a public key is the same for service and sender: its length, its alphabet, and a point', () => {
   const { publicKey, privateKey } = vapidKeys;
-  const point = Buffer.from(publicKey, 'base64url');
-  const offCurve = Buffer.from(point);
+  const offCurve = Buffer.from(publicKey, 'base64url');
   offCurve[64]! ^= 1;
   const wrong: readonly unknown[] = [
-    publicKey.slice(1),
-    `${publicKey}A`,
     `${publicKey}=`,
-    publicKey.slice(0, 86),
-    point.toString('base64'),
-    `${Buffer.concat([Buffer.from([4]), Buffer.alloc(64, 0xff)])
-      .toString('base64')
-      .slice(0, 87)}`,
+    `${publicKey}\n`,
+    publicKey.slice(1),
     offCurve.toString('base64url'),
-    Buffer.concat([Buffer.from([2]), point.subarray(1)]).toString('base64url'),
     // the last character has two bits that are no part of the bytes
     publicKey.slice(0, 86) + String.fromCharCode(publicKey.charCodeAt(86) + 1),
-    ` ${publicKey.slice(1)}`,
-    `${publicKey}\n`,
     [publicKey],
-    point,
     '',
-    7,
   ];
   const keys = { ...senderOptions.vapid, privateKey };
   for (const value of wrong) {
