@@ -14,7 +14,8 @@ describe('the service', () => {
     const session = await createSessionCookie({ sessionKey: service.sessionKey, value: 'fuzz' });
     const seed = randomInt(2 ** 31);
     t.diagnostic(`seed ${seed}`);
-    const statuses = await fuzz({ base: service.base, ...session }, { runs: 2000, seed });
+    const answers = await fuzz({ base: service.base, ...session }, { runs: 2000, seed });
+    const statuses = new Set(Array.from(answers.keys(), (name) => Number(name.split(' ').at(-1))));
     for (const status of [200, 204, 304, 400, 403, 404, 413, 415]) {
       assert.ok(statuses.has(status), `${status} was among the answers`);
     }
