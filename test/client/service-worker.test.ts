@@ -480,18 +480,6 @@ test('what is turned off while another choice is on its way is kept, and sent', 
 
 const token = 'A'.repeat(38);
 
-test('what became of a notification is reported with its token and its action', async () => {
-  const { countKept, bodies, syncs, report } = await startReporting([204, 204]);
-  await report(token, 'shown');
-  await report(token, 'clicked', 'open');
-  assert.deepEqual(bodies, [
-    { receipts: [{ token, event: 'shown' }] },
-    { receipts: [{ token, event: 'clicked', action: 'open' }] },
-  ]);
-  assert.equal(await countKept(), 0);
-  assert.deepEqual(syncs, []);
-});
-
 test('what comes within a second is reported together', async () => {
   const waiting: (() => void)[] = [];
   const bothWait = Promise.withResolvers<void>();
@@ -659,7 +647,7 @@ test('Background Sync reports what is kept, and is tried again where the service
 });
 
 test('a notification that is closed is dismissed, unless it was clicked or another one has taken its place', async () => {
-  const { bodies, shown, dispatch } = await startReporting([204, 204, 204]);
+  const { bodies, syncs, shown, dispatch } = await startReporting([204, 204, 204]);
   const [onAction, clicked, replaced, dismissed] = ['A', 'C', 'R', 'D'].map((letter) => ({
     tag: letter,
     data: { deskbell: { title: 't', message: 'm', receipt: letter.repeat(38) } },
@@ -679,6 +667,7 @@ test('a notification that is closed is dismissed, unless it was clicked or anoth
       { token: 'D'.repeat(38), event: 'dismissed' },
     ],
   );
+  assert.deepEqual(syncs, []);
 });
 
 test('what the service never takes is not reported again; what a login page in front of it answered is', async () => {
