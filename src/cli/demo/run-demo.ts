@@ -29,8 +29,9 @@ import { type DeliveryReport, withReport } from '../serve/report-delivery.ts';
 const host = '127.0.0.1';
 const usualPort = 8081;
 
-/** Opens the operator's listener on the usual port, or on a free one. @param onEvent called with broadcast events */
+/** Delivers, and opens the operator's listener on the usual port, or on a free one. */
 async function openDemoOperator(
+  open: AsyncDisposableStack,
   data: DataDirectory,
   sender: Sender,
   log: Log,
@@ -38,12 +39,6 @@ async function openDemoOperator(
 ) {
   const { token, tokenHash } = generateOperatorToken();
   await data.store.operators.add({ name: 'demo', role: 'full', tokenHash });
-  const metrics = createMetrics(data.store);
-  const open = (port: number) => openOperator({ host, port }, data, { sender, log, metrics });
-  const listener = await open(usualPort).catch((error: unknown) => {
-    if (error instanceof DeskbellError && error.code === 'ERR_LISTEN') return open(0);
-    throw error;
-  });
   const stop = new AbortController();
   const report: DeliveryReport = {
     event: onEvent,
@@ -54,15 +49,17 @@ async function openDemoOperator(
     delivers: true,
     work: (onFault) => sender.work(stop.signal, onFault),
   });
-  return {
-    address: listener.address,
-    token,
-    close: async () => {
-      await listener.close();
-      stop.abort();
-      await delivery;
-    },
-  };
+  open.defer(() => {
+    stop.abort();
+    return delivery;
+  });
+  const metrics = createMetrics(data.store);
+  const listen = (port: number) => openOperator({ host, port }, data, { sender, log, metrics });
+  const listener = await listen(usualPort).catch((error: unknown) => {
+    if (error instanceof DeskbellError && error.code === 'ERR_LISTEN') return listen(0);
+    throw error;
+  });
+  return { address: open.use(listener).address, token };
 }
 
 export interface DemoOptions {
@@ -77,14 +74,10 @@ const subject = 'mailto:demo@example.org';
 const firstMessage = { title: 'Ding dong', message: 'This notification was delivered from end to end.' };
 
 export async function runDemo(context: Context, options: DemoOptions): Promise<void> {
+  await using open = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-demo-'));
-  try {
-    await withData({ data: folder, database: undefined }, {}, (data) =>
-      runIn(folder, data, context, options),
-    );
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  open.defer(() => rm(folder, { recursive: true }));
+  await withData({ data: folder, database: undefined }, {}, (data) => runIn(folder, data, context, options));
 }
 
 async function runIn(
@@ -109,8 +102,7 @@ async function runIn(
   const config = join(folder, 'deskbell.json');
   await writeFile(config, JSON.stringify({ data: '.', subject, pushServices: [pushService.origin] }));
   const sendCommand = `${context.invocation} send --config ${quote(config)}`;
-  const { address, server } = await serve(data, pushService.origin, options, sendCommand, tell, output);
-  open.defer(() => server.close());
+  const address = await serve(open, data, pushService.origin, options, sendCommand, tell, output);
   await tell(
     'service',
     `listens on ${output.style('bold', address)}, with a new key pair and an empty database`,
@@ -130,23 +122,24 @@ async function runIn(
   await show(await userAgent.nextMessage(), context, tell);
   if (options.isOnce) return;
 
-  const operator = await openDemoOperator(data, sender, logTo(output), (event) =>
+  const operator = await openDemoOperator(open, data, sender, logTo(output), (event) =>
     tell('sender', formatEvent(event)),
   );
-  open.defer(() => operator.close());
   await output.line(describeNext(address, sendCommand, operator));
   await Promise.race([untilStopped(stopPrinting), showAll(userAgent, context, tell)]);
 }
 
+/** @returns the address */
 async function serve(
+  open: AsyncDisposableStack,
   { store, vapidKeys, sessionKey }: DataDirectory,
   pushService: string,
   { isOnce, port }: DemoOptions,
   sendCommand: string,
   tell: Tell,
   output: Output,
-): Promise<{ readonly address: string; readonly server: ReturnType<typeof createServer> }> {
-  const open = async (wanted: number) => {
+): Promise<string> {
+  const listen = (wanted: number): Promise<string> => {
     const server = createServer({
       store,
       vapidPublicKey: vapidKeys.publicKey,
@@ -158,11 +151,12 @@ async function serve(
       onSubscribe: ({ endpoint }) =>
         tell('service', `checks the subscription of ${new URL(endpoint).origin} and stores it`),
     });
-    return { address: await listenAt(server, { host, port: wanted }, '--port'), server };
+    open.defer(() => server.close());
+    return listenAt(server, { host, port: wanted }, '--port');
   };
-  return open(port ?? (isOnce ? 0 : 8080)).catch((error: unknown) => {
+  return listen(port ?? (isOnce ? 0 : 8080)).catch((error: unknown) => {
     if (port !== undefined) throw error;
-    return open(0);
+    return listen(0);
   });
 }
 
