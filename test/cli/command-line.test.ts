@@ -110,6 +110,7 @@ suite('command line', { concurrency: 4 }, () => {
     'send x --all --at 2027-01-01T00:00:00',
     'send x --all --at 2037-02-30T00:00:00Z',
     'send x --all --timezone Europe/Berlin',
+    'send x --all --local-time 9',
     'send x --ids 1,2 --cron @daily',
     'send x --file - --cron @daily',
     'send x --all --cron @daily --detach',

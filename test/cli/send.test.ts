@@ -282,6 +282,11 @@ suite('deskbell send', () => {
     const { broadcast } = await createBroadcast(opened.store, policy, 'all', text, { localTime: '09:00' });
     await opened.close();
     assert.equal(broadcast.timeZone, 'UTC');
+    const { stderr } = await send('--all', '--timezone', 'Berlin');
+    assert.match(
+      stderr,
+      /"--timezone" must be the name of a time zone, such as Europe\/Berlin, not this string\./,
+    );
   });
 
   test('--user and tags choose the audience, together', async () => {
