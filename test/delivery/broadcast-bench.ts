@@ -155,13 +155,21 @@ export async function deliver(
   sender: Sender,
   options: BroadcastOptions = {},
 ): Promise<Broadcast> {
-  const stop = new AbortController();
-  const working = sender.work(stop.signal, (fault) => assert.fail(String(fault)));
+  const endWork = startWork(sender, (fault) => assert.fail(String(fault)));
   const { broadcast } = await sender.createBroadcast('all', message, options);
   const done = await untilDone(store, broadcast.id);
-  stop.abort();
-  await working;
+  await endWork();
   return done;
+}
+
+/** Has a sender work on everything. @returns a function that ends its work */
+export function startWork(sender: Sender, onFault?: (fault: unknown) => void): () => Promise<void> {
+  const stop = new AbortController();
+  const working = sender.work(stop.signal, onFault);
+  return () => {
+    stop.abort();
+    return working;
+  };
 }
 
 /** @returns the broadcast once it is done */

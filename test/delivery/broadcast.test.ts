@@ -25,6 +25,7 @@ import {
   deliver,
   message,
   openBroadcastBench,
+  startWork,
   testReach,
   timesReceived,
   vapid,
@@ -356,18 +357,14 @@ describe('a broadcast', () => {
       store: { ...bench.store, schedules, broadcasts, leases },
       onWarning: (warning) => warnings.push(warning),
     });
-    const stop = new AbortController();
     const faults: unknown[] = [];
-    const working = sender.work(stop.signal, (fault) => faults.push(fault));
-    // awaited below
-    working.catch(() => {});
+    const endWork = startWork(sender, (fault) => faults.push(fault));
     await hasFailed.promise;
     const { broadcast } = await sender.createBroadcast('all', message);
     await untilDone(bench.store, broadcast.id);
     const faultsOf = (what: string) => faults.filter((fault) => String(fault).includes(what)).length;
     await until(() => faultsOf('schedules') >= 2, 'a second look at the schedules');
-    stop.abort();
-    await working;
+    await endWork();
     assert.deepEqual([faultsOf('audiences'), faultsOf('slices')], [1, 1], 'and it goes on');
     assert.match(warnings.join(), /^Schedule 1 was not sent at [^,]*, because no worker was running\.$/);
     assert.deepEqual(timesReceived(bench.pushService), { 1: 50 });
@@ -454,12 +451,9 @@ describe('a broadcast', () => {
     assert.match(formatAlarm(alarms[0]!), /its messages wait for .*"pushServices"/);
     assert.deepEqual(timesReceived(bench.pushService), { 0: 30 });
 
-    const stop = new AbortController();
-    const working = bench.createSender().work(stop.signal);
-    const done = await run.finished;
-    stop.abort();
-    await working;
-    assertDone(done, { accepted: 30 });
+    const endWork = startWork(bench.createSender());
+    assertDone(await run.finished, { accepted: 30 });
+    await endWork();
     assert.deepEqual(timesReceived(bench.pushService), { 1: 30 });
   });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClockCheck } from '../../src/delivery/reports/clock-check.ts';
-import { message, openBroadcastBench, vapidKeys, untilDone } from './broadcast-bench.ts';
+import { message, openBroadcastBench, startWork, vapidKeys, untilDone } from './broadcast-bench.ts';
 import { openAgain } from '../store/test-database.ts';
 import { until } from '../../tools/until.ts';
 
@@ -84,8 +84,7 @@ test('a sender whose store has a wrong time warns, and reports it to the others'
   assert.equal((await sender.send(sink!, message)).outcome.kind, 'accepted');
   assert.equal(warnings.length, 2);
   assert.equal(warnings[1], warnings[0]);
-  const stop = new AbortController();
-  const working = sender.work(stop.signal);
+  const endWork = startWork(sender);
   const { broadcast } = await sender.createBroadcast('all', message);
   await untilDone(bench.store, broadcast.id);
   t.mock.timers.tick(2000);
@@ -95,8 +94,7 @@ test('a sender whose store has a wrong time warns, and reports it to the others'
     const differenceMs = await until(reported, `the report of the ${kind} sender`);
     assert.equal(Math.round(differenceMs / minuteMs), 20);
   }
-  stop.abort();
-  await working;
+  await endWork();
   await sender.close();
   await store.close();
 });

@@ -14,6 +14,7 @@ import {
   assertDone,
   message,
   openBroadcastBench,
+  startWork,
   timesReceived,
   vapidKeys,
   type BroadcastBench,
@@ -150,11 +151,9 @@ describe('a broadcast that is preparing', () => {
     const { pushService } = await setStage(bench);
     const { broadcast } = await createBroadcast(bench.store, createEndpointPolicy(), audience, message, {});
     assert.equal(broadcast.state, 'preparing');
-    const stop = new AbortController();
-    const working = bench.createSender().work(stop.signal);
+    const endWork = startWork(bench.createSender());
     await untilDone(bench.store, broadcast.id);
-    stop.abort();
-    await working;
+    await endWork();
     assert.deepEqual(timesReceived(pushService), { 0: 2, 1: 3 });
   });
 });

@@ -5,6 +5,7 @@ import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Broadcast } from '../../src/store/broadcasts.ts';
+import { startWork } from './broadcast-bench.ts';
 import { checkSums, message, openStageWithJunk, type Sink, type Stage } from './fault-stage.ts';
 import { until } from '../../tools/until.ts';
 
@@ -54,12 +55,8 @@ async function checkNext(stage: Stage, sinks: readonly Sink[]) {
 
 /** Two workers, each of which knows only what it has been answered itself and what the store says. */
 function startWorkers(stage: Stage) {
-  const stop = new AbortController();
-  const working = [1, 2].map(() => stage.sender({ retryPolicy }).work(stop.signal));
-  return async () => {
-    stop.abort();
-    await Promise.all(working);
-  };
+  const ends = [1, 2].map(() => startWork(stage.sender({ retryPolicy })));
+  return () => Promise.all(ends.map((endWork) => endWork()));
 }
 
 describe('a refusal that ends', { concurrency: 2 }, () => {

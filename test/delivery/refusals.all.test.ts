@@ -17,6 +17,7 @@ import {
   type Stage,
   vapidKeys,
 } from './fault-stage.ts';
+import { startWork } from './broadcast-bench.ts';
 
 const layouts = {
   'in front': { good: 100, junk: 60, isJunk: (index: number) => index < 60 },
@@ -30,8 +31,7 @@ const layouts = {
 async function deliver(stage: Stage, threads: number, good: number): Promise<Broadcast> {
   const sender = stage.sender({ threads, worker: smallWorker });
   const { broadcast } = await sender.createBroadcast('all', message);
-  const stop = new AbortController();
-  const working = sender.work(stop.signal);
+  const endWork = startWork(sender);
   const isAccepted = ({ counts }: Broadcast): boolean => counts.accepted === good;
   if (threads === 0) {
     await stage.until(broadcast.id, (last) => {
@@ -39,8 +39,7 @@ async function deliver(stage: Stage, threads: number, good: number): Promise<Bro
       return last.state === 'done';
     });
   } else await stage.until(broadcast.id, isAccepted);
-  stop.abort();
-  await working;
+  await endWork();
   return stage.until(broadcast.id, () => true);
 }
 
@@ -133,14 +132,12 @@ describe('a push service that refuses everybody', { concurrency: 4 }, () => {
     });
     // retries are due, and probes are not
     stage.clock.advance(fastRetries.maxDelayMs);
-    const stopWorker = new AbortController();
-    const working = stage.sender({ startTimer }).work(stopWorker.signal);
+    const endWork = startWork(stage.sender({ startTimer }));
     await stage.until(
       broadcast.id,
       ({ heldBack, waiting }) => waiting < rows.length || heldBack[0]?.rows === waiting,
     );
-    stopWorker.abort();
-    await working;
+    await endWork();
     assert.equal(recorder.accepted, 0);
   });
 

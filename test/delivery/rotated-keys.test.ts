@@ -12,7 +12,7 @@ import { startPushService, type PushService } from '../../src/push-service/index
 import type { TestDatabase } from '../../tools/postgres-server.ts';
 import { createTestDatabase } from '../store/test-database.ts';
 import { until } from '../../tools/until.ts';
-import { assertDone, message, quickRetries, storeSinks, untilDone } from './broadcast-bench.ts';
+import { assertDone, message, quickRetries, startWork, storeSinks, untilDone } from './broadcast-bench.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 
 describe('a sender that was made before a rotation', () => {
@@ -100,9 +100,8 @@ describe('a sender that was made before a rotation', () => {
 
   test('threads that deliver since before the rotation send with the new pair', async () => {
     const threaded = makeSender(1);
-    const stop = new AbortController();
     const faults: unknown[] = [];
-    const working = threaded.work(stop.signal, (fault) => faults.push(fault));
+    const endWork = startWork(threaded, (fault) => faults.push(fault));
     const deliver = async () => {
       const { broadcast } = await threaded.createBroadcast('all', message);
       return untilDone(data.store, broadcast.id);
@@ -114,8 +113,7 @@ describe('a sender that was made before a rotation', () => {
       assertDone(await deliver(), { accepted: 8 });
       assert.deepEqual(faults, []);
     } finally {
-      stop.abort();
-      await working;
+      await endWork();
       await threaded.close();
     }
   });

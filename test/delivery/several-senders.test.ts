@@ -10,6 +10,7 @@ import {
   assertDone,
   message,
   openBroadcastBench,
+  startWork,
   vapidKeys,
   withSlices,
   untilDone,
@@ -96,8 +97,6 @@ for (const days of [40, -40]) {
     // each gets some of the slices, as a rule
     const store = withSlices(await openAgain(bench.store), 50);
     opened.defer(() => store.close());
-    const stop = new AbortController();
-    opened.defer(async () => stop.abort());
     const wrong = bench.createSender({ store, now: () => Date.now() + days * dayMs });
     opened.defer(() => wrong.close());
     const right = bench.createSender();
@@ -109,13 +108,12 @@ for (const days of [40, -40]) {
     const first = await wrong.broadcast({ ids }, message, { ttlSeconds: 3600 });
     assert.ok(Math.abs(first.broadcast.startAtMs - Date.now()) < 60_000);
     assertDone(await first.finished, { accepted: ids.length });
-    const working = [wrong, right].map((sender) => sender.work(stop.signal, (fault) => faults.push(fault)));
+    for (const sender of [wrong, right]) opened.defer(startWork(sender, (fault) => faults.push(fault)));
     const { broadcast } = await wrong.createBroadcast('all', message, { ttlSeconds: 3600 });
     assertDone(await untilDone(bench.store, broadcast.id), { accepted: manyRows });
     const single = await wrong.send([...pushService.createSinks(1)][0]!, message);
     assert.equal(single.outcome.kind, 'accepted');
-    stop.abort();
-    await Promise.all(working);
+    await opened.disposeAsync();
     assert.deepEqual(faults, []);
     assert.deepEqual(await bench.store.schedules.list(), [schedule], 'its time has not come');
   });

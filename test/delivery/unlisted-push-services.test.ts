@@ -18,7 +18,7 @@ import { sendMany, tally } from '../transport/sending.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { until } from '../../tools/until.ts';
-import { assertDone } from './broadcast-bench.ts';
+import { assertDone, startWork } from './broadcast-bench.ts';
 import { startNtfyServer, topicOf, type NtfyServer } from './ntfy-server.ts';
 
 const host = 'ntfy.example.net';
@@ -180,15 +180,13 @@ test('no end waits for hosts that do not answer: their messages wait outside, an
   assert.deepEqual(await store.unlisted.dormantAmong([never, once]), []);
   // it has waited for an hour at most
   passedMs += 3_600_000;
-  const working = new AbortController();
-  const worked = startSender().work(working.signal, (fault) => assert.fail(String(fault)));
+  const endWork = startWork(startSender(), (fault) => assert.fail(String(fault)));
   const accepted = async ({ id }: Broadcast) => (await store.broadcasts.get(id)).counts.accepted;
   await until(
     async () => (await accepted(first)) === 3 && (await accepted(second)) === 3,
     'all to be accepted',
   );
-  working.abort();
-  await worked;
+  await endWork();
   for (const { id, finishedAtMs } of [first, second]) {
     const ended = await store.broadcasts.get(id);
     assertDone(ended, { accepted: 3 });

@@ -15,7 +15,14 @@ import { fastFolder } from '../../tools/fast-folder.ts';
 import { until } from '../../tools/until.ts';
 import { addSubscriptions, madeUpBroadcast, openIds } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
-import { assertDone, message, openBroadcastBench, timesReceived, untilDone } from './broadcast-bench.ts';
+import {
+  assertDone,
+  message,
+  openBroadcastBench,
+  startWork,
+  timesReceived,
+  untilDone,
+} from './broadcast-bench.ts';
 import { workerReport } from '../store/made-up-subscription.ts';
 import { pluck } from '../../tools/pluck.ts';
 
@@ -185,8 +192,7 @@ test('workers send what is asked for during the pause and nothing else, until it
   const { broadcast: cancelled } = await sender.createBroadcast('all', message);
   await store.sending.pause('asked');
   await store.broadcasts.cancel(cancelled.id);
-  const stop = new AbortController();
-  const working = sender.work(stop.signal);
+  const endWork = startWork(sender);
   const { broadcast: asked } = await sender.createBroadcast('all', message);
   await untilDone(store, asked.id);
   const [subscription] = await store.subscriptions.page({ afterId: 0, limit: 1 });
@@ -195,8 +201,7 @@ test('workers send what is asked for during the pause and nothing else, until it
   assert.deepEqual((await describeResumption(store)).broadcastIds, [before.id]);
   assert.deepEqual(await resumeSending(store, { withMissed: false, withBroadcasts: true }), [before.id]);
   assertDone(await untilDone(store, before.id), { accepted: 5 });
-  stop.abort();
-  await working;
+  await endWork();
   assert.deepEqual(timesReceived(pushService), { 2: 4, 3: 1 });
 });
 
