@@ -178,23 +178,24 @@ describe('a broadcast', () => {
     assert.deepEqual(timesReceived(bench.pushService), { 0: 1 });
   });
 
-  test('repeated with its key sends nothing twice, and tells another content from it', async () => {
+  test('repeated with its key sends nothing twice, though each message has an ID, and tells another content from it', async () => {
     await using bench = await openBroadcastBench({ rows: 10 });
     const sender = bench.createSender();
-    const first = await sender.broadcast('all', message, { idempotencyKey: 'tea' });
+    const tagged = { ...message, tag: null, renotify: true };
+    const first = await sender.broadcast('all', tagged, { idempotencyKey: 'tea' });
     await first.finished;
-    const again = await sender.broadcast('all', message, { idempotencyKey: 'tea' });
+    const again = await sender.broadcast('all', tagged, { idempotencyKey: 'tea' });
     assert.equal(again.isNew, false);
     assert.equal(again.broadcast.id, first.broadcast.id);
     assertDone(await again.finished, { accepted: 10 });
-    assert.deepEqual(timesReceived(bench.pushService), { 1: 10 });
 
     const others = [
-      ['all', { ...message, message: 'Coffee' }, {}],
-      ['all', message, { ttlSeconds: 60 }],
-      ['all', message, { urgency: 'high' }],
-      ['all', message, { topic: 'tea' }],
-      [{ ids: [1, 2] }, message, {}],
+      ['all', { ...tagged, message: 'Coffee' }, {}],
+      ['all', { ...tagged, renotify: false }, {}],
+      ['all', tagged, { ttlSeconds: 60 }],
+      ['all', tagged, { urgency: 'high' }],
+      ['all', tagged, { topic: 'tea' }],
+      [{ ids: [1, 2] }, tagged, {}],
     ] as const;
     for (const [audience, other, options] of others) {
       await assert.rejects(sender.broadcast(audience, other, { ...options, idempotencyKey: 'tea' }), {
@@ -204,33 +205,16 @@ describe('a broadcast', () => {
     assert.deepEqual(timesReceived(bench.pushService), { 1: 10 });
   });
 
-  test('repeated with its key is the same also where each message has an ID of its own', async () => {
-    await using bench = await openBroadcastBench({ rows: 10 });
-    const sender = bench.createSender();
-    const tagged = { ...message, tag: null, renotify: true };
-    const options = { idempotencyKey: 'tagged' };
-    await (
-      await sender.broadcast('all', tagged, options)
-    ).finished;
-    assert.equal((await sender.createBroadcast('all', tagged, options)).isNew, false);
-    await assert.rejects(sender.createBroadcast('all', { ...tagged, renotify: false }, options), {
-      code: 'ERR_IDEMPOTENCY_KEY',
-    });
-    assert.deepEqual(timesReceived(bench.pushService), { 1: 10 });
-  });
-
   test('with a list is the same only for the same list', async () => {
     await using bench = await openBroadcastBench({ rows: 10 });
     const sender = bench.createSender();
     const options = { idempotencyKey: 'list' };
-    const first = await sender.broadcast({ ids: [1, 2, 3] }, message, options);
-    const again = await sender.broadcast({ ids: [1, 2, 3] }, message, options);
+    const first = await sender.createBroadcast({ ids: [1, 2, 3] }, message, options);
+    const again = await sender.createBroadcast({ ids: [1, 2, 3] }, message, options);
     assert.equal(again.broadcast.id, first.broadcast.id);
-    await assert.rejects(sender.broadcast({ ids: [1, 23] }, message, options), {
+    await assert.rejects(sender.createBroadcast({ ids: [1, 23] }, message, options), {
       code: 'ERR_IDEMPOTENCY_KEY',
     });
-    await Promise.all([first.finished, again.finished]);
-    assert.deepEqual(timesReceived(bench.pushService), { 0: 7, 1: 3 });
 
     const [one, other] = bench.pushService.createSinks(2, { vapidPublicKey: vapidKeys.publicKey });
     const given = { idempotencyKey: 'given' };

@@ -162,10 +162,6 @@ describe('answers of push services:', { concurrency: 6 }, () => {
           .filter((seen) => seen.what === 'status' || isPassing === true);
         assert.equal(requests.length, expected.length, `${what}: what the push service saw`);
       }
-      assert.deepEqual(
-        recorder.received(good),
-        good.map(() => 1),
-      );
     });
 
     test(`over ${protocol} a push service that throttles everybody is left alone until Retry-After, and all arrives`, async (t) => {

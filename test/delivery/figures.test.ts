@@ -1,6 +1,6 @@
 // What workers measure for metrics, in this thread and in threads of their own.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { type DeliveryFigures, durationBoundsSeconds, Figures } from '../../src/delivery/reports/figures.ts';
 import { assertDone, deliver, openBroadcastBench } from './broadcast-bench.ts';
 
@@ -24,21 +24,19 @@ test('durations are counted in buckets, each up to its bound, and once', () => {
   assert.equal(figures.take(), undefined);
 });
 
-describe('a broadcast', () => {
-  for (const threads of [0, 2]) {
-    test(`tells what its workers measured, each answer once, with ${threads} threads`, async () => {
-      await using bench = await openBroadcastBench({ rows: 60 });
-      const told: DeliveryFigures[] = [];
-      const sender = bench.createSender({ threads, onFigures: (figures) => told.push(figures) });
-      assertDone(await deliver(bench.store, sender), { accepted: 60 });
-      const answers = told.flatMap((figures) => figures.answers);
-      assert.deepEqual(
-        new Set(answers.map((each) => each.pushService)),
-        new Set([new URL(bench.pushService.origin).host]),
-      );
-      assert.equal(sumOf(answers.flatMap(({ counts }) => counts)), 60);
-      assert.ok(sumOf(told.flatMap(({ commits }) => commits.counts)) > 0);
-      assert.equal(sumOf(told.map(({ leasesLost }) => leasesLost)), 0);
-    });
-  }
-});
+for (const threads of [0, 2]) {
+  test(`a broadcast tells what its workers measured, each answer once, with ${threads} threads`, async () => {
+    await using bench = await openBroadcastBench({ rows: 60 });
+    const told: DeliveryFigures[] = [];
+    const sender = bench.createSender({ threads, onFigures: (figures) => told.push(figures) });
+    assertDone(await deliver(bench.store, sender), { accepted: 60 });
+    const answers = told.flatMap((figures) => figures.answers);
+    assert.deepEqual(
+      new Set(answers.map((each) => each.pushService)),
+      new Set([new URL(bench.pushService.origin).host]),
+    );
+    assert.equal(sumOf(answers.flatMap(({ counts }) => counts)), 60);
+    assert.ok(sumOf(told.flatMap(({ commits }) => commits.counts)) > 0);
+    assert.equal(sumOf(told.map(({ leasesLost }) => leasesLost)), 0);
+  });
+}

@@ -77,13 +77,11 @@ describe('after an attempt', () => {
   });
 });
 
-describe('after a deferral', () => {
-  test('the wait grows by itself and does not count as an attempt', () => {
-    const waits = [1, 2, 3, 7, 19].map((deferrals) =>
-      waitMs(retryAfterDeferral(policy, tries({ attempts: 9, deferrals }), 0, nowMs, 0)),
-    );
-    assert.deepEqual(waits, [100, 200, 400, 5000, 5000]);
-  });
+test('after a deferral the wait grows by itself and does not count as an attempt', () => {
+  const waits = [1, 2, 3, 7, 19].map((deferrals) =>
+    waitMs(retryAfterDeferral(policy, tries({ attempts: 9, deferrals }), 0, nowMs, 0)),
+  );
+  assert.deepEqual(waits, [100, 200, 400, 5000, 5000]);
 });
 
 for (const [what, retry, often, firstMs] of [

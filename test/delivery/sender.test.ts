@@ -336,37 +336,35 @@ test("a VAPID subject that is not at a domain which can exist is refused with Ap
   await sender.close();
 });
 
-describe('a subscription that was made with a key of before', () => {
-  const previous = generateVapidKeys();
+const previous = generateVapidKeys();
 
-  test('is written to with that key, told by the caller or found in the store, and with no other one', async () => {
-    await using bench = await openBroadcastBench();
-    const [subscription] = bench.pushService.createSinks(1, { vapidPublicKey: previous.publicKey });
-    assert.ok(subscription);
-    const sender = bench.createSender({ vapid: { ...vapid, previousKeys: [previous] } });
-    const kindOf = async (input: SubscriptionInput) => (await sender.send(input, message)).outcome.kind;
-    assert.equal(await kindOf(subscription), 'rejected', 'nobody knows its key');
-    assert.equal(await kindOf({ ...subscription, vapidPublicKey: previous.publicKey }), 'accepted');
-    const parsed = parseSubscription(subscription, createEndpointPolicy([bench.pushService.origin]));
-    const stored = await bench.store.subscriptions.put(parsed, previous.publicKey);
-    assert.equal(await kindOf(subscription), 'accepted', 'the store knows it');
-    assert.equal(await kindOf(stored), 'accepted');
-    const run = await sender.broadcast({ subscriptions: [subscription] }, message);
-    assert.equal((await run.finished).counts.accepted, 1, 'a list in a broadcast is the same');
-    const requests = bench.pushService.statistics();
-    const foreign = { ...subscription, vapidPublicKey: generateVapidKeys().publicKey };
-    const { outcome } = await sender.send(foreign, message);
-    assert.ok(outcome.kind === 'rejected');
-    assert.equal(outcome.reason, 'vapid-key-mismatch');
-    assert.deepEqual(
-      bench.pushService.statistics(),
-      requests,
-      'nothing is sent with a key that is not its own',
-    );
-    const sending = kindOf(subscription);
-    await sender.close();
-    assert.equal(await sending, 'accepted', 'closing waits while its key is looked up');
-  });
+test('a subscription that was made with a key of before is written to with that key, told by the caller or found in the store, and with no other one', async () => {
+  await using bench = await openBroadcastBench();
+  const [subscription] = bench.pushService.createSinks(1, { vapidPublicKey: previous.publicKey });
+  assert.ok(subscription);
+  const sender = bench.createSender({ vapid: { ...vapid, previousKeys: [previous] } });
+  const kindOf = async (input: SubscriptionInput) => (await sender.send(input, message)).outcome.kind;
+  assert.equal(await kindOf(subscription), 'rejected', 'nobody knows its key');
+  assert.equal(await kindOf({ ...subscription, vapidPublicKey: previous.publicKey }), 'accepted');
+  const parsed = parseSubscription(subscription, createEndpointPolicy([bench.pushService.origin]));
+  const stored = await bench.store.subscriptions.put(parsed, previous.publicKey);
+  assert.equal(await kindOf(subscription), 'accepted', 'the store knows it');
+  assert.equal(await kindOf(stored), 'accepted');
+  const run = await sender.broadcast({ subscriptions: [subscription] }, message);
+  assert.equal((await run.finished).counts.accepted, 1, 'a list in a broadcast is the same');
+  const requests = bench.pushService.statistics();
+  const foreign = { ...subscription, vapidPublicKey: generateVapidKeys().publicKey };
+  const { outcome } = await sender.send(foreign, message);
+  assert.ok(outcome.kind === 'rejected');
+  assert.equal(outcome.reason, 'vapid-key-mismatch');
+  assert.deepEqual(
+    bench.pushService.statistics(),
+    requests,
+    'nothing is sent with a key that is not its own',
+  );
+  const sending = kindOf(subscription);
+  await sender.close();
+  assert.equal(await sending, 'accepted', 'closing waits while its key is looked up');
 });
 
 describe('a sender with a store', () => {

@@ -1,6 +1,9 @@
 // Where any public host is a push service: from a browser's registration to what comes of a broadcast, at a server that answers as
 // ntfy does.
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { createSecureServer, type Http2ServerRequest } from 'node:http2';
+import { createServer as createHttpsServer } from 'node:https';
 import { describe, test, type TestContext } from 'node:test';
 import { RateLimits } from '../../src/delivery/limits/rate-limits.ts';
 import { toRowResult, type Row } from '../../src/delivery/worker/record.ts';
@@ -19,7 +22,8 @@ import { openTestStore } from '../store/test-database.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { until } from '../../tools/until.ts';
 import { assertDone, startWork } from './broadcast-bench.ts';
-import { startNtfyServer, topicOf, type NtfyServer } from './ntfy-server.ts';
+import { makeCertificate } from '../../src/push-service/http/certificate.ts';
+import { listenOnNewPort } from '../../tools/listening.ts';
 
 const host = 'ntfy.example.net';
 const origin = `https://${host}`;
@@ -28,7 +32,13 @@ const vapid = { ...keys, subject: 'mailto:ops@example.org' };
 const message = { title: 'UnifiedPush', message: 'to any server' };
 const subscriptionOf = (topic: string) => ({ ...newSubscription(), endpoint: `${origin}/${topic}?up=1` });
 
-async function startStage(t: TestContext, ntfy: NtfyServer, given: Partial<ServerOptions> = {}) {
+async function startStage(
+  t: TestContext,
+  ofNtfy: Parameters<typeof startNtfyServer>[0] = {},
+  given: Partial<ServerOptions> = {},
+) {
+  const ntfy = await startNtfyServer(ofNtfy);
+  t.after(() => ntfy.close());
   const options = {
     vapidPublicKey: keys.publicKey,
     pushServices: 'public',
@@ -53,14 +63,12 @@ async function startStage(t: TestContext, ntfy: NtfyServer, given: Partial<Serve
     const response = await sendJson(base, 'POST', '/webPush', subscriptionOf(topic));
     assert.equal(response.status, 200, await response.text());
   };
-  return { base, store, senderOf, register };
+  return { ntfy, base, store, senderOf, register };
 }
 
 for (const http2 of [true, false]) {
   test(`topics of ntfy are registered, get a broadcast, and each has its own outcome over ${http2 ? 'HTTP/2' : 'HTTP/1.1'}`, async (t) => {
-    const ntfy = await startNtfyServer(host, { http2 });
-    t.after(() => ntfy.close());
-    const { store, senderOf, register } = await startStage(t, ntfy);
+    const { ntfy, store, senderOf, register } = await startStage(t, { http2 });
     // more refusals in a row than a push service may have as a whole
     for (let number = 0; number < 12; number += 1) await register(topicOf('limited', number));
     for (let number = 0; number < 3; number += 1) await register(topicOf('live', number));
@@ -80,9 +88,7 @@ for (const http2 of [true, false]) {
 }
 
 test('single messages to a host that nobody has listed wait for its rate; a rate of the operator holds instead', async (t) => {
-  const ntfy = await startNtfyServer(host);
-  t.after(() => ntfy.close());
-  const { senderOf } = await startStage(t, ntfy);
+  const { senderOf } = await startStage(t);
   const kindsOf = async (more: Partial<SenderOptions>): Promise<Record<string, number>> => {
     // time stands still
     const sender = senderOf({ ...more, monotonicNow: () => 1_000_000 });
@@ -104,7 +110,7 @@ test('a host that nobody has listed gets two connections; one that is listed get
     ['public', 2],
     [[origin], 3],
   ] as const) {
-    const ntfy = await startNtfyServer(host, { http2: false, inHand });
+    const ntfy = await startNtfyServer({ http2: false, inHand });
     const connectOverride = () => ({ host: '127.0.0.1', port: ntfy.port });
     const transport = createTransport({ pushServices, ca: ntfy.ca, connectOverride });
     // in this order: a server waits a minute for a connection on which nothing was ever asked
@@ -123,13 +129,11 @@ test('a host that nobody has listed gets two connections; one that is listed get
 test('no end waits for hosts that do not answer: their messages wait outside, and are sent when they do', async (t) => {
   const others = ['never.example.net', 'once.example.net'];
   const [never, once] = others.map((name) => `https://${name}`) as [string, string];
-  const ntfy = await startNtfyServer(host, { others });
-  t.after(() => ntfy.close());
   let passedMs = 0;
   const now = () => Date.now() + passedMs;
   const { store, remove } = await openTestStore(now);
   t.after(remove);
-  const { base, senderOf, register } = await startStage(t, ntfy, { store });
+  const { ntfy, base, senderOf, register } = await startStage(t, { others }, { store });
   const subscriptions = [never, once].map((named, number) => ({
     ...newSubscription(),
     endpoint: `${named}/${topicOf('live', number + 1)}?up=1`,
@@ -195,13 +199,11 @@ test('no end waits for hosts that do not answer: their messages wait outside, an
 });
 
 test('a worker keeps to the rate of a host that nobody has listed where it has only rows that were put off', async (t) => {
-  const ntfy = await startNtfyServer(host);
-  t.after(() => ntfy.close());
   let nowMs = Date.UTC(2026, 10, 1);
   const now = () => nowMs;
   const { store, remove } = await openTestStore(now);
   t.after(remove);
-  const { senderOf } = await startStage(t, ntfy);
+  const { ntfy, senderOf } = await startStage(t);
   const policy = createEndpointPolicy('public');
   for (let number = 0; number < 20; number += 1) {
     const subscription = parseSubscription(subscriptionOf(topicOf('live', number)), policy);
@@ -298,3 +300,78 @@ describe('what ntfy answers', () => {
     }
   });
 });
+
+// The server. Its statuses, bodies and header fields are those of server/server.go and server/errors.go of binwiederhier/ntfy. What becomes
+// of a message depends on its topic.
+
+/** What both protocols' responses have. */
+interface Response {
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  end(body: string): unknown;
+}
+
+/** What a topic is answered: `limited` as where its user's messages of the day are used up, `dead` without a subscriber. */
+const topicOf = (state: 'live' | 'limited' | 'dead' | 'full', number: number): string =>
+  `up${state}${String(number).padStart(12 - state.length, '0')}`;
+
+const link = 'https://ntfy.sh/docs/publish/#limitations';
+const errors = {
+  limited: { code: 42908, http: 429, error: 'limit reached: daily message quota reached', link },
+  dead: {
+    code: 50701,
+    http: 507,
+    error: 'cannot publish to UnifiedPush topic without previously active subscriber',
+  },
+  // what another server might mean by 507
+  full: { code: 1, http: 507, error: 'disk full' },
+} as const;
+
+/** @param options `inHand`: so many messages have come before any is answered. `others`: further hosts of its certificate */
+async function startNtfyServer({ http2 = true, inHand = 1, others = [] as readonly string[] } = {}) {
+  const { key, cert } = makeCertificate([host, ...others]);
+  /** Topics, in order. */
+  const posted: string[] = [];
+  /** Of the bodies, which have arrived whole. */
+  const contentEncodings = new Set<string | undefined>();
+  let connections = 0;
+  const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
+
+  const answer = async (request: IncomingMessage | Http2ServerRequest, response: Response): Promise<void> => {
+    let bytes = 0;
+    for await (const chunk of request) bytes += (chunk as Buffer).length;
+    const { pathname, searchParams } = new URL(request.url!, `https://${host}`);
+    const topic = pathname.slice(1);
+    posted.push(topic);
+    if (posted.length >= inHand) openGate();
+    await gate;
+    contentEncodings.add(request.headers['content-encoding']);
+    const [, state] = /^up(limited|dead|full)/.exec(topic) ?? [];
+    const error = errors[state as keyof typeof errors];
+    const time = Math.floor(Date.now() / 1000);
+    const event = { id: 'sPs71M8A2Tqv', time, expires: time + 43_200, event: 'message', topic };
+    const body = error ?? { ...event, message: `${bytes} bytes`, encoding: 'base64' };
+    response.writeHead(searchParams.get('up') === '1' ? (error?.http ?? 200) : 400, {
+      'access-control-allow-origin': '*',
+      'content-type': 'application/json',
+    });
+    response.end(`${JSON.stringify(body)}\n`);
+  };
+
+  const onRequest = (request: IncomingMessage | Http2ServerRequest, response: Response) =>
+    void answer(request, response);
+  const server = http2
+    ? createSecureServer({ key, cert }, onRequest)
+    : createHttpsServer({ key, cert }, onRequest);
+  server.on('secureConnection', () => (connections += 1));
+  const port = await listenOnNewPort(server);
+  return {
+    ca: [cert],
+    port,
+    posted,
+    contentEncodings,
+    get connections() {
+      return connections;
+    },
+    close: () => new Promise((resolve) => void server.close(resolve)),
+  };
+}
