@@ -12,7 +12,6 @@ import {
 } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy, type PushServices } from '../protocol/endpoint-policy.ts';
-import { readAddressSettings } from './address-settings.ts';
 import { parseProxy } from './proxy.ts';
 import type { PushHeaders, PushRequest, TransportOptions } from './transport.ts';
 
@@ -45,14 +44,8 @@ export const transportChecks: OptionChecks<TransportOptions> = {
     if (value !== 'public') isTextList(value, name);
     createEndpointPolicy(value as PushServices);
   },
-  pushServiceAddresses(value, name) {
-    isTextList(value, name);
-    readAddressSettings({ pushServiceAddresses: value as readonly string[] });
-  },
-  nat64Prefix(value, name) {
-    isText(value, name);
-    readAddressSettings({ nat64Prefix: value as string });
-  },
+  pushServiceAddresses: isTextList,
+  nat64Prefix: isText,
   ca: isArrayOf('strings', isCertificate),
   proxy: (value) => void parseProxy(value as string),
   noProxy: isTextList,

@@ -94,30 +94,22 @@ export async function openTunnel(socket: Socket, authority: string, proxy: Proxy
 }
 
 /** Reads the proxy's response up to the empty line. No bytes follow, because the server does not send first. */
-function readHead(socket: Socket): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let head = '';
-    const stop = (error?: DeskbellError): void => {
-      socket.off('readable', read).off('error', failed).off('close', closed);
-      if (error === undefined) resolve(head);
-      else reject(error);
-    };
-    const fail = (what: string, cause?: Error): void => stop(connectionError('The proxy', what, cause));
-    const failed = (cause: Error): void => fail('lost the connection before it answered CONNECT', cause);
-    const closed = (): void => fail('closed the connection before it answered CONNECT');
-    const read = (): void => {
-      for (
-        let chunk = socket.read() as Buffer | null;
-        chunk !== null;
-        chunk = socket.read() as Buffer | null
-      ) {
-        head += chunk.toString('latin1');
-      }
-      const end = head.indexOf('\r\n\r\n');
-      if (end === -1 && head.length > maxHeadBytes) fail(`sent more than ${maxHeadBytes} bytes of header`);
-      else if (end !== -1 && end + 4 < head.length) fail('sent more than an answer to CONNECT');
-      else if (end !== -1) stop();
-    };
-    socket.on('readable', read).on('error', failed).on('close', closed);
-  });
+async function readHead(socket: Socket): Promise<string> {
+  let head = '';
+  try {
+    for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+      head += (chunk as Buffer).toString('latin1');
+      if (head.includes('\r\n\r\n') || head.length > maxHeadBytes) break;
+    }
+  } catch (cause) {
+    throw connectionError('The proxy', 'lost the connection before it answered CONNECT', cause as Error);
+  }
+  const end = head.indexOf('\r\n\r\n');
+  if (end !== -1 && end + 4 === head.length) return head;
+  if (end !== -1) throw connectionError('The proxy', 'sent more than an answer to CONNECT');
+  const isTooLong = head.length > maxHeadBytes;
+  const fault = isTooLong
+    ? `sent more than ${maxHeadBytes} bytes of header`
+    : 'closed the connection before it answered CONNECT';
+  throw connectionError('The proxy', fault);
 }
