@@ -392,10 +392,7 @@ describe('DELETE /webPush', () => {
 
   for (const [body, errors] of [
     [{}, ['/endpoint ERR_FIELD_MISSING', '/auth ERR_FIELD_MISSING']],
-    [{ endpoint: 'x' }, ['/auth ERR_FIELD_MISSING']],
     [{ endpoint: 7, auth: null }, ['/endpoint ERR_FIELD_TYPE', '/auth ERR_FIELD_TYPE']],
-    [[], [' ERR_FIELD_TYPE']],
-    ['x', [' ERR_FIELD_TYPE']],
   ] as const) {
     test(`refuses ${JSON.stringify(body)}`, async () => {
       const refused = sendJson(service.base, 'DELETE', '/webPush', body);

@@ -7,13 +7,7 @@ import { createReceiptTokens } from '../../src/protocol/message/receipt-token.ts
 import type { ReceiptEvent } from '../../src/store/receipts.ts';
 import { until } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';
-import {
-  newSubscription,
-  readDescription,
-  sendJson,
-  startService,
-  startServiceForSuite,
-} from './running-service.ts';
+import { newSubscription, sendJson, startService, startServiceForSuite } from './running-service.ts';
 
 const receiptKey = randomBytes(32);
 const longAction = 'action '.repeat(50);
@@ -106,17 +100,6 @@ describe('the service with receipts', () => {
     assert.equal((await sendJson(service.base, 'POST', '/webPush/receipts', {})).status, 400);
     assert.deepEqual(await totals(), earlier);
   });
-
-  test('is described, and only where receipts are taken', async () => {
-    assert.ok((await pathsOf(service.base)).includes('/webPush/receipts'));
-    const other = await startService();
-    try {
-      assert.ok(!(await pathsOf(other.base)).includes('/webPush/receipts'));
-      assert.equal((await sendJson(other.base, 'POST', '/webPush/receipts', { receipts: [] })).status, 404);
-    } finally {
-      await other.close();
-    }
-  });
 });
 
 test('one client address may report so many times a minute; registrations have a limit of their own', async (t) => {
@@ -174,5 +157,3 @@ test('who reported is forgotten when the service starts and each hour, in steps'
   t.mock.timers.tick(hourMs);
   assert.equal(steps.length, 6);
 });
-
-const pathsOf = async (base: string) => Object.keys((await readDescription(base)).paths);

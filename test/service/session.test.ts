@@ -89,13 +89,8 @@ describe('the session', () => {
 
   const forgeries: Readonly<Record<string, (sealed: string) => string>> = {
     empty: () => '',
-    'a text': () => 'alice',
     'its JSON, unsealed': () => encodeURIComponent('{"SESSION":"alice"}'),
-    'cut by one character': (sealed) => sealed.slice(0, -1),
     'cut to half': (sealed) => sealed.slice(0, sealed.length / 2),
-    'cut to the nonce and tag': (sealed) => sealed.slice(0, 38),
-    'made longer': (sealed) => `${sealed}AAAA`,
-    'sealed twice': (sealed) => sealed + sealed,
     'no base64': (sealed) => `${sealed.slice(0, -4)}%%%%`,
   };
   for (const [what, forge] of Object.entries(forgeries)) {
