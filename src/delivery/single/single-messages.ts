@@ -196,7 +196,7 @@ function toSendResult(result: Result): SendResult {
 /** Above this number, push services that got no message for a second are forgotten. */
 const maxRemembered = 1024;
 
-export class SingleMessageRates {
+class SingleMessageRates {
   readonly #rates: MaxRates;
   /** When each push service may get its next message. Up to one second of unused rate can be used later. */
   readonly #nextAtMs = new Map<string, number>();
