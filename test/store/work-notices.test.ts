@@ -10,17 +10,13 @@ import { PostgresDatabase } from '../../src/store/postgres/database.ts';
 import { createBroadcastReader } from '../../src/store/broadcast-reader.ts';
 import { createPostgresLeases } from '../../src/store/postgres/leases.ts';
 import { createPortableDatabase } from '../../src/store/postgres/portable-database.ts';
-import {
-  type Notices,
-  passNoticesOn,
-  ThreadNotices,
-  WorkNotices,
-} from '../../src/store/postgres/work-notices.ts';
+import { type Notices, ThreadNotices, WorkNotices } from '../../src/store/postgres/work-notices.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Leases } from '../../src/store/leases.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { startPushService } from '../../src/push-service/index.ts';
+import { closing } from '../../tools/closing.ts';
 import { countNotices } from '../../tools/notice-counter.ts';
 import { message, quickRetries, vapid, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startPgBouncer } from './pgbouncer.ts';
@@ -281,22 +277,23 @@ describe('a worker that waits for work in PostgreSQL', () => {
   });
 
   test('in a thread is told by the main thread, until that stops', async () => {
+    // whose notices are not passed on
+    await other.close();
     await using main = await openWaiting();
-    const endPassing = passNoticesOn(main.notices, database.url);
-    const notices = new ThreadNotices(database.url);
+    const notices = new ThreadNotices(main.database.label);
     const work = workOf(main.database, notices);
     await untilHearing({ work, notices });
     const { told } = await startWaiting({ work });
+    other = await openPostgresStore({ url: database.url });
     await createBroadcast();
     assert.equal(await told, 'ready');
-    endPassing();
+    await main.notices.close();
     await until(() => !notices.isHearing, 'the thread to hear no more');
     await notices.close();
   });
 
   test('in one of several threads shares one connection for notices with the others', async () => {
-    await using watching = await openWaiting();
-    const { database: looking } = watching;
+    await using looking = closing(await PostgresDatabase.open({ url: database.url }));
     const channel = new BroadcastChannel(`deskbell work ${looking.label}`);
     let asked = 0;
     channel.addEventListener('message', ({ data }) => {

@@ -8,6 +8,9 @@
 //
 // PgBouncer in transaction mode accepts LISTEN but delivers nothing, so only the arrival of a notice proves that
 // more will arrive.
+//
+// The main thread passes notices on to the other threads, so that a process needs one connection for them. If the
+// main thread has not opened the database, the others poll.
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 import type { Client } from 'pg';
@@ -29,6 +32,9 @@ export class WorkNotices {
   readonly #database: PostgresDatabase;
   readonly #options: ConnectionOptions;
   readonly #listeners = new Set<Listener>();
+  /** Other threads ask here, and get whether notices arrive, again at each notice. */
+  readonly #threads: BroadcastChannel;
+  #endPassing: (() => void) | undefined;
   #state: 'IDLE' | 'OPENING' | 'HEARING' | 'FAILED' | 'CLOSED' = 'IDLE';
   #client: Client | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -39,6 +45,12 @@ export class WorkNotices {
   constructor(database: PostgresDatabase, options: ConnectionOptions) {
     this.#database = database;
     this.#options = options;
+    this.#threads = openChannel(database.label);
+    this.#threads.addEventListener('message', ({ data }) => {
+      if (data !== asking) return;
+      this.#endPassing ??= this.listen(() => this.#passOn());
+      this.#passOn();
+    });
   }
 
   /** True if notices of new work arrive. If not, workers must poll. */
@@ -58,7 +70,13 @@ export class WorkNotices {
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     this.#state = 'CLOSED';
+    if (this.#endPassing !== undefined) {
+      this.#endPassing();
+      this.#passOn();
+    }
+    this.#threads.close();
     clearTimeout(this.#timer);
     clearTimeout(this.#gathering);
     this.#drop();
@@ -127,6 +145,11 @@ export class WorkNotices {
     for (const listener of this.#listeners) listener();
   }
 
+  #passOn(): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
+    this.#threads.postMessage(this.isHearing);
+  }
+
   #drop(): void {
     const client = this.#client;
     this.#client = undefined;
@@ -143,57 +166,15 @@ export class WorkNotices {
   }
 }
 
-// The main thread passes notices on to the other threads, so that a process needs one connection for them. If the
-// main thread has not opened the database, the others poll.
-
 /** The notices of new work in one thread. */
 export type Notices = Pick<WorkNotices, 'isHearing' | 'listen' | 'close'>;
 
 /** Opens the notices of this thread. */
-export function openNotices(database: PostgresDatabase, options: ConnectionOptions): Notices {
-  if (!isMainThread) return new ThreadNotices(database.label);
-  const notices = new WorkNotices(database, options);
-  const endPassing = passNoticesOn(notices, database.label);
-  return {
-    get isHearing() {
-      return notices.isHearing;
-    },
-    listen: (listener) => notices.listen(listener),
-    close: async () => {
-      endPassing();
-      await notices.close();
-    },
-  };
-}
+export const openNotices = (database: PostgresDatabase, options: ConnectionOptions): Notices =>
+  isMainThread ? new WorkNotices(database, options) : new ThreadNotices(database.label);
 
 /** Sent by a thread that begins to wait for work. */
 const asking = 'ask';
-
-/**
- * Runs in the main thread, and starts to listen when another thread asks. A notice for threads says only whether notices
- * arrive.
- *
- * @param label the database's label
- * @returns a function that stops it
- */
-export function passNoticesOn(notices: Omit<Notices, 'close'>, label: string): () => void {
-  const channel = openChannel(label);
-  let endListening: (() => void) | undefined;
-  const notify = (isHearing: boolean): void => {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
-    channel.postMessage(isHearing);
-  };
-  channel.addEventListener('message', ({ data }) => {
-    if (data !== asking) return;
-    endListening ??= notices.listen(() => notify(notices.isHearing));
-    notify(notices.isHearing);
-  });
-  return () => {
-    endListening?.();
-    if (endListening !== undefined) notify(false);
-    channel.close();
-  };
-}
 
 /** The notices of other threads, passed on by the main thread. */
 export class ThreadNotices implements Notices {
