@@ -128,8 +128,7 @@ export class PostgresDatabase {
    *
    * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_FIELD_VALUE, ERR_CLOSED
    */
-  readonly query: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
-    this.#query<Row>(sql, values);
+  readonly query = this.#queryFor();
 
   /** Like `query`, but returns the first row. */
   async first<Row extends object>(sql: string, values?: readonly Value[]): Promise<Row | undefined> {
@@ -160,8 +159,7 @@ export class PostgresDatabase {
    * Like `query`, but retries only briefly, in case a connection broke unnoticed. Use this for results that are not
    * essential.
    */
-  readonly queryBriefly: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
-    this.#query<Row>(sql, values, retryBrieflyForMs);
+  readonly queryBriefly = this.#queryFor(retryBrieflyForMs);
 
   /**
    * Runs several statements as one transaction.
@@ -253,13 +251,9 @@ export class PostgresDatabase {
       .on('remove', (client) => this.#connections.delete(client));
   }
 
-  #query<Row extends object>(sql: string, values: readonly Value[], forMs?: number): Promise<readonly Row[]> {
-    return this.#retry(
-      async () =>
-        (await this.#pool.query<Row & Record<string, unknown>>(sql, values as unknown[]))
-          .rows as readonly Row[],
-      forMs,
-    );
+  #queryFor(forMs?: number): Query {
+    return <Row extends object>(sql: string, values?: readonly Value[]) =>
+      this.#retry(() => queryOf(this.#pool)<Row>(sql, values), forMs);
   }
 
   async #retry<Result>(work: () => Promise<Result>, forMs = this.retryForMs): Promise<Result> {
@@ -319,7 +313,7 @@ export class PostgresDatabase {
 }
 
 const queryOf =
-  (client: ClientBase, answerWithinMs?: number): Query =>
+  (client: ClientBase | Pool, answerWithinMs?: number): Query =>
   async <Row extends object>(text: string, values: readonly Value[] = []) => {
     // `pg` supports `query_timeout`, but its types do not
     const statement = { text, values: values as unknown[], query_timeout: answerWithinMs };

@@ -1,5 +1,5 @@
 // Subscriptions in PostgreSQL.
-import { type AudienceExpression, checkUserAndTags } from '../../audience/user-and-tags.ts';
+import { checkUserAndTags } from '../../audience/user-and-tags.ts';
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
@@ -226,7 +226,16 @@ export function createPostgresSubscriptions(
         });
       }),
 
-    count: (expression) => countRows(database.query, expression),
+    count: async (expression) => {
+      const { condition, values } = audienceCondition(expression ?? {}, 1);
+      const row = await database.first<{ readonly rows: number }>(
+        expression === undefined
+          ? selectCount
+          : `select count(*) as rows from deskbell.subscriptions s where ${condition}`,
+        values,
+      );
+      return row?.rows ?? 0;
+    },
 
     page: async ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression = {} }) => {
       const { condition, values } = audienceCondition(expression, 4);
@@ -256,17 +265,6 @@ const isStored = async (hash: string, query: Query): Promise<boolean> =>
   (await query('select 1 from deskbell.subscriptions where endpoint_hash = $1', [hash])).length > 0;
 
 const selectCount = 'select coalesce(sum(subscriptions), 0) as rows from deskbell.subscription_counts';
-
-async function countRows(query: Query, expression?: AudienceExpression): Promise<number> {
-  const { condition, values } = audienceCondition(expression ?? {}, 1);
-  const [row] = await query<{ readonly rows: number }>(
-    expression === undefined
-      ? selectCount
-      : `select count(*) as rows from deskbell.subscriptions s where ${condition}`,
-    values,
-  );
-  return row?.rows ?? 0;
-}
 
 /** @param further additional members for `put_subscriptions` */
 function toNewRow(
