@@ -51,7 +51,6 @@ export async function bundle(to: string): Promise<void> {
     bundleModules(to),
     compileScript(to, 'require-node'),
     compileScript(to, 'cli/main'),
-    compileScript(to, 'cli/compiled-code'),
     bundleClient(to),
   ]);
 }

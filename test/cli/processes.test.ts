@@ -152,13 +152,11 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
 
 // Where the command keeps what Node has compiled of it: who can write there can have it run code of theirs.
 
-const loadModule = `require('./src/cli/compiled-code.cts').keepCompiledCode(); require('./src/require-node.cts')`;
-
-/** Loads a module with this home. @returns what is compiled code for the next run, and what is left of temporary files */
-async function runIn(home: string, words: readonly string[] = ['-e', loadModule]) {
+/** Runs the command with this home. @returns what is compiled code for the next run, and what is left of temporary files */
+async function runIn(home: string) {
   const temporary = await temporaryFolder();
   const env = { HOME: home, TMPDIR: temporary };
-  await promisify(execFile)(process.execPath, words, { env });
+  await promisify(execFile)(process.execPath, [mainFile, '--version'], { env });
   const folder = folderIn(home);
   return { compiled: existsSync(folder) ? readdirSync(folder) : [], temporary: readdirSync(temporary) };
 }
@@ -168,7 +166,7 @@ const folderIn = (home: string): string => join(home, '.cache/deskbell/compiled'
 suite('what is compiled of the command', () => {
   test('is kept in the home directory, for its user alone, and not among temporary files', async () => {
     const home = await temporaryFolder();
-    const { compiled, temporary } = await runIn(home, [mainFile, '--version']);
+    const { compiled, temporary } = await runIn(home);
     assert.notDeepEqual(compiled, []);
     assert.deepEqual(temporary, []);
     assert.equal(statSync(folderIn(home)).mode & 0o777, 0o700);
