@@ -15,7 +15,7 @@ export const modules: Readonly<Record<string, Module>> = {
   messages: find(['src/protocol/message/*.ts'], ['test/protocol/message/!(new-member*).test.ts']),
   audience: find(['src/audience/*.ts'], ['test/audience/*.test.ts']),
   pace: find(
-    ['src/transport/{pacing,breaker,admission}.ts'],
+    ['src/transport/{pacing,breaker,admission,protocol-error-pauses}.ts'],
     ['test/transport/{pacing,breaker,admission}.test.ts'],
   ),
   retry: find(['src/delivery/settings/retry-policy.ts'], ['test/delivery/retry-policy.test.ts']),

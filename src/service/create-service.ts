@@ -1,25 +1,23 @@
 // The whole service as a Fastify plugin. It has a scope of its own, so the application's hooks, parsers, and handlers
 // for errors and unknown paths stay unchanged.
 import Fastify, { type FastifyInstance, type FastifyPluginAsync, type FastifyRequest } from 'fastify';
-import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createTrust, readForwarded } from '../http/client-address.ts';
 import { assertHost, renderMalformedUrl } from '../http/client-errors.ts';
 import { createHttpServer, schemaController } from '../http/create-http-server.ts';
 import { addDescriptionRoutes } from '../http/description/description-routes.ts';
 import { collectRoutes } from '../http/description/openapi-document.ts';
-import { contentResponse, type Operation } from '../http/description/operation.ts';
 import { enableFilters } from '../http/filter.ts';
-import { acceptConsumedBodies, defaultBodyLimitBytes, readJsonBodies, sendJson } from '../http/json-body.ts';
+import { acceptConsumedBodies, defaultBodyLimitBytes, readJsonBodies } from '../http/json-body.ts';
 import type { Log } from '../http/log.ts';
 import { type ResponseRules, sendProblems } from '../http/problem.ts';
-import { Optional, type Schema, type SchemaTypeProvider, type ServiceApp, Type } from '../http/schema.ts';
+import type { SchemaTypeProvider } from '../http/schema.ts';
 import { handleOptions, handleUnknownPaths, readWildcardParams } from '../http/unknown-paths.ts';
-import type { Store } from '../store/store.ts';
 import { addCorsHeaders, answerPreflights } from './cors.ts';
 import { addDemoPage } from './demonstration/demo-page.ts';
 import { addDemonstrationRoutes, securitySchemes } from './demonstration/demonstration-routes.ts';
 import { protectSessions } from './demonstration/session.ts';
 import { compileValidator, describeService } from './description.ts';
+import { addHealthRoutes } from './health.ts';
 import {
   type HandlerOptions,
   resolveOptions,
@@ -131,50 +129,4 @@ export function createMountedApp(
   prepareScope(app, { ...settings, ownsConnections: false, ownsUnknownPaths: true });
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
   return app;
-}
-
-const describe = (operationId: string, summary: string, body: Schema, status: string): Operation => ({
-  operationId,
-  tag: 'Service',
-  summary,
-  responses: { 200: contentResponse('application/json', `${summary}.`, body, { status }) },
-});
-
-const liveness = describe(
-  'checkLiveness',
-  'The process answers',
-  Type.Named('Liveness', { status: Type.Literal('live') }),
-  'live',
-);
-const readiness: Operation = {
-  ...describe(
-    'checkReadiness',
-    'The store can be read and written',
-    Type.Named('Readiness', { status: Type.Literal('ready'), warnings: Optional.Array(Type.String()) }),
-    'ready',
-  ),
-  errors: ['ERR_NOT_READY'],
-};
-
-function addHealthRoutes(
-  app: ServiceApp,
-  { store, readWarnings = () => readPause(store) }: Pick<Settings, 'store' | 'readWarnings'>,
-): void {
-  app.get('/healthz', { config: { operation: liveness } }, (_request, reply) =>
-    sendJson(reply, { status: 'live' }),
-  );
-
-  app.get('/readyz', { config: { operation: readiness } }, async (_request, reply) => {
-    try {
-      await store.check();
-      const warnings = await readWarnings();
-      return sendJson(reply, { status: 'ready', ...(warnings.length > 0 && { warnings }) });
-    } catch (cause) {
-      throw new DeskbellError('ERR_NOT_READY', 'The store cannot be read or written.', { cause });
-    }
-  });
-}
-
-async function readPause({ sending }: Pick<Store, 'sending'>): Promise<readonly string[]> {
-  return (await sending.findPause()) === undefined ? [] : ['sending-paused'];
 }

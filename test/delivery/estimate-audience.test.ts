@@ -8,7 +8,7 @@ import {
   createAudienceEstimator,
   formatAudienceSize,
 } from '../../src/delivery/broadcast/estimate-audience.ts';
-import { forecast, formatForecast } from '../../src/delivery/broadcast/progress.ts';
+import { forecast, formatForecast } from '../../src/delivery/broadcast/forecast.ts';
 import { countReadersOf } from '../../src/delivery/broadcast/count-readers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';

@@ -7,7 +7,7 @@ import {
   type ReaderCounts,
 } from '../../delivery/broadcast/count-readers.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import { forecast, formatForecast } from '../../delivery/broadcast/progress.ts';
+import { forecast, formatForecast } from '../../delivery/broadcast/forecast.ts';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/estimate-audience.ts';
 import { findReader } from '../../delivery/single/reader.ts';

@@ -6,7 +6,7 @@ import {
   type AudienceSize,
 } from '../../delivery/broadcast/estimate-audience.ts';
 import { formatAskedAudience } from '../../delivery/broadcast/format-broadcast.ts';
-import { type Forecast, formatForecast } from '../../delivery/broadcast/progress.ts';
+import { type Forecast, formatForecast } from '../../delivery/broadcast/forecast.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
 import type { ReaderCounts } from '../../delivery/broadcast/count-readers.ts';

@@ -25,7 +25,7 @@ import { counted, figure } from '../figures.ts';
 import { audited, textField, textFields } from '../forms.ts';
 import { changes, type Question, renderTags, sendPage, sendQuestion, subscriptionLink } from '../page.ts';
 import { sessionOf } from '../sessions.ts';
-import { renderChoices, renderPerson } from '../reader-counts.ts';
+import { renderChoices, renderPerson } from '../person-data.ts';
 import { lookUp } from '../../../errors/check-options.ts';
 
 export const personUrl = (user: string): string => urlWith('/console/people', { user });

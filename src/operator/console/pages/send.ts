@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
 import { createAudienceEstimator } from '../../../delivery/broadcast/estimate-audience.ts';
 import { countReadersOf } from '../../../delivery/broadcast/count-readers.ts';
-import { forecast } from '../../../delivery/broadcast/progress.ts';
+import { forecast } from '../../../delivery/broadcast/forecast.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html, htmlText } from '../../../http/description/html.ts';

@@ -40,7 +40,7 @@ import {
 import { figure, figuresOf, idText } from '../figures.ts';
 import { audited, idField, optionalField, subscriptionField, textFields, type Fields } from '../forms.ts';
 import { toTags } from '../message-form.ts';
-import { renderOwnChoices } from '../reader-counts.ts';
+import { renderOwnChoices } from '../person-data.ts';
 import type { Loss } from '../../../store/losses.ts';
 import { lossesUrl, renderReason } from './losses.ts';
 import { personUrl } from './people.ts';
