@@ -474,10 +474,12 @@ test('resets of everything leave no request without its result, and open the bre
   assert.equal(counts['deferred'], 500 - failed);
 });
 
-test('an answer before the body is sent ends the request', async () => {
+test('an answer before the body is sent ends the request, whatever window opens later', async () => {
+  const types: number[] = [];
   await using peer = await openWire((wire: Wire): void => {
     wire.greet([4, 0]);
     wire.onFrame = (frameType, _flags, streamId) => {
+      types.push(frameType);
       const tooLarge = field(':status', '413');
       if (frameType === type.headers)
         wire.send(frame(type.headers, endHeaders | endStream, streamId, tooLarge));
@@ -486,6 +488,9 @@ test('an answer before the body is sent ends the request', async () => {
   assert.equal(await peer.send(), '413');
   await until(() => peer.wires[0]?.resets.length, 'the reset');
   assert.deepEqual(peer.wires[0]?.resets, [{ streamId: 1, code: 8 }]);
+  peer.wires[0].send(settings([4, 65_535]), frame(type.ping, 0, 0, Buffer.alloc(8)));
+  await until(() => types.includes(type.ping), 'the answer to PING');
+  assert.ok(!types.includes(type.data));
 });
 
 test('a push service that says nothing after TLS costs the connect time-out, and nothing is in doubt', async () => {
@@ -534,7 +539,7 @@ test('one request without an answer does not delay the others on its connection'
   assert.equal(peer.wires.length, 1);
 });
 
-test('windows that never open cost the response time-out', async () => {
+test('windows that never open cost the response time-out and the connection', async () => {
   const clock = new ManualClock();
   await using peer = await openWire((wire: Wire): void => {
     wire.greet([4, 0]);
@@ -542,7 +547,8 @@ test('windows that never open cost the response time-out', async () => {
       if (frameType === type.headers) clock.advance(11_000);
     };
   }, clock);
-  assert.equal(await peer.send(), 'ERR_TIMEOUT in doubt');
+  for (let count = 0; count < 2; count += 1) assert.equal(await peer.send(), 'ERR_TIMEOUT in doubt');
+  assert.equal(peer.wires.length, 2);
 });
 
 test('a push service that allows few streams gets more connections, one that allows none does not', async () => {
