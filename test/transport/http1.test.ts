@@ -230,9 +230,11 @@ test('a half answer whose status is known counts', async () => {
 test('no answer costs the response time-out, by default thirty seconds, and that connection', async () => {
   const clock = new ManualClock();
   const asked = Promise.withResolvers<void>();
+  let ended: Promise<unknown> | undefined;
   await using peer = await openScript((socket, request) => {
-    if (request === 1) asked.resolve();
-    else socket.write(created);
+    if (request > 1) return void socket.write(created);
+    ended = once(socket, 'close');
+    asked.resolve();
   }, clock);
   let result = 'nothing yet';
   const sent = peer.send().then((its) => (result = its));
@@ -244,6 +246,7 @@ test('no answer costs the response time-out, by default thirty seconds, and that
   assert.equal(await sent, 'ERR_TIMEOUT in doubt');
   assert.equal(await peer.send(), '201');
   assert.equal(peer.connections(), 2);
+  await ended;
 });
 
 test('dripped bytes without end cost the response time-out', async () => {
