@@ -85,12 +85,6 @@ interface DueRow {
   readonly begun: number | null;
 }
 
-function toDue({ id, startAtMs, freeAtMs, begun }: DueRow, nowMs: number): DueBroadcast {
-  // leased work becomes available when its lease ends
-  const freeSinceMs = freeAtMs !== null && freeAtMs <= nowMs ? freeAtMs : 0;
-  return { id, sinceMs: Math.max(startAtMs ?? nowMs, freeSinceMs), hasBegun: begun !== null };
-}
-
 /** Selects at most `maxDue` broadcasts from the table `work`, sorted by `column` because there is an index on it. */
 const firstOf = (condition: string, column: string): string =>
   `select * from (select broadcast_id, coalesce(slices_at_ms, 0) as at_ms from deskbell.work
@@ -165,7 +159,11 @@ export function createAlarmStore(database: PortableDatabase) {
       ]);
       return {
         broadcasts: [
-          ...broadcasts.map((row) => toDue(row, nowMs)),
+          ...broadcasts.map(({ id, startAtMs, freeAtMs, begun }) => {
+            // leased work becomes available when its lease ends
+            const freeSinceMs = freeAtMs !== null && freeAtMs <= nowMs ? freeAtMs : 0;
+            return { id, sinceMs: Math.max(startAtMs ?? nowMs, freeSinceMs), hasBegun: begun !== null };
+          }),
           ...preparing.map((row) => ({ ...row, hasBegun: false })),
         ]
           .toSorted((one, other) => one.sinceMs - other.sinceMs)

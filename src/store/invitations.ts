@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { hashEndpoint } from '../protocol/endpoint.ts';
-import type { PortableDatabase, PortableStatement } from './portable-sql.ts';
+import { run, type PortableDatabase, type PortableStatement, type Work } from './portable-sql.ts';
 
 export const invitationLifetimeMs = 10 * 60 * 1000;
 
@@ -50,18 +50,14 @@ const valuesOf = (tokenHash: Uint8Array, endpoint: string, nowMs: number) => ({
   nowMs,
 });
 
-/**
- * Consumes an invitation in the transaction that stores the subscription. If no row is returned, the invitation cannot
- * be used: throw `notInvited`.
- */
-export const consumeInvitation = (
-  tokenHash: Uint8Array,
-  endpoint: string,
-  nowMs: number,
-): PortableStatement => ({
-  sql: `update deskbell.invitations set consumed_by = :endpointHash where ${isUsable} returning 1`,
-  values: valuesOf(tokenHash, endpoint, nowMs),
-});
+/** Consumes an invitation in the transaction that stores the subscription. @throws {DeskbellError} ERR_NOT_INVITED */
+export function* consumeInvitation(tokenHash: Uint8Array, endpoint: string, nowMs: number): Work<void> {
+  const consumed = yield* run(
+    `update deskbell.invitations set consumed_by = :endpointHash where ${isUsable} returning 1`,
+    valuesOf(tokenHash, endpoint, nowMs),
+  );
+  if (consumed.length === 0) throw notInvited();
+}
 
 /**
  * Passes the consumed invitation on to the subscription that replaces the former one. Otherwise, the former one could

@@ -100,8 +100,6 @@ export interface OwnerChange {
   readonly tags?: readonly string[] | undefined;
 }
 
-type TagChange = Parameters<PeopleStore['changeTags']>[1];
-
 /** Changes the users and tags of subscriptions, and removes people. */
 export interface PeopleStore {
   /**
@@ -150,7 +148,8 @@ export function createPeople(database: PortableDatabase): PeopleStore {
 
   return {
     assign: async (id, given) => {
-      const { user, tags } = checkOwnerChange(given);
+      const user = given.user == null ? given.user : checkNewUser(given.user, '/user');
+      const tags = given.tags && checkTags(given.tags, '/tags');
       return change(id, (row) => {
         const changed = (user === undefined ? row.user_name : user) ?? undefined;
         return assignOwner(database, id, { user: changed, tags: tags ?? row.tags });
@@ -170,7 +169,8 @@ export function createPeople(database: PortableDatabase): PeopleStore {
       });
     },
     changeTags: async (id, given) => {
-      const { add, remove } = checkTagChange(given);
+      const add = checkTags(given.add ?? [], '/add');
+      const remove = checkTags(given.remove ?? [], '/remove');
       return change(id, (row) => {
         const kept = row.tags.filter((tag) => !remove.includes(tag));
         const tags = [...new Set([...kept, ...add])];
@@ -186,15 +186,3 @@ export function createPeople(database: PortableDatabase): PeopleStore {
     remove: (user, by) => removePerson(database, user, by),
   };
 }
-
-/** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
-const checkOwnerChange = ({ user, tags }: OwnerChange): OwnerChange => ({
-  user: user == null ? user : checkNewUser(user, '/user'),
-  tags: tags && checkTags(tags, '/tags'),
-});
-
-/** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
-const checkTagChange = ({ add = [], remove = [] }: TagChange): Required<TagChange> => ({
-  add: checkTags(add, '/add'),
-  remove: checkTags(remove, '/remove'),
-});

@@ -12,7 +12,7 @@ import {
 import { checkPersonChange, type Person, type PersonChange } from '../audience/person.ts';
 import { checkDataSize, type PersonData } from '../audience/reader-facts.ts';
 import { checkNewUser } from '../audience/user-and-tags.ts';
-import { type DeskbellError, fieldError } from '../errors/deskbell-error.ts';
+import { fieldError } from '../errors/deskbell-error.ts';
 import { lookUp } from '../errors/check-options.ts';
 import { changesAny, type PortableDatabase, run, type Work } from './portable-sql.ts';
 import { isInactive } from './receipts.ts';
@@ -59,7 +59,10 @@ export function createChannels(database: PortableDatabase): ChannelStore {
       const { name, title, titles, isOnByDefault } = channel;
       await database.transaction(function* () {
         const others = yield* run('select 1 from deskbell.channels where name <> :name', { name });
-        if (others.length >= maxChannels) throw tooMany();
+        if (others.length >= maxChannels) {
+          const detail = `There are ${maxChannels} channels already; remove one first.`;
+          throw fieldError('ERR_FIELD_VALUE', '/name', detail);
+        }
         yield* run(
           `insert into deskbell.channels (name, title, titles, is_on_by_default)
            values (:name, :title, :titles, :isOnByDefault)
@@ -76,11 +79,6 @@ export function createChannels(database: PortableDatabase): ChannelStore {
         name: name.normalize('NFC'),
       }),
   };
-}
-
-function tooMany(): DeskbellError {
-  const detail = `There are ${maxChannels} channels already; remove one first.`;
-  return fieldError('ERR_FIELD_VALUE', '/name', detail);
 }
 
 /**

@@ -122,14 +122,12 @@ export function createPostgresSubscriptions(
     database.transaction(async (query) => {
       const replaced = replacesFormer && former ? await lockOwn(former, query) : undefined;
       if (replacesFormer && replaced === undefined && !(await isStored(row.hash, query))) throw notInvited();
-      if (invitation !== undefined) {
-        const consumption = consumeInvitation(invitation, row.subscription.endpoint, database.clock.now());
-        if ((await runWith(query, consumption)).length === 0) throw notInvited();
-      }
+      const { endpoint } = row.subscription;
+      if (invitation !== undefined)
+        await runWork(query, consumeInvitation(invitation, endpoint, database.clock.now()));
       const [stored] = await putRows([row], query, replaced === undefined ? 0 : 1);
       if (stored === undefined) throw endpointInUse();
       if (former === undefined) return stored;
-      const { endpoint } = row.subscription;
       await runWork(query, moveFromFormer(portable, endpoint, former, assign === undefined));
       if (replaced !== undefined && replaced !== row.hash)
         for (const { id } of await query<{ readonly id: number }>(

@@ -143,11 +143,6 @@ export function createSqliteSubscriptions(
     return isRemoved;
   };
 
-  const consume = (invitation: Uint8Array, endpoint: string): void => {
-    const consumed = runPortable(database, consumeInvitation(invitation, endpoint, database.now()));
-    if (consumed.length === 0) throw notInvited();
-  };
-
   const register = (registration: Registration): StoredSubscription => {
     const endpoint = normalizeEndpoint(registration.subscription.endpoint);
     const row = findRight(endpoint);
@@ -155,7 +150,7 @@ export function createSqliteSubscriptions(
     const { invitation, former, replacesFormer = false } = registration;
     const owned = replacesFormer && former ? findOwned(former) : undefined;
     if (replacesFormer && row === undefined && owned === undefined) throw notInvited();
-    if (invitation !== undefined) consume(invitation, endpoint);
+    if (invitation !== undefined) runWork(database, consumeInvitation(invitation, endpoint, database.now()));
     const sameBrowser = row === undefined ? findSameBrowser(registration, endpoint) : undefined;
     const stored = put(registration, endpoint, { owned, sameBrowser });
     for (const replaced of [owned, sameBrowser])
