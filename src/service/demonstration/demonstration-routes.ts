@@ -6,7 +6,6 @@ import { type ServiceApp, Type } from '../../http/schema.ts';
 import type { DemoActionName, Settings } from '../options.ts';
 import { annotateClass, createSessionAuthenticator, enforceAuthenticators } from './authenticator.ts';
 import {
-  type Action,
   ActionRequest,
   createActionLogging,
   createLoggingActionCreator,
@@ -58,20 +57,8 @@ const answers: Readonly<Record<DemoActionName, string>> = {
   post: 'This is the answer to post.',
 };
 
-function createDemoActions({ logging, log }: Settings): Readonly<Record<DemoActionName, Action>> {
-  const inAction: InAction = logging.includes('action')
-    ? createActionLogging(log)
-    : (_request, work) => work();
-  return {
-    get: (request) => inAction(request, () => answers.get),
-    getWithArg: (request) => inAction(request, () => answers.getWithArg),
-    post: (request) => inAction(request, () => answers.post),
-  };
-}
-
 /** Call this in a separate scope, because the action creator and the authenticator may apply to the whole scope. */
 function addActionRoutes(app: ServiceApp, settings: Settings, readSession: ReadSession): void {
-  const actions = createDemoActions(settings);
   const { logging, log, authorize = () => true } = settings;
   const { authenticate = logging.includes('authenticator') ? 'all' : 'none' } = settings;
   const authenticator = createSessionAuthenticator(
@@ -87,26 +74,26 @@ function addActionRoutes(app: ServiceApp, settings: Settings, readSession: ReadS
     operation: operations[name],
     ...(Array.isArray(authenticate) && authenticate.includes(name) && { authenticator }),
   });
-  const run = (action: Action) => (request: FastifyRequest, reply: FastifyReply) => {
+  const inAction = logging.includes('action') ? createActionLogging(log) : withoutLogging;
+  const run = (name: DemoActionName) => async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('content-type', jsonContentType);
-    const value = action(new ActionRequest(request, readSession));
-    return value instanceof Promise ? value.then(toText) : toText(value);
+    return JSON.stringify(await inAction(new ActionRequest(request, readSession), () => answers[name]));
   };
 
-  app.get('/api/get', { config: configOf('get') }, run(actions.get));
+  app.get('/api/get', { config: configOf('get') }, run('get'));
   app.get(
     '/api/getWithArg/*',
     { schema: { params: argParams }, config: { ...configOf('getWithArg'), wildcardParam: 'arg' } },
-    run(actions.getWithArg),
+    run('getWithArg'),
   );
   app.post(
     '/api/post',
     { schema: { body: postBody }, config: { ...configOf('post'), csrfExempt: true } },
-    run(actions.post),
+    run('post'),
   );
 }
 
-const toText = (value: unknown): string => JSON.stringify(value);
+const withoutLogging: InAction = (_request, work) => work();
 
 const operations: Readonly<Record<DemoActionName, Operation>> = {
   get: describeAction('demoGet', 'A fixed answer', answers.get),

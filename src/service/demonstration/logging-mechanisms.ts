@@ -57,9 +57,6 @@ export class ActionRequest {
 
 // The mechanism `action`: each action's own code calls the log, and so can log everything, including the result.
 
-/** Handles a request. Returns the value to send as JSON. */
-export type Action = (request: ActionRequest) => unknown;
-
 /** Calls `work`, the function that runs the action. May also write log records about the action. */
 export type InAction = (request: ActionRequest, work: () => unknown) => unknown;
 
