@@ -220,22 +220,6 @@ describe('the service in an application', () => {
       });
     }
   }
-
-  test('lets the application’s hooks in: onSubscribe sees its decorations', async (t) => {
-    const owners: unknown[] = [];
-    const app = Fastify();
-    app.decorateRequest('owner', '');
-    app.addHook('onRequest', async (request) => {
-      Object.assign(request, { owner: request.headers['x-owner'] });
-    });
-    const onSubscribe: NonNullable<ServiceOptions['onSubscribe']> = (_subscription, request) => {
-      owners.push((request as { owner?: unknown }).owner);
-    };
-    await app.register(createService(options({ prefix: '/push', onSubscribe })));
-    const base = await listen(app, t);
-    await sendJson(`${base}/push`, 'POST', '/webPush', newSubscription(), { 'x-owner': 'alice' });
-    assert.deepEqual(owners, ['alice']);
-  });
 });
 
 async function listen(app: FastifyInstance, t: { after(close: () => Promise<void>): void }): Promise<string> {

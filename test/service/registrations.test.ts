@@ -105,24 +105,6 @@ describe('a stranger who knows an endpoint', () => {
     });
   }
 
-  test('moves nothing, signs nobody out and removes nothing', async () => {
-    const stored = await rows();
-    const { endpoint } = victim;
-    const another = newSubscription();
-    assert.equal((await post(another, former({ endpoint, auth: own.auth }))).status, 200);
-    for (const [method, path] of [
-      ['DELETE', '/webPush'],
-      ['DELETE', '/webPush/user'],
-      ['POST', '/webPush/unsubscribe'],
-      ['POST', '/webPush/sign-out'],
-    ] as const) {
-      const response = await sendJson(service.base, method, path, { endpoint, auth: own.auth });
-      assert.equal(response.status, 204, 'which does not tell');
-    }
-    assert.deepEqual((await rows()).slice(0, stored.length), stored);
-    assert.equal((await service.store.subscriptions.findByEndpoint(another.endpoint))?.user, undefined);
-  });
-
   test('is told apart from its browser and from its user', async () => {
     assert.equal((await post(mine, former(victim))).status, 200);
     assert.equal((await post(victim, await tokenOf('ada'))).status, 200);
