@@ -14,7 +14,7 @@ import type { PushHeaders } from '../../transport/transport.ts';
 import type { NotSendable } from '../limits/not-sent.ts';
 import { OriginGate } from '../limits/origin-gate.ts';
 import type { LoadSettings } from '../limits/origin-load.ts';
-import type { SigningKeys } from './signing-keys.ts';
+import { createHeaderSource, type SigningKeys } from './signing-keys.ts';
 
 export interface Addressee extends Subscription {
   /** The VAPID key that the subscription was made with. If it is unknown, the current key. */
@@ -78,7 +78,7 @@ export function createDestinations(
 
   const open = (root: string, vapidPublicKey: string): Destination => {
     const fault = policy.check(root);
-    const headers = signingKeys.find(vapidPublicKey);
+    const authorize = signingKeys.find(vapidPublicKey);
     const url = URL.parse(root);
     const origin = url?.origin ?? 'null';
     const isUnlisted = url !== null && policy.isUnlisted(origin);
@@ -93,9 +93,9 @@ export function createDestinations(
       },
       setDormant: () => dormant.add(origin),
       notListed: fault && notListedDetail,
-      notSendable: headers === undefined ? foreignKey : findSubjectFault(origin, subject),
+      notSendable: authorize === undefined ? foreignKey : findSubjectFault(origin, subject),
       gate,
-      headersFor: (options) => headers?.(origin, options) ?? {},
+      headersFor: authorize === undefined ? () => ({}) : createHeaderSource(authorize, origin),
     };
   };
 

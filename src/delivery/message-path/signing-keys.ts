@@ -25,7 +25,7 @@ export function createSigningKeys(
   now: () => number = Date.now,
 ) {
   const { subject, lifetimeSeconds, previousKeys = [], keyDirectory } = vapid;
-  const sources = new Map<string, HeaderSource>();
+  const authorizers = new Map<string, VapidAuthorizer>();
   const lookAgainAtMs = new Map<string, number>();
   /** Retired keys, whose pairs may still be in the key files of another machine. */
   let retired: ReadonlySet<string> = new Set();
@@ -33,18 +33,17 @@ export function createSigningKeys(
   let current = vapid.publicKey;
 
   const add = (keys: VapidKeys): void => {
-    const authorize = createVapidAuthorizer({ keys, subject, lifetimeSeconds, now });
-    sources.set(keys.publicKey, createHeaderSource(authorize));
+    authorizers.set(keys.publicKey, createVapidAuthorizer({ keys, subject, lifetimeSeconds, now }));
   };
   for (const keys of [vapid, ...previousKeys]) add(keys);
 
   const load = async (directory: string, wanted: readonly string[]): Promise<readonly string[]> => {
     const found = (await readKeyRing(directory)).filter(
-      ({ publicKey }) => !sources.has(publicKey) && !retired.has(publicKey),
+      ({ publicKey }) => !authorizers.has(publicKey) && !retired.has(publicKey),
     );
     for (const keys of found) add(keys);
     for (const key of wanted) {
-      if (sources.has(key)) lookAgainAtMs.delete(key);
+      if (authorizers.has(key)) lookAgainAtMs.delete(key);
       else lookAgainAtMs.set(key, now() + lookAgainAfterMs);
     }
     return found.map(({ publicKey }) => publicKey);
@@ -58,7 +57,7 @@ export function createSigningKeys(
     askedAtMs = now();
     const keys = (await states.list()).filter(({ state }) => state === 'retired');
     retired = new Set(keys.map(({ publicKey }) => publicKey));
-    return [...retired].filter((key) => sources.delete(key));
+    return [...retired].filter((key) => authorizers.delete(key));
   };
 
   return {
@@ -67,10 +66,10 @@ export function createSigningKeys(
       return current;
     },
 
-    hasKey: (publicKey: string): boolean => isUpToDate() && sources.has(publicKey),
+    hasKey: (publicKey: string): boolean => isUpToDate() && authorizers.has(publicKey),
 
     /** @returns `undefined` if the key is not loaded */
-    find: (publicKey: string): HeaderSource | undefined => sources.get(publicKey),
+    find: (publicKey: string): VapidAuthorizer | undefined => authorizers.get(publicKey),
 
     /**
      * Loads the keys that are in the key directory, and unloads retired keys. `undefined` means the current key.
@@ -87,16 +86,15 @@ export function createSigningKeys(
         keys.add(current);
       }
       const wanted = [...(keys as Set<string>)].filter(
-        (key) => !sources.has(key) && (lookAgainAtMs.get(key) ?? 0) <= now(),
+        (key) => !authorizers.has(key) && (lookAgainAtMs.get(key) ?? 0) <= now(),
       );
       return wanted.length === 0 ? dropped : [...dropped, ...(await load(keyDirectory, wanted))];
     },
   };
 }
 
-// Header fields of push requests. Messages with the same fields share one object, which the transport encodes once.
-
-type HeaderSource = (origin: string, options: PushOptions) => PushHeaders;
+// Header fields of push requests to one origin. Messages with the same fields share one object, which the transport
+// encodes once.
 
 interface CachedHeaders {
   readonly options: PushOptions;
@@ -104,34 +102,23 @@ interface CachedHeaders {
   readonly headers: PushHeaders;
 }
 
-/** An operator may list a whole domain, so the number of origins needs a limit. */
-const maxOrigins = 256;
-/** Number of header objects kept per origin: enough for concurrent broadcasts and for retries, whose TTL is shorter. */
-const maxPerOrigin = 8;
+/** Number of header objects kept: enough for concurrent broadcasts and for retries, whose TTL is shorter. */
+const maxCached = 8;
 
-/** Returns the same object for the same origin and options until the origin's token is renewed. */
-export function createHeaderSource(authorize: VapidAuthorizer): HeaderSource {
-  const cached = new Map<string, CachedHeaders[]>();
-
-  const cachedFor = (origin: string): CachedHeaders[] => {
-    let found = cached.get(origin);
-    if (found === undefined) {
-      if (cached.size >= maxOrigins) cached.clear();
-      found = [];
-      cached.set(origin, found);
-    }
-    return found;
-  };
-
-  return (origin, options) => {
+/** @returns a function that returns the same object for the same options until the origin's token is renewed */
+export function createHeaderSource(
+  authorize: VapidAuthorizer,
+  origin: string,
+): (options: PushOptions) => PushHeaders {
+  const cached: CachedHeaders[] = [];
+  return (options) => {
     const authorization = authorize(origin);
-    const ofOrigin = cachedFor(origin);
-    for (const one of ofOrigin) {
+    for (const one of cached) {
       if (one.authorization === authorization && isSame(one.options, options)) return one.headers;
     }
     const headers = pushHeaders(options, authorization, origin);
-    if (ofOrigin.length >= maxPerOrigin) ofOrigin.length = 0;
-    ofOrigin.push({ options: { ...options }, authorization, headers });
+    if (cached.length >= maxCached) cached.length = 0;
+    cached.push({ options: { ...options }, authorization, headers });
     return headers;
   };
 }
