@@ -1,10 +1,9 @@
-// What is said of a broadcast: its progress, when shares of its recipients had an outcome, and what its push services answer.
+// What is said of a broadcast: its progress, and what its push services answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertDelivered, formatProgress, summarize } from '../../src/cli/send/run-broadcast.ts';
 import { findManyEnded, findUnanimous } from '../../src/delivery/alarms/push-service-conditions.ts';
 import { totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
-import { measureReach } from '../../src/delivery/broadcast/progress.ts';
 import { htmlText } from '../../src/http/description/html.ts';
 import { renderCharts, renderServices } from '../../src/operator/console/pages/broadcast-progress.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
@@ -127,11 +126,21 @@ test('the hosts of one push service are one row, with their sums', () => {
   );
 });
 
+const startAtMs = 1_800_000_000_000;
+const acceptedAt = (startSeconds: number, accepted: number): OutcomeInterval => ({
+  startMs: startAtMs + startSeconds * 1000,
+  widthMs: 10_000,
+  pushService: 'fcm.googleapis.com',
+  ...noOutcomes,
+  attempts: accepted,
+  accepted,
+});
+
 const chart = (lateSeconds: number): string =>
   htmlText(
     renderCharts({ ...broadcast, startAtMs }, [
-      ...Array.from({ length: 20 }, (_, index) => interval(index * 10, 10, { attempts: 10, accepted: 10 })),
-      interval(lateSeconds, 10, { attempts: 1, accepted: 1 }),
+      ...Array.from({ length: 20 }, (_, index) => acceptedAt(index * 10, 10)),
+      acceptedAt(lateSeconds, 1),
     ]),
   );
 
@@ -160,62 +169,6 @@ test('a command has failed where a message to a live subscription was not accept
     state: 'done',
     counts: { ...none, gone: 1, capped: 1, dormant: 1, removed: 1 },
   });
-});
-
-// When a share of the recipients was reached, from the intervals in which outcomes are counted.
-
-const startAtMs = 1_800_000_000_000;
-const none = {
-  attempts: 0,
-  ...noOutcomes,
-};
-
-const interval = (
-  startSeconds: number,
-  widthSeconds: number,
-  counted: Partial<OutcomeInterval>,
-): OutcomeInterval => ({
-  startMs: startAtMs + startSeconds * 1000,
-  widthMs: widthSeconds * 1000,
-  pushService: 'fcm.googleapis.com',
-  ...none,
-  ...counted,
-});
-
-const reach = (recipients: number, removed: number, intervals: readonly OutcomeInterval[]) =>
-  measureReach({ recipients, counts: { removed } as Broadcast['counts'], startAtMs }, intervals).map(
-    ({ seconds, precisionSeconds }) => [seconds, precisionSeconds],
-  );
-
-const unknown = [undefined, undefined];
-
-test('a time is the end of the interval in which the share was reached, and as exact as that is narrow', () => {
-  const intervals = [
-    interval(0, 1, { accepted: 49 }),
-    interval(3, 1, { accepted: 1 }),
-    interval(130, 10, { accepted: 44, gone: 3 }),
-    interval(130, 10, { accepted: 1, pushService: 'web.push.apple.com' }),
-    interval(7200, 60, { accepted: 4, expired: 90 }),
-  ];
-  assert.deepEqual(reach(100, 0, intervals), [
-    [4, 1],
-    [140, 10],
-    [7260, 60],
-  ]);
-  // one less
-  assert.deepEqual(reach(100, 0, intervals.slice(0, 4)), [[4, 1], [140, 10], unknown]);
-  assert.deepEqual(reach(101, 0, intervals), [[140, 10], [7260, 60], unknown]);
-});
-
-test('who was removed before their turn is no recipient; attempts that are to be repeated are no outcome', () => {
-  const intervals = [interval(0, 1, { attempts: 90 }), interval(1, 1, { attempts: 50, accepted: 50 })];
-  assert.deepEqual(reach(100, 50, intervals), [
-    [2, 1],
-    [2, 1],
-    [2, 1],
-  ]);
-  assert.deepEqual(reach(100, 0, intervals), [[2, 1], unknown, unknown]);
-  assert.deepEqual(reach(0, 0, []), [unknown, unknown, unknown]);
 });
 
 // What the newest answers of a push service must say before it is an alarm: how many, and how many of them.
