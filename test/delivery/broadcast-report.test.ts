@@ -1,7 +1,7 @@
 // What is said of a broadcast: its progress, and what its push services answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertDelivered, formatProgress, summarize } from '../../src/cli/send/run-broadcast.ts';
+import { assertDelivered, formatProgress } from '../../src/cli/send/run-broadcast.ts';
 import { findManyEnded, findUnanimous } from '../../src/delivery/alarms/push-service-conditions.ts';
 import { totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { htmlText } from '../../src/http/description/html.ts';
@@ -73,31 +73,13 @@ test('the progress tells apart what waits for a retry and what is held back, and
   );
 });
 
-test('what browsers reported is of all push services together, and of each by itself', () => {
-  const other = 'https://fcm.googleapis.com';
-  const reported: Broadcast = {
-    ...broadcast,
-    origins: [...broadcast.origins, { origin: other, attempts: 4, ...counts, accepted: 4 }],
-    counts: { ...broadcast.counts, accepted: 5 },
-    receipts: [
-      { origin: other, shown: 3, clicked: 2, dismissed: 1, actions: { buy: 2 } },
-      { origin, shown: 1, clicked: 1, dismissed: 0, actions: { buy: 1, read: 0 } },
-    ],
-  };
-  assert.deepEqual(totalReceipts(reported), {
-    shown: 4,
-    clicked: 3,
-    dismissed: 1,
-    actions: { buy: 3, read: 0 },
-  });
-  const summary = summarize(reported, { style: (_, text) => text }).join('\n');
-  const services = htmlText(renderServices(reported))
-    .replaceAll('<wbr />', '')
-    .replaceAll(/<[^>]*>|\s+/g, ' ');
-  for (const text of [summary, services]) {
-    assert.match(text, / push\.apple\.com .* 1 +1 +0\b/);
-    assert.match(text, /fcm\.googleapis\.com .* 3 +2 +1\b/);
-  }
+test('what browsers reported is of all push services together', () => {
+  const receipts = [
+    { origin: 'https://fcm.googleapis.com', shown: 3, clicked: 2, dismissed: 1, actions: { buy: 2 } },
+    { origin, shown: 1, clicked: 1, dismissed: 0, actions: { buy: 1, read: 0 } },
+  ];
+  const actions = { buy: 3, read: 0 };
+  assert.deepEqual(totalReceipts({ receipts }), { shown: 4, clicked: 3, dismissed: 1, actions });
 });
 
 const sent = (host: string, accepted: number) => ({
