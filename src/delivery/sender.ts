@@ -28,7 +28,6 @@ import type { Sender } from './sender-interface.ts';
 import { defaultRetryPolicy } from './settings/retry-policy.ts';
 import { groupSenderOptions, type SenderOptions } from './settings/sender-options.ts';
 import { defaultWorkerSettings, parseMaxRates, type SenderVapid } from './settings/settings.ts';
-import { resolveThreadCount } from './worker/thread-count.ts';
 
 export type { SendResult } from './message-path/message-path.ts';
 export type { Sender } from './sender-interface.ts';
@@ -99,13 +98,9 @@ export function createSender(options: SenderOptions): Sender {
 function assertUsable(options: SenderOptions): void {
   checkSenderOptions(options);
   readAddressSettings(options);
-  const { vapid, store, threads } = options;
-  const { subject, lifetimeSeconds, previousKeys = [] } = vapid;
-  for (const keys of [vapid, ...previousKeys]) createVapidAuthorizer({ keys, subject, lifetimeSeconds });
-  // These three callbacks are called only in this thread. They are removed from the options for delivery threads, which
-  // do not call them.
-  const forThreads = { ...options, onWarning: undefined, onGone: undefined, onFigures: undefined };
-  if (store !== undefined) resolveThreadCount(threads, forThreads);
+  const { subject, lifetimeSeconds, previousKeys = [] } = options.vapid;
+  for (const keys of [options.vapid, ...previousKeys])
+    createVapidAuthorizer({ keys, subject, lifetimeSeconds });
 }
 
 // Checks a sender's options when the sender is made. The transport checks its own options.

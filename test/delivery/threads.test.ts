@@ -3,15 +3,16 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
-import { resolveThreadCount, threadsFor } from '../../src/delivery/worker/thread-count.ts';
+import { countThreads } from '../../src/delivery/settings/sender-options.ts';
+import { threadsFor } from '../../src/delivery/worker/run-workers.ts';
 
 test('threads are as many as are worth it, and as may be', () => {
   assert.deepEqual(
     [1999, 2000, 3999, 18_000].map((rows) => threadsFor(rows, 4)),
     [0, 1, 1, 4],
   );
-  assert.equal(resolveThreadCount(undefined, {}), availableParallelism(), 'one per core by default');
-  assert.equal(resolveThreadCount(3, {}), 3);
+  assert.equal(countThreads(undefined, {}), availableParallelism(), 'one per core by default');
+  assert.equal(countThreads(3, {}), 3);
 });
 
 const threadHeap = new URL('../../src/delivery/worker/run-workers.ts', import.meta.url).href;

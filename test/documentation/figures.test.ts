@@ -139,7 +139,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ['valid for twelve hours', 12 * 3600, 'protocol/vapid.ts', 'defaultTokenLifetimeSeconds'],
   ['a list of 10,000 ids', 10_000, 'operations/audience.ts', 'maxIds'],
   ['If there are more than 100,000 readers', 100_000, 'cli/send/dry-run.ts', 'maxReaders'],
-  ['For fewer than 2,000 messages', 2000, 'delivery/worker/thread-count.ts', 'rowsForThread'],
+  ['For fewer than 2,000 messages', 2000, 'delivery/worker/run-workers.ts', 'rowsForThread'],
   ['takes more than two seconds', 2 * secondMs, 'delivery/broadcaster.ts', 'maxCreationMs'],
   ['the next worker sends it up to an hour late', hourMs, 'delivery/schedule/run-schedules.ts', 'latestMs'],
   ['a TTL under an hour is treated as one hour', hourMs, 'store/reader-times.ts', 'minLifetimeMs'],

@@ -1,5 +1,7 @@
 // The options of a sender, and which of its components gets which option.
+import { availableParallelism } from 'node:os';
 import { guardCallback } from '../../errors/check-options.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Encrypt } from '../../protocol/message-encryption.ts';
 import type { Store } from '../../store/store.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
@@ -44,6 +46,8 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
 /**
  * Separates `settings`, which every worker gets, from the options that stay in this process. Wraps callbacks that only
  * report, so that sending continues even if a callback throws.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION if threads are requested and an option is a function
  */
 export function groupSenderOptions(options: SenderOptions) {
   const { encrypt, store, onGone, threads, onWarning, onFigures, messageLog, sendTimeoutMs, ...rest } =
@@ -56,7 +60,7 @@ export function groupSenderOptions(options: SenderOptions) {
     encrypt,
     store,
     onGone,
-    threads,
+    maxThreads: store === undefined ? 0 : countThreads(threads, { ...transport, encrypt }),
     onWarning: guardCallback('onWarning', (warning: string) => onWarning?.(warning)),
     onFigures: onFigures && guardCallback('onFigures', onFigures),
     messageLog: messageLog && {
@@ -70,3 +74,20 @@ export function groupSenderOptions(options: SenderOptions) {
 }
 
 export type GroupedOptions = ReturnType<typeof groupSenderOptions>;
+
+/**
+ * @param options what threads would get; functions cannot be passed to a thread
+ * @returns the maximum number of threads: by default one per core, or 0 if an option is a function
+ * @throws {DeskbellError} ERR_CONFIGURATION if threads are requested and an option is a function
+ */
+export function countThreads(threads: number | undefined, options: object): number {
+  const functions = Object.entries(options).flatMap(([name, value]) =>
+    typeof value === 'function' ? [name] : [],
+  );
+  if (threads === undefined) return functions.length === 0 ? availableParallelism() : 0;
+  if (threads === 0 || functions.length === 0) return threads;
+  throw new DeskbellError(
+    'ERR_CONFIGURATION',
+    `Functions cannot be given to threads: leave ${functions.join(' and ')} out or set threads to 0.`,
+  );
+}

@@ -10,23 +10,18 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Store } from '../../store/store.ts';
 import type { GroupedOptions } from '../settings/sender-options.ts';
 import type { WorkerOptions } from './create-worker.ts';
-import { resolveThreadCount, threadsFor } from './thread-count.ts';
 import type { ThreadReport, WorkerThreadData } from './worker-thread.ts';
 
-/**
- * @returns a function that delivers every broadcast, or only `broadcastId`. `rows` is the number of rows to send
- * @throws {DeskbellError} ERR_CONFIGURATION if threads are requested and an option is a function
- */
+/** @returns a function that delivers every broadcast, or only `broadcastId`. `rows` is the number of rows to send */
 export function createRunWorkers({
   store,
-  threads,
+  maxThreads,
   encrypt,
   onWarning,
   onFigures,
   messageLog,
   settings,
 }: GroupedOptions & { readonly store: Store }) {
-  const maxThreads = resolveThreadCount(threads, { ...settings.transport, encrypt });
   const warnOnce = onceEach(onWarning);
 
   const runHere = async (broadcastId: number | undefined, signal: AbortSignal): Promise<void> => {
@@ -51,6 +46,14 @@ export function createRunWorkers({
     const data = { storeAddress: store.address, settings, broadcastId, measures, logs: messageLog?.of };
     return runWorkerThreads(count, data, signal, { onWarning: warnOnce, onFigures, messageLog });
   };
+}
+
+/** How many rows one thread delivers in the time that another thread takes to start. */
+const rowsForThread = 2000;
+
+/** @returns 0 if this thread alone can deliver the rows before another thread would have started */
+export function threadsFor(rows: number, maxThreads: number): number {
+  return Math.min(maxThreads, Math.floor(rows / rowsForThread));
 }
 
 const threadFileMissing =
