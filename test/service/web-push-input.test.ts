@@ -21,8 +21,6 @@ const good = newSubscription();
 const offTheCurve = Buffer.concat([Buffer.of(4), Buffer.alloc(64, 7)]).toString('base64');
 const compressed = Buffer.concat([Buffer.of(2), newPoint().subarray(1, 33)]).toString('base64');
 const withLength = (bytes: number): string => Buffer.alloc(bytes, 1).toString('base64');
-const without = (name: string): object =>
-  Object.fromEntries(Object.entries(good).filter(([key]) => key !== name));
 const nested = (keys: object): object => ({ endpoint: good.endpoint, keys });
 
 const allMissing = ['endpoint', 'p256dh', 'auth'].map((name) => `/${name} ERR_FIELD_MISSING`);
@@ -39,13 +37,10 @@ const damages: readonly Damage[] = [
 
 /** With `pointer code` of each entry in `errors`. */
 const badFields: readonly { what: string; body: unknown; errors: readonly string[] }[] = [
-  { what: 'no endpoint', body: without('endpoint'), errors: ['/endpoint ERR_FIELD_MISSING'] },
-  { what: 'no p256dh', body: without('p256dh'), errors: ['/p256dh ERR_FIELD_MISSING'] },
-  { what: 'no auth', body: without('auth'), errors: ['/auth ERR_FIELD_MISSING'] },
   { what: 'an empty object', body: {}, errors: allMissing },
   { what: 'members of other names only', body: { url: good.endpoint }, errors: allMissing },
   ...['endpoint', 'p256dh', 'auth'].flatMap((name) =>
-    [null, 7, true, [], {}, ['x']].map((value) => ({
+    [true, [], {}, ['x']].map((value) => ({
       what: `${name} is ${JSON.stringify(value)}`,
       body: { ...good, [name]: value },
       errors: [`/${name} ERR_FIELD_TYPE`],
