@@ -7,28 +7,21 @@ import { test } from 'node:test';
 const root = resolve(import.meta.dirname, '..');
 const source = join(root, 'src');
 
-interface Module {
-  readonly mayImport: ReadonlySet<string> | 'all';
-}
-
-function readTable(): Map<string, Module> {
+/** Which modules each may import. */
+function readTable(): Map<string, ReadonlySet<string> | 'all'> {
   const rows = readFileSync(join(root, 'docs/architecture.md'), 'utf8').matchAll(
     /^\| `([\w-]+)\/` \| [^|]* \| ([^|]*) \|$/gm,
   );
   return new Map(
     Array.from(rows, ([, folder, allowed]) => {
       const names = Array.from(allowed!.matchAll(/`([\w-]+)`/g), ([, name]) => name!);
-      return [folder!, { mayImport: allowed!.startsWith('all') ? 'all' : new Set(names) }];
+      return [folder!, allowed!.startsWith('all') ? 'all' : new Set(names)];
     }),
   );
 }
 
-interface Import {
-  readonly file: string;
-  readonly specifier: string;
-}
-
-function readImports(): Import[] {
+/** `to` is the file that is imported; undefined for a package. */
+function readImports() {
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.ts'),
   );
@@ -37,7 +30,11 @@ function readImports(): Import[] {
     const specifiers = text.matchAll(
       /^(?:import|export)\s(?:[^'"=(]*?\sfrom\s)?\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm,
     );
-    return Array.from(specifiers, ([, fixed, dynamic]) => ({ file, specifier: (fixed ?? dynamic)! }));
+    return Array.from(specifiers, ([, fixed, dynamic]) => {
+      const specifier = (fixed ?? dynamic)!;
+      const path = resolve(source, dirname(file), specifier);
+      return { file, specifier, to: specifier.startsWith('.') ? relative(source, path) : undefined };
+    });
   });
 }
 
@@ -51,23 +48,19 @@ test('every folder under src has its row in the table, and every row its folder'
 });
 
 test('modules import only what the table allows', () => {
-  const wrong = imports.flatMap(({ file, specifier }) => {
+  const wrong = imports.filter(({ file, to }) => {
     const from = moduleOf(file);
-    if (!specifier.startsWith('.') || from === '') return [];
-    const to = moduleOf(relative(source, resolve(source, dirname(file), specifier)));
-    const allowed = table.get(from)?.mayImport;
-    return from === to || allowed === 'all' || allowed?.has(to) ? [] : [`${file} imports ${specifier}`];
+    if (to === undefined || from === '' || from === moduleOf(to)) return false;
+    const allowed = table.get(from);
+    return allowed !== 'all' && !allowed?.has(moduleOf(to));
   });
   assert.deepEqual(wrong, []);
 });
 
 test('no circle of imports, those of types included', () => {
   const importsOf = new Map<string, string[]>();
-  for (const { file, specifier } of imports) {
-    if (!specifier.startsWith('.')) continue;
-    const to = relative(source, resolve(source, dirname(file), specifier));
-    importsOf.set(file, [...(importsOf.get(file) ?? []), to]);
-  }
+  for (const { file, to } of imports)
+    if (to !== undefined) importsOf.set(file, [...(importsOf.get(file) ?? []), to]);
   const circles: string[] = [];
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): void => {
@@ -84,17 +77,17 @@ test('no circle of imports, those of types included', () => {
 
 test('the protocol imports no package and of Node only node:crypto', () => {
   const wrong = imports.filter(
-    ({ file, specifier }) =>
-      moduleOf(file) === 'protocol' && !specifier.startsWith('.') && specifier !== 'node:crypto',
+    ({ file, specifier, to }) =>
+      moduleOf(file) === 'protocol' && to === undefined && specifier !== 'node:crypto',
   );
   assert.deepEqual(wrong, []);
 });
 
 test('the error catalogue and the browser client import nothing from outside their folder', () => {
   const wrong = imports.filter(
-    ({ file, specifier }) =>
+    ({ file, specifier, to }) =>
       ['errors', 'client'].includes(moduleOf(file)) &&
-      !specifier.startsWith('.') &&
+      to === undefined &&
       // React is the application's own.
       !(file === join('client', 'react.ts') && specifier === 'react'),
   );
@@ -130,25 +123,18 @@ test('no value is exported that only its own file uses', () => {
   assert.deepEqual(unused, []);
 });
 
-/** Folders that are mounted by one function each and do not know of each other, with the folder around them. */
-const mounted: Readonly<Record<string, readonly string[]>> = {
-  service: ['push', 'demonstration'],
-};
+/** Folders that are mounted by one function each and do not know of each other. */
+const mounted = ['service/push', 'service/demonstration'];
 
 const partOf = (file: string): string | undefined =>
   /^(\w+[\\/]\w+)[\\/]/.exec(file)?.[1]?.replace('\\', '/');
 
 test('the parts of a listener that are mounted do not know of each other', () => {
-  const parts = Object.entries(mounted).flatMap(([folder, names]) =>
-    names.map((name) => `${folder}/${name}`),
-  );
   const found = new Set(imports.map(({ file }) => partOf(file)));
-  for (const part of parts) assert(found.has(part), part);
-  const wrong = imports.filter(({ file, specifier }) => {
-    const from = partOf(file);
-    const to = partOf(relative(source, resolve(source, dirname(file), specifier)));
-    if (from === undefined || to === undefined || to === from) return false;
-    return parts.includes(from) && parts.includes(to) && from.split('/')[0] === to.split('/')[0];
+  for (const part of mounted) assert(found.has(part), part);
+  const wrong = imports.filter(({ file, to = '' }) => {
+    const parts = [file, to].map((path) => partOf(path) ?? '');
+    return parts[0] !== parts[1] && parts.every((part) => mounted.includes(part));
   });
   assert.deepEqual(wrong, []);
 });
@@ -159,12 +145,8 @@ test('the folders of delivery import only those above them in their table', () =
   const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
   const order = Array.from(page.matchAll(/^\| `(delivery\/[\w-]+)\/` \|/gm), ([, folder]) => folder!);
   const links = imports
-    .filter(({ file, specifier }) => moduleOf(file) === 'delivery' && specifier.startsWith('.'))
-    .map(
-      ({ file, specifier }) => [file, relative(source, resolve(source, dirname(file), specifier))] as const,
-    )
-    .filter(([, to]) => moduleOf(to) === 'delivery')
-    .map(([file, to]) => ({ file, to, from: partOfDelivery(file), part: partOfDelivery(to) }));
+    .map(({ file, to = '' }) => ({ file, to, from: partOfDelivery(file), part: partOfDelivery(to) }))
+    .filter(({ file, to }) => moduleOf(file) === 'delivery' && moduleOf(to) === 'delivery');
   const folders = new Set(links.map(({ from }) => from)).difference(new Set(['delivery']));
   assert.deepEqual([...folders].toSorted(), order.toSorted());
   const wrong = links.filter(
