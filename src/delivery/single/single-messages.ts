@@ -2,7 +2,7 @@
 // single message, because broadcasts that threads deliver do not need it.
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
-import { createEndpointPolicy, unlistedLimits } from '../../protocol/endpoint-policy.ts';
+import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { createEncryptBatch, type EncryptBatch } from '../../protocol/message-encryption.ts';
 import {
   checkPayload,
@@ -16,8 +16,8 @@ import { checkPushOptions, type PushOptions } from '../../protocol/request.ts';
 import { defaultTimeouts, maxTimeoutMs } from '../../transport/check-options.ts';
 import { systemClock } from '../../transport/clock.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
-import type { NotSent } from '../limits/not-sent.ts';
-import type { Addressee, Destination } from '../message-path/destinations.ts';
+import { SingleMessageRates } from '../limits/single-message-rates.ts';
+import type { Addressee } from '../message-path/destinations.ts';
 import {
   openMessagePath,
   type PushMessage,
@@ -28,7 +28,6 @@ import { readSubscription, type SubscriptionInput } from '../message-path/subscr
 import { wakeMessages } from '../../store/unlisted-push-services.ts';
 import { logMessage } from '../reports/message-log.ts';
 import type { GroupedOptions } from '../settings/sender-options.ts';
-import type { MaxRates } from '../settings/settings.ts';
 import { AnswerLog } from './answer-log.ts';
 import { gatherTurn } from './gather.ts';
 import { checkReader, findReader, type SendOptions } from './reader.ts';
@@ -187,45 +186,5 @@ function toSendResult(result: Result): SendResult {
     }
     default:
       throw new Error(`A single message is never ${result.kind}.`);
-  }
-}
-
-// Keeps single messages to unlisted push services within their rate limit, in this process only. Workers of broadcasts
-// share a limit in the store (rate-limits.ts).
-
-/** Above this number, push services that got no message for a second are forgotten. */
-const maxRemembered = 1024;
-
-class SingleMessageRates {
-  readonly #rates: MaxRates;
-  /** When each push service may get its next message. Up to one second of unused rate can be used later. */
-  readonly #nextAtMs = new Map<string, number>();
-
-  constructor(rates: MaxRates) {
-    this.#rates = rates;
-  }
-
-  /** @returns `undefined` if a message may be sent */
-  admit(
-    { origin, isUnlisted }: Pick<Destination, 'origin' | 'isUnlisted'>,
-    nowMs: number,
-  ): NotSent | undefined {
-    if (!isUnlisted) return undefined;
-    const perSecond = this.#rates.get(origin) ?? unlistedLimits.perSecond;
-    const intervalMs = 1000 / perSecond;
-    const nextAtMs = Math.max(this.#nextAtMs.get(origin) ?? 0, nowMs - 1000) + intervalMs;
-    if (nextAtMs > nowMs) {
-      const detail = `The push service gets at most ${perSecond} messages a second, since "pushServices" does not list it.`;
-      return { kind: 'deferred', afterMs: Math.ceil(nextAtMs - nowMs), detail };
-    }
-    if (this.#nextAtMs.size >= maxRemembered) this.#forget(nowMs);
-    this.#nextAtMs.set(origin, nextAtMs);
-    return undefined;
-  }
-
-  #forget(nowMs: number): void {
-    for (const [origin, nextAtMs] of this.#nextAtMs) {
-      if (nextAtMs <= nowMs - 1000) this.#nextAtMs.delete(origin);
-    }
   }
 }
