@@ -5,19 +5,13 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import type { NewSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
+import type { NewSubscription } from '../../store/subscriptions.ts';
 import { withUnlisted } from '../../store/unlisted-push-services.ts';
 import type { Context } from '../command.ts';
 import { pick } from '../configuration/configuration.ts';
 import { storeSettings } from '../configuration/read-configuration.ts';
 import { createDataCommand } from '../data/data-command.ts';
-import {
-  type ColumnNames,
-  createMemberOf,
-  createMissedColumns,
-  defaultColumns,
-  type Row,
-} from '../input/column-names.ts';
+import { createMemberOf, createMissedColumns, type Row } from '../input/column-names.ts';
 import { knownEncoding, readInput } from '../input/read-input.ts';
 import { findProvider, findRows, type GivenValue, readRows } from '../input/read-rows.ts';
 import { readImportedRow } from '../input/subscription-line.ts';
@@ -189,15 +183,18 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       const { json, refused, userColumn, tagsColumn, ignoreColumn, skipExpired, encoding } = flags;
       const policy = createEndpointPolicy(configuration.pushServices);
       await storeSettings(pick(configuration, ['data', 'pushServices']), { replace: false });
-      const columns: ColumnNames = {
-        user: userColumn ?? defaultColumns.user,
-        tags: tagsColumn ?? defaultColumns.tags,
-      };
+      const columns = { user: userColumn, tags: tagsColumn };
       const memberOf = createMemberOf(columns, ignoreColumn);
       await using refusedFile = refused === undefined ? undefined : await openPrivate(refused);
       const report = new ImportReport();
-      const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
-      const batches = new Batches(store.subscriptions, report);
+      const missed = createMissedColumns(columns);
+      const batch: NewSubscription[] = [];
+      const flush = async (): Promise<void> => {
+        const rows = batch.splice(0);
+        const inserted = await store.subscriptions.putAll(rows);
+        report.counts.imported += inserted;
+        report.counts.updated += rows.length - inserted;
+      };
       /** Unlisted push services that this import may use. */
       const admitted = new Set<string>();
       const admit = async ({ subscription }: NewSubscription): Promise<void> => {
@@ -224,7 +221,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         const { length } = imported.subscription.endpoint;
         if (cutLengths.has(length))
           report.remark(`an endpoint of exactly ${length} characters, which a column may have cut off`, line);
-        await batches.add(imported);
+        if (batch.push(imported) === batchSize) await flush();
       };
       const refuse = async (error: unknown, line: number, text: string | undefined): Promise<void> => {
         if (!(error instanceof DeskbellError)) throw error;
@@ -264,7 +261,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         failure = error;
       }
       // rows that were read before an error are stored too
-      await batches.flush();
+      await flush();
       const { counts, factsLeftOut } = report;
       if (!failure || Object.values(counts).some((count) => count > 0)) {
         await output.result({ json }, { ...counts, factsLeftOut }, formatCounts(counts));
@@ -289,30 +286,6 @@ const formatCounts = ({ imported, updated, refused, leftOut }: ImportReport['cou
     `refused ${refused}`,
     ...(leftOut > 0 ? [`left out ${leftOut}`] : []),
   ].join(', ') + '.';
-
-/** Stores rows, many per transaction. */
-class Batches {
-  readonly #subscriptions: SubscriptionStore;
-  readonly #report: ImportReport;
-  #rows: NewSubscription[] = [];
-
-  constructor(subscriptions: SubscriptionStore, report: ImportReport) {
-    this.#subscriptions = subscriptions;
-    this.#report = report;
-  }
-
-  async add(row: NewSubscription): Promise<void> {
-    if (this.#rows.push(row) === batchSize) await this.flush();
-  }
-
-  async flush(): Promise<void> {
-    const rows = this.#rows;
-    this.#rows = [];
-    const inserted = await this.#subscriptions.putAll(rows);
-    this.#report.counts.imported += inserted;
-    this.#report.counts.updated += rows.length - inserted;
-  }
-}
 
 /** Creates a file that only its owner can read, because the file contains keys of subscriptions. */
 async function openPrivate(path: string): Promise<FileHandle> {

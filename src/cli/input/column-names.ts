@@ -40,19 +40,20 @@ export const memberNames = {
 
 export type Member = keyof typeof memberNames;
 
-/** The names of the columns that contain the user and the tags. Applications use different names. */
+/** The columns that contain the user and the tags, if their names are not "user" and "tags". */
 export interface ColumnNames {
-  readonly user: string;
-  readonly tags: string;
+  readonly user?: string | undefined;
+  readonly tags?: string | undefined;
 }
-
-export const defaultColumns: ColumnNames = { user: 'user', tags: 'tags' };
 
 /** @returns undefined for an unknown name */
 export type MemberOf = (name: string) => Member | keyof ColumnNames | undefined;
 
 /** @param ignored names to treat as unknown */
-export function createMemberOf({ user, tags }: ColumnNames, ignored: readonly string[] = []): MemberOf {
+export function createMemberOf(
+  { user = 'user', tags = 'tags' }: ColumnNames = {},
+  ignored: readonly string[] = [],
+): MemberOf {
   const members = new Map<string, Member | keyof ColumnNames>();
   for (const [member, names] of Object.entries(memberNames) as [Member, readonly string[]][]) {
     for (const name of names) members.set(normalizeName(name), member);
@@ -286,7 +287,7 @@ function readObject({ value, pointer }: GivenMember): Row | undefined {
 const userName = /(?:user|customer|account|member|owner|subscriber|subscribable)_?id$|^(?:uid|user_?name)$/i;
 
 /** @param asked the column names given by the flags */
-export function createMissedColumns(asked: { readonly [Name in keyof ColumnNames]: string | undefined }) {
+export function createMissedColumns(asked: ColumnNames) {
   let first: Row | undefined;
   let hasUser = false;
   let hasTags = false;
@@ -310,7 +311,7 @@ export function createMissedColumns(asked: { readonly [Name in keyof ColumnNames
         ...(hasUser || asked.user !== undefined || likely === undefined
           ? []
           : [
-              `No row has a user in "${defaultColumns.user}". If "${likely}" holds it, import again with ` +
+              `No row has a user in "user". If "${likely}" holds it, import again with ` +
                 `--user-column ${likely}.`,
             ]),
       ];

@@ -17,7 +17,6 @@ import type { ReaderFacts } from '../../store/readers.ts';
 import type { NewSubscription, StoredSubscription } from '../../store/subscriptions.ts';
 import {
   createMemberOf,
-  defaultColumns,
   describeNames,
   findMembers,
   type GivenMember,
@@ -118,7 +117,7 @@ export function parseLine(line: string | undefined, policy: EndpointPolicy): Sub
   return readSubscription(row, findMembers(row, memberOfDefault), policy);
 }
 
-const memberOfDefault = createMemberOf(defaultColumns);
+const memberOfDefault = createMemberOf();
 
 /** @param facts the person's channel choices, and the language and time zone as the browser sent them */
 export function formatLine(row: StoredSubscription, facts: ReaderFacts = { ...row, data: {} }): string {
