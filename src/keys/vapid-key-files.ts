@@ -143,38 +143,32 @@ interface KnownKey {
   readonly state: 'next' | 'current' | 'previous' | 'retired' | undefined;
 }
 
-export interface MissingKey extends KnownKey {
-  readonly subscriptions: number;
-}
-
 /**
  * @param counts number of subscriptions by public key
- * @param ring the pairs in the key files
+ * @param ring the pairs in the key files of the directory
+ * @returns `undefined` if no key is missing
  */
-export function findMissingKeys(
+export function describeMissingKeys(
   known: readonly KnownKey[],
   counts: ReadonlyMap<string, number>,
   ring: readonly Pick<VapidKeys, 'publicKey'>[],
-): readonly MissingKey[] {
+  directory: string,
+): string | undefined {
   const present = new Set(ring.map(({ publicKey }) => publicKey));
-  return known
-    .filter(({ publicKey, state }) => hasPrivateHalf(state) && !present.has(publicKey))
-    .map(({ publicKey, state }) => ({ publicKey, state, subscriptions: counts.get(publicKey) ?? 0 }))
-    .filter(({ state, subscriptions }) => subscriptions > 0 || state === 'current');
-}
-
-const hasPrivateHalf = (state: KnownKey['state']): boolean => state !== undefined && state !== 'retired';
-
-export function describeMissingKeys(missing: readonly MissingKey[], directory: string): string {
-  const keys = missing.map(
-    ({ publicKey, subscriptions, state }) =>
-      `${publicKey} (${state}, ${countOf(subscriptions, 'subscription')})`,
-  );
+  const missing = known.flatMap(({ publicKey, state }) => {
+    const subscriptions = counts.get(publicKey) ?? 0;
+    const isNeeded = hasPrivateHalf(state) && (subscriptions > 0 || state === 'current');
+    if (!isNeeded || present.has(publicKey)) return [];
+    return `${publicKey} (${state}, ${countOf(subscriptions, 'subscription')})`;
+  });
+  if (missing.length === 0) return undefined;
   return (
-    `No key file in ${directory} has the private half of the VAPID ${keys.length === 1 ? 'key' : 'keys'} ${keys.join(', ')}: ` +
+    `No key file in ${directory} has the private half of the VAPID ${missing.length === 1 ? 'key' : 'keys'} ${missing.join(', ')}: ` +
     'without it nothing can be sent to subscriptions that were made with it.'
   );
 }
+
+const hasPrivateHalf = (state: KnownKey['state']): boolean => state !== undefined && state !== 'retired';
 
 export const missingKeysRemedy =
   'Put the key file back from a backup or from another machine; another pair cannot send to these subscribers.';

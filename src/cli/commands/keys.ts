@@ -3,12 +3,7 @@ import { buffer, text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';
-import {
-  describeMissingKeys,
-  findMissingKeys,
-  missingKeysRemedy,
-  readKeyRing,
-} from '../../keys/vapid-key-files.ts';
+import { describeMissingKeys, missingKeysRemedy, readKeyRing } from '../../keys/vapid-key-files.ts';
 import { generateVapidKeys } from '../../protocol/vapid.ts';
 import type { VapidKeyState, VapidKeyStore } from '../../store/vapid-keys.ts';
 import { type Context, createCommand } from '../command.ts';
@@ -54,9 +49,8 @@ function listCommand({ environment, output }: Context): Command {
       })
       .filter(({ state, subscriptions }) => subscriptions > 0 || isListed(state));
     await output.table(flags, { rows: keys, toJson: (key) => key, ...columns });
-    const missing = findMissingKeys(known, counts, ring);
-    if (missing.length === 0 || flags.json) return;
-    output.diagnostic(`${describeMissingKeys(missing, keyDirectory)} ${missingKeysRemedy}`);
+    const missing = describeMissingKeys(known, counts, ring, keyDirectory);
+    if (missing !== undefined && !flags.json) output.diagnostic(`${missing} ${missingKeysRemedy}`);
   });
 }
 

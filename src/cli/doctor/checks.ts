@@ -14,12 +14,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';
 import { isOnReadOnlyDisk } from '../../keys/private-file.ts';
 import { checkSecrets } from '../../keys/secret-files.ts';
-import {
-  describeMissingKeys,
-  findMissingKeys,
-  missingKeysRemedy,
-  readKeyRing,
-} from '../../keys/vapid-key-files.ts';
+import { describeMissingKeys, missingKeysRemedy, readKeyRing } from '../../keys/vapid-key-files.ts';
 import { defaultTokenLifetimeSeconds, findAppleSubjectFault } from '../../protocol/vapid.ts';
 import type { DatabaseContent, DatabaseState } from '../../store/database-content.ts';
 import { describeDatabase as describeUrl } from '../../store/postgres/database-url.ts';
@@ -348,9 +343,8 @@ function describePostgres(state: PostgresState, label: string): Outcome {
 async function checkKeys(directory: string, content: DatabaseContent | undefined): Promise<Outcome> {
   const ring = await readKeyRing(directory);
   const { keys = [], subscriptions = new Map<string, number>() } = content ?? {};
-  const missing = findMissingKeys(keys, subscriptions, ring);
-  if (missing.length > 0)
-    return { status: 'fault', detail: describeMissingKeys(missing, directory), cure: missingKeysRemedy };
+  const missing = describeMissingKeys(keys, subscriptions, ring, directory);
+  if (missing !== undefined) return { status: 'fault', detail: missing, cure: missingKeysRemedy };
   const current = keys.find(({ state }) => state === 'current') ?? ring[0];
   const pairs = countOf(ring.length, 'VAPID pair');
   return ok(`${pairs}, current ${current?.publicKey}`);

@@ -1,11 +1,6 @@
 // Warnings about the whole installation rather than a broadcast, for logs, the console and /readyz.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import {
-  describeMissingKeys,
-  findMissingKeys,
-  missingKeysRemedy,
-  readKeyRing,
-} from '../../keys/vapid-key-files.ts';
+import { describeMissingKeys, missingKeysRemedy, readKeyRing } from '../../keys/vapid-key-files.ts';
 import type { SendingPause } from '../../store/sending.ts';
 import type { Store } from '../../store/store.ts';
 import { clockRemedy, describeClock, toleratedClockMs } from '../reports/clock-check.ts';
@@ -72,8 +67,7 @@ async function readAll(store: WarnedStore, keyDirectory: string | undefined): Re
 async function lookForKeys(vapidKeys: Store['vapidKeys'], directory: string): Promise<string | undefined> {
   const [known, counts] = await Promise.all([vapidKeys.list(), vapidKeys.countSubscriptions()]);
   try {
-    const missing = findMissingKeys(known, counts, await readKeyRing(directory));
-    return missing.length === 0 ? undefined : describeMissingKeys(missing, directory);
+    return describeMissingKeys(known, counts, await readKeyRing(directory), directory);
   } catch (error) {
     if (error instanceof DeskbellError) return error.message;
     throw error;
