@@ -38,14 +38,12 @@ export function createWarningReader(store: WarnedStore, keyDirectory?: string): 
 async function readAll(store: WarnedStore, keyDirectory: string | undefined): ReturnType<ReadWarnings> {
   const { sending, vapidKeys, senders } = store;
   const warnings: InstallationWarning[] = [];
-  const fault = await store.check().then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (fault !== undefined) {
+  try {
+    await store.check();
+  } catch (error) {
     // any other error is a bug
-    if (!(fault instanceof DeskbellError)) throw fault;
-    warnings.push({ code: 'store-failed', detail: fault.message, remedy: storeRemedy });
+    if (!(error instanceof DeskbellError)) throw error;
+    warnings.push({ code: 'store-failed', detail: error.message, remedy: storeRemedy });
   }
   const pause = await sending.findPause();
   if (pause !== undefined) {

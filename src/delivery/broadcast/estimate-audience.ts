@@ -120,8 +120,6 @@ export function createAudienceEstimator(
       ranked.set(sample, tags);
       return { tags: tags.slice(0, limit), isSample: !sample.isWhole };
     },
-
-    sample: readSample,
   };
 }
 
