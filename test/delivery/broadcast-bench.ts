@@ -35,22 +35,13 @@ const storedAtOnce = 5000;
 /** `rows`: how many of its sinks are stored. */
 type ServedOptions = PushServiceOptions & { readonly rows?: number };
 
-export interface BroadcastBench extends AsyncDisposable {
-  readonly store: Store;
-  /** The first one. */
-  readonly pushService: PushService;
-  startPushService(options?: ServedOptions): Promise<PushService>;
-  /** Stores `count` sinks of a push service. @returns their endpoints */
-  subscribe(pushService: PushService, count: number): Promise<readonly string[]>;
-  /** A sender that admits all push services that were started, delivering in this thread unless told otherwise. */
-  createSender(options?: Partial<SenderOptions>): Sender;
-}
+export type BroadcastBench = Awaited<ReturnType<typeof openBroadcastBench>>;
 
 /** @param options `now`: the store's clock; the others are those of the first push service */
 export async function openBroadcastBench({
   now,
   ...first
-}: { readonly now?: () => number } & ServedOptions = {}): Promise<BroadcastBench> {
+}: { readonly now?: () => number } & ServedOptions = {}) {
   const { store, remove } = await openTestStore(now);
   const pushServices: PushService[] = [];
   const senders: Sender[] = [];
@@ -66,8 +57,10 @@ export async function openBroadcastBench({
     store,
     pushService: await startNext(first),
     startPushService: startNext,
-    subscribe: (pushService, count) => storeSinks(store, pushService, count),
-    createSender(options = {}) {
+    /** Stores `count` sinks of a push service. @returns their endpoints */
+    subscribe: (pushService: PushService, count: number) => storeSinks(store, pushService, count),
+    /** A sender that admits all push services that were started, delivering in this thread unless told otherwise. */
+    createSender(options: Partial<SenderOptions> = {}): Sender {
       const ca = pushServices.flatMap((pushService) => pushService.ca);
       const sender = createSender({
         vapid,

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { createSender } from '../../src/delivery/sender.ts';
 import { startPushService } from '../../src/push-service/index.ts';
-import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { startFaultyProxy } from '../../tools/faulty-proxy.ts';
 import { PostgresServer } from '../../tools/postgres-server.ts';
@@ -20,16 +19,9 @@ export interface LossOptions {
   readonly failingShare: number;
 }
 
-export interface Loss {
-  readonly broadcast: Broadcast;
-  /** Subscriptions that got nothing. */
-  readonly skipped: number;
-  readonly repeats: number;
-}
-
 const longMs = 60 * 1000;
 
-export async function loseCommits({ how, rows, lostMessages, failingShare }: LossOptions): Promise<Loss> {
+export async function loseCommits({ how, rows, lostMessages, failingShare }: LossOptions) {
   await using stack = new AsyncDisposableStack();
   const primary = stack.adopt(await PostgresServer.start(), (server) => server.stop());
   const network = stack.adopt(await startFaultyProxy(primary.port), (proxy) => proxy.close());
@@ -88,6 +80,7 @@ export async function loseCommits({ how, rows, lostMessages, failingShare }: Los
   await within(working, 'the worker to end');
   const broadcast = await find();
   assert.ok(broadcast);
+  /** Subscriptions that got nothing. */
   const skipped = timesReceived(pushService)['0'] ?? 0;
   return { broadcast, skipped, repeats: messages() - (rows - skipped) };
 }

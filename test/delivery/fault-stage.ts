@@ -10,9 +10,7 @@ import type { WorkerSettings } from '../../src/delivery/settings/settings.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceEvent } from '../../src/push-service/index.ts';
 import type { PushSubscriptionJson } from '../../src/push-service/sender-side/sender-api.ts';
-import type { AttemptRecord } from '../../src/store/attempts.ts';
 import { settlements, type Broadcast } from '../../src/store/broadcasts.ts';
-import type { Store } from '../../src/store/store.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
@@ -134,26 +132,10 @@ export const smallWorker: Partial<WorkerSettings> = {
 /** Looks at it may move the clock by a little each, on a busy machine. */
 const longestBroadcastMs = 400_000;
 
-export interface Stage {
-  readonly store: Store;
-  /** Of the store, and of senders that deliver in this thread. */
-  readonly clock: TestClock;
-  readonly recorders: readonly RecordingPushService[];
-  /** Stores subscriptions, the ids in the order given. */
-  enroll(subscriptions: readonly PushSubscriptionJson[], keys?: VapidKeys): Promise<StoredSubscription[]>;
-  stored(): Promise<StoredSubscription[]>;
-  /** A sender to these push services; closed with the stage. */
-  sender(options?: Partial<SenderOptions>): Sender;
-  /** Resolves when the work on it has ended. The clock is moved whenever nothing has reached a push service for a moment. */
-  finish(run: BroadcastRun): Promise<Broadcast>;
-  /** Reads a broadcast until it `isSo`. */
-  until(broadcastId: number, isSo: (broadcast: Broadcast) => boolean): Promise<Broadcast>;
-  /** What was tried for each subscription, by id and in order. */
-  attempts(broadcastId: number): Promise<Map<number, AttemptRecord[]>>;
-}
+export type Stage = Awaited<ReturnType<typeof openStage>>;
 
 /** One store, and a push service for each protocol given; all gone after the test. */
-export async function openStage(t: TestContext, ...spoken: readonly Protocol[]): Promise<Stage> {
+export async function openStage(t: TestContext, ...spoken: readonly Protocol[]) {
   const closers: (() => unknown)[] = [];
   t.after(async () => {
     for (const close of closers.toReversed()) await close();
@@ -183,9 +165,11 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
   };
   return {
     store,
+    /** Of the store, and of senders that deliver in this thread. */
     clock,
-    recorders,
-    enroll: async (subscriptions, keys = vapidKeys) => {
+    recorders: recorders as readonly RecordingPushService[],
+    /** Stores subscriptions, the ids in the order given. */
+    enroll: async (subscriptions: readonly PushSubscriptionJson[], keys: VapidKeys = vapidKeys) => {
       await store.subscriptions.putAll(
         subscriptions.map((subscription) => ({
           subscription: parseSubscription(subscription, policy),
@@ -195,8 +179,9 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
       const byEndpoint = new Map((await stored()).map((row) => [row.endpoint, row]));
       return subscriptions.map(({ endpoint }) => byEndpoint.get(endpoint) as StoredSubscription);
     },
-    stored: async () => [...(await stored())],
-    sender: (options = {}) => {
+    stored,
+    /** A sender to these push services; closed with the stage. */
+    sender: (options: Partial<SenderOptions> = {}): Sender => {
       const sender = createSender({
         vapid,
         store,
@@ -227,7 +212,8 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
         },
       };
     },
-    finish: async ({ broadcast, finished }) => {
+    /** Resolves when the work on it has ended. The clock is moved whenever nothing has reached a push service for a moment. */
+    finish: async ({ broadcast, finished }: BroadcastRun): Promise<Broadcast> => {
       const endMs = performance.now() + longestBroadcastMs;
       const settled = finished.then(() => true);
       for (let quietLooks = 0; performance.now() < endMs;) {
@@ -241,7 +227,8 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
       }
       throw new Error(`Broadcast ${broadcast.id} has not ended after ${longestBroadcastMs / 1000} s.`);
     },
-    until: (broadcastId, isSo) =>
+    /** Reads a broadcast until it `isSo`. */
+    until: (broadcastId: number, isSo: (broadcast: Broadcast) => boolean): Promise<Broadcast> =>
       until(
         async () => {
           const broadcast = await store.broadcasts.find(broadcastId);
@@ -252,13 +239,10 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
         `a broadcast with ${String(isSo)}`,
         longestBroadcastMs,
       ),
-    attempts: async (broadcastId) => {
-      const byId = new Map<number, AttemptRecord[]>();
+    /** What was tried for each subscription, by id and in order. */
+    attempts: async (broadcastId: number) => {
       const newestFirst = await store.attempts.list({ broadcastId, limit: 100_000 });
-      for (const attempt of newestFirst.toReversed()) {
-        byId.set(attempt.subscriptionId, [...(byId.get(attempt.subscriptionId) ?? []), attempt]);
-      }
-      return byId;
+      return Map.groupBy(newestFirst.toReversed(), ({ subscriptionId }) => subscriptionId);
     },
   };
 }

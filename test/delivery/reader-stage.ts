@@ -86,13 +86,6 @@ const whoIs = (number: number) => ({
   isOff: number % offEach === offEach - 1,
 });
 
-export interface ReaderReport {
-  readonly broadcast: Broadcast;
-  readonly messages: number;
-  readonly repeats: number;
-  readonly killed: number;
-}
-
 /**
  * @param clock that the store reads
  * @param kills in all
@@ -101,7 +94,7 @@ export async function deliverToReaders(
   store: Store,
   clock: { aheadMs: number },
   { rows, kills }: { readonly rows: number; readonly kills: number },
-): Promise<ReaderReport> {
+) {
   clock.aheadMs = madeAtMs - Date.now();
   const readers = Array.from({ length: rows }, makeReader);
   const server = createServer((request, response) => {

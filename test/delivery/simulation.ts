@@ -49,22 +49,7 @@ export interface Behaviour {
   connects?(nowMs: number): 'refused' | 'silent' | undefined;
 }
 
-export interface SimulatedRun {
-  readonly broadcast: Broadcast;
-  /** When the last of its rows was first written, by push service; from the first write of all. */
-  readonly firstAttemptsMs: readonly number[];
-  /** Of rows that were refused, how long after they were due they were written. */
-  readonly latenessMs: readonly number[];
-  readonly lastWriteMs: number;
-  /** When the last answer came, by push service. */
-  readonly lastAnswerMs: readonly number[];
-  readonly endMs: number;
-  readonly requests: number;
-  /** Rows in the order of their first writes, by push service. */
-  readonly order: readonly (readonly number[])[];
-  /** Of all rows. */
-  readonly deferrals: number;
-}
+export type SimulatedRun = Awaited<ReturnType<typeof simulateBroadcast>>;
 
 export interface SimulationOptions {
   readonly rows: number;
@@ -145,16 +130,18 @@ class SimulatedClock implements Clock {
   }
 }
 
-interface Log {
-  firstWrittenAtMs: Map<number, number>;
-  lastWriteMs: number;
-  lastAnswerMs: number;
-  requests: number;
-  attempts: Map<number, number>;
-  order: number[];
-  dueAtMs: Map<number, number>;
-  latenessMs: number[];
-}
+const createLog = () => ({
+  firstWrittenAtMs: new Map<number, number>(),
+  lastWriteMs: 0,
+  lastAnswerMs: 0,
+  requests: 0,
+  attempts: new Map<number, number>(),
+  order: [] as number[],
+  dueAtMs: new Map<number, number>(),
+  latenessMs: [] as number[],
+});
+
+type Log = ReturnType<typeof createLog>;
 
 class SimulatedSession implements Session {
   readonly protocol = 'h2';
@@ -288,7 +275,7 @@ export async function simulateBroadcast(
     limitMs = 300_000,
     isOver: isEnough,
   }: SimulationOptions,
-): Promise<SimulatedRun> {
+) {
   const work = new Work();
   const clock = new SimulatedClock(work);
   const { monotonicNow, startTimer } = clock;
@@ -313,16 +300,7 @@ export async function simulateBroadcast(
       vapidPublicKey: vapid.publicKey,
     })),
   );
-  const logs = behaviours.map((): Log => ({
-    firstWrittenAtMs: new Map(),
-    lastWriteMs: 0,
-    lastAnswerMs: 0,
-    requests: 0,
-    attempts: new Map(),
-    order: [],
-    dueAtMs: new Map(),
-    latenessMs: [],
-  }));
+  const logs = behaviours.map(createLog);
   let connections = 0;
   const open: OpenSession = async (url, _settings, events) => {
     const index = origins.indexOf(url.origin);
@@ -416,13 +394,18 @@ export async function simulateBroadcast(
   const firstWriteMs = Math.min(...logs.flatMap(({ firstWrittenAtMs }) => [...firstWrittenAtMs.values()]));
   return {
     broadcast: result,
+    /** When the last of its rows was first written, by push service; from the first write of all. */
     firstAttemptsMs: logs.map((log) => Math.max(...log.firstWrittenAtMs.values()) - firstWriteMs),
+    /** Of rows that were refused, how long after they were due they were written. */
     latenessMs: logs.flatMap(({ latenessMs }) => latenessMs),
     lastWriteMs: Math.max(...logs.map(({ lastWriteMs }) => lastWriteMs)) - firstWriteMs,
+    /** When the last answer came, by push service. */
     lastAnswerMs: logs.map(({ lastAnswerMs }) => lastAnswerMs - firstWriteMs),
     endMs: clock.monotonicNow() - firstWriteMs,
     requests: logs.reduce((sum, { requests }) => sum + requests, 0),
+    /** Rows in the order of their first writes, by push service. */
     order: logs.map(({ order }) => order),
+    /** Of all rows. */
     deferrals,
   };
 }
