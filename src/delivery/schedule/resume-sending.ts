@@ -1,27 +1,14 @@
 // Resumes automatic sending after it was paused for a whole store, and lists in advance what resuming will start. If
 // the store is a copy, the original may already have sent the occurrences that the copy missed.
 import type { Broadcast } from '../../store/broadcasts.ts';
-import type { Schedule } from '../../store/schedules.ts';
 import type { SendingPause } from '../../store/sending.ts';
 import type { Store } from '../../store/store.ts';
 
 type PausedStore = Pick<Store, 'sending' | 'schedules' | 'webhooks' | 'broadcasts' | 'now'>;
 
-export interface Resumption {
-  /** `undefined` if sending is not paused. */
-  readonly pause: SendingPause | undefined;
-  readonly schedules: readonly Schedule[];
-  /** Schedules whose time came during the pause. */
-  readonly missed: readonly Schedule[];
-  /** Number of stored events that a process with a webhook will post immediately. */
-  readonly webhookEvents: number;
-  /** Broadcasts that were paused when sending was paused, and that are still paused. */
-  readonly broadcastIds: readonly number[];
-  /** Start times of the broadcasts that were still scheduled when they were paused. */
-  readonly startsMs: ReadonlyMap<number, number>;
-}
+export type Resumption = Awaited<ReturnType<typeof describeResumption>>;
 
-export async function describeResumption(store: PausedStore): Promise<Resumption> {
+export async function describeResumption(store: PausedStore) {
   const [pause, stored, { waiting: webhookEvents }] = await Promise.all([
     store.sending.findPause(),
     store.schedules.list(),
@@ -31,11 +18,16 @@ export async function describeResumption(store: PausedStore): Promise<Resumption
   const broadcasts = await findPaused(pause, store);
   const schedules = stored.filter(({ pausedAtMs }) => pausedAtMs === undefined);
   return {
+    /** `undefined` if sending is not paused. */
     pause,
     schedules,
+    /** Schedules whose time came during the pause. */
     missed: schedules.filter(({ nextAtMs }) => nextAtMs <= nowMs),
+    /** Number of stored events that a process with a webhook will post immediately. */
     webhookEvents,
+    /** Broadcasts that were paused when sending was paused, and that are still paused. */
     broadcastIds: broadcasts.map(({ id }) => id),
+    /** Start times of the broadcasts that were still scheduled when they were paused. */
     startsMs: new Map(
       broadcasts
         .filter(({ startAtMs }) => startAtMs > (pause?.sinceMs ?? Infinity))
