@@ -174,17 +174,9 @@ describe('the service in an application', () => {
       await app.register(cors, { ...narrow, exposedHeaders: 'x-mine' });
       await add();
     },
-    '@fastify/cors with its defaults': async (app, add) => {
-      await app.register(cors);
-      await add();
-    },
     '@fastify/cors after it': async (app, add) => {
       await add();
       await app.register(cors, narrow);
-    },
-    '@fastify/cors, late, for any origin': async (app, add) => {
-      await app.register(cors, { ...narrow, origin: true, hook: 'preHandler', cacheControl: 600 });
-      await add();
     },
     'hooks that set header fields, answer preflights, and keep everything for an hour': async (app, add) => {
       const mine = {

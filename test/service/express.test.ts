@@ -59,10 +59,8 @@ describe('the service in Express', () => {
     ['nothing', []],
     ['express.json()', [express.json()]],
     ['express.json() for every type', [express.json({ type: '*/*' })]],
-    ['express.urlencoded()', [express.urlencoded({ extended: true })]],
     ['express.text()', [express.text({ type: '*/*' })]],
     ['express.raw()', [express.raw({ type: '*/*' })]],
-    ['all of them', [express.json(), express.urlencoded(), express.text(), express.raw()]],
   ] as const) {
     test(`registers and removes behind ${what}`, async (t) => {
       const { base } = await start(t, { ahead });
