@@ -50,13 +50,6 @@ async function comeBack(
 
 const versionOf = ({ headers }: Received): string | undefined => headers['location']?.split('/').at(-1);
 
-test('what is sent while the user agent is away waits and comes in order', async (t) => {
-  const { service, agent, uaid, endpoint } = await startSubscribed(t);
-  await leave(service, agent);
-  const sent = [await push(endpoint), await push(endpoint), await push(endpoint)].map(versionOf);
-  assert.deepEqual((await comeBack(t, service, uaid)).versions, sent);
-});
-
 test('a message comes again after each reconnect until it is acknowledged', async (t) => {
   const { service, agent, uaid, endpoint } = await startSubscribed(t);
   const version = versionOf(await push(endpoint));

@@ -1,11 +1,9 @@
 // Every rule for senders (RFC 8030) and every refusal, over both versions of HTTP.
 import assert from 'node:assert/strict';
-import { ECDH } from 'node:crypto';
 import { test } from 'node:test';
 import { createUserAgent } from '../../../src/push-service/index.ts';
 import {
   aes128gcmBody,
-  createVapidSender,
   encrypted,
   refusalOf,
   sendByHttp1,
@@ -145,29 +143,12 @@ test('maxBodyBytes moves the limit', async (t) => {
 
 // Subscriptions without a user agent: like any other towards the sender, and exact in their counts.
 
-test('each sink has an endpoint, a point on P-256 and 16 bytes of its own', async (t) => {
+test('each sink has an endpoint and keys of its own', async (t) => {
   const service = await start(t);
   const sinks = [...service.createSinks(50)];
-  for (const { endpoint, p256dh, auth } of sinks) {
-    assert.ok(endpoint.startsWith(`${service.origin}/wpush/`));
-    ECDH.convertKey(p256dh, 'prime256v1', 'base64url');
-    assert.equal(Buffer.from(auth, 'base64url').length, 16);
-  }
   for (const member of ['endpoint', 'p256dh', 'auth'] as const) {
     assert.equal(new Set(sinks.map((sink) => sink[member])).size, 50);
   }
-});
-
-test('a sink makes the same demands on a sender as any subscription', async (t) => {
-  const service = await start(t);
-  const sender = createVapidSender(service.origin);
-  const [{ endpoint } = { endpoint: '' }] = service.createSinks(1, { vapidPublicKey: sender.publicKey });
-  assert.equal((await sendByHttp1(endpoint, push)).status, 401);
-  const authorization = sender.authorize();
-  const signed = { ...push, headers: { ...push.headers, authorization } };
-  assert.equal((await sendByHttp1(endpoint, { ...signed, headers: { authorization } })).status, 400);
-  assert.equal((await sendByHttp1(endpoint, signed)).status, 201);
-  assert.equal(service.tallySinks()[0]?.messages, 1);
 });
 
 test('the tally says how many sinks have had how many messages, batch by batch', async (t) => {
