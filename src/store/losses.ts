@@ -3,10 +3,12 @@
 import { setImmediate } from 'node:timers/promises';
 import {
   nullsToUndefined,
+  run,
   type PortableDatabase,
-  type PortableStatement,
   type PortableValues,
+  type Work,
 } from './portable-sql.ts';
+import type { StoredSubscription } from './subscriptions.ts';
 
 /**
  * `gone`: the push service reported it as gone. `unsubscribed`: the browser unsubscribed. `removed`: an operator or a
@@ -56,15 +58,22 @@ export type Losses = ReturnType<typeof createLosses>;
 
 export const lossesKeptMs = 90 * 24 * 60 * 60 * 1000;
 
-/** Records why a subscription was deleted. */
-export const nameLoss = (
-  id: number,
+/** Deletes a subscription that the transaction has found, and records why. */
+export function* removeSubscription(
+  { endpoint: { column, valueOf } }: PortableDatabase,
+  { id, endpoint }: Pick<StoredSubscription, 'id' | 'endpoint'>,
   reason: Exclude<LossReason, 'gone'>,
   removedBy?: string,
-): PortableStatement => ({
-  sql: 'update deskbell.losses set reason = :reason, removed_by = :removedBy where subscription_id = :id',
-  values: { id, reason, removedBy },
-});
+): Work<void> {
+  yield* run(`delete from deskbell.subscriptions where id = :id and ${column} = :endpoint`, {
+    id,
+    endpoint: valueOf(endpoint),
+  });
+  yield* run(
+    'update deskbell.losses set reason = :reason, removed_by = :removedBy where subscription_id = :id',
+    { id, reason, removedBy },
+  );
+}
 
 const dayMs = 24 * 60 * 60 * 1000;
 

@@ -2,6 +2,7 @@
 import { checkNewUser, checkTagCount, checkTags, type UserAndTags } from '../audience/user-and-tags.ts';
 import { normalizeEndpoint } from '../protocol/endpoint.ts';
 import { passInvitationOn } from './invitations.ts';
+import { removeSubscription } from './losses.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
 import { type PortableDatabase, type PortableValue, run, type Work } from './portable-sql.ts';
 import { type RemovedPerson, removePerson } from './remove-person.ts';
@@ -11,6 +12,7 @@ import type { FormerSubscription } from './subscriptions.ts';
 // Statements for transactions: they set a subscription's user and tags, and move data from a former subscription.
 export interface OwnedRow {
   readonly id: number;
+  readonly endpoint: string;
   readonly auth: Uint8Array;
   readonly user_name: string | null;
   readonly language: string | null;
@@ -28,6 +30,20 @@ export function* findOwn(
   return row !== undefined && isSameSecret(row.auth, auth) ? row : undefined;
 }
 
+/** Removes a subscription for an operator. @returns false if there is no such subscription */
+export function* removeById(database: PortableDatabase, id: number, by: string | undefined): Work<boolean> {
+  const row = yield* find(database, 'id = :id', { id });
+  if (row !== undefined) yield* removeSubscription(database, row, 'removed', by);
+  return row !== undefined;
+}
+
+/** Removes a subscription for its browser. @returns false if `auth` is not right */
+export function* removeOwn(database: PortableDatabase, own: FormerSubscription): Work<boolean> {
+  const row = yield* findOwn(database, own);
+  if (row !== undefined) yield* removeSubscription(database, row, 'unsubscribed');
+  return row !== undefined;
+}
+
 function findByEndpoint(database: PortableDatabase, endpoint: string): Work<OwnedRow | undefined> {
   const { column, valueOf } = database.endpoint;
   return find(database, `${column} = :endpoint`, { endpoint: valueOf(normalizeEndpoint(endpoint)) });
@@ -40,7 +56,7 @@ function* find(
   values: Readonly<Record<string, PortableValue>>,
 ): Work<OwnedRow | undefined> {
   const [row] = yield* run<Omit<OwnedRow, 'tags'> & { readonly tags: unknown }>(
-    `select id, auth, user_name, language, time_zone, channels, ${tags.ofRow} as tags
+    `select id, endpoint, auth, user_name, language, time_zone, channels, ${tags.ofRow} as tags
      from deskbell.subscriptions s where ${condition} ${forUpdate}`,
     values,
   );

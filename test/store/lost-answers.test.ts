@@ -77,7 +77,7 @@ const calls: readonly Call[] = [
   },
   {
     what: 'a subscription is removed by its id',
-    statement: 'remove_subscription',
+    statement: 'delete from deskbell.subscriptions',
     prepare: put,
     run: async ({ subscriptions }) =>
       subscriptions.removeById((await subscriptions.findByEndpoint(subscription.endpoint))!.id),

@@ -3,14 +3,13 @@ import { checkUserAndTags } from '../../audience/user-and-tags.ts';
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
-import { nameLoss } from '../losses.ts';
-import { moveFromFormer } from '../people.ts';
-import type { PortableDatabase } from '../portable-sql.ts';
+import { removeSubscription } from '../losses.ts';
+import { findOwn, moveFromFormer, removeById, removeOwn } from '../people.ts';
+import type { PortableDatabase, Work } from '../portable-sql.ts';
 import {
   checkVapidPublicKey,
   createLimitCheck,
   endpointInUse,
-  type FormerSubscription,
   type NewSubscription,
   provenBy,
   type Registration,
@@ -22,7 +21,7 @@ import {
 } from '../subscriptions.ts';
 import { audienceCondition } from './broadcasts.ts';
 import type { PostgresDatabase, Query, Value } from './database.ts';
-import { runWith, runWork } from './portable-database.ts';
+import { runWork } from './portable-database.ts';
 import { WriteQueue } from './write-queue.ts';
 
 interface RowWithTags extends SubscriptionRow {
@@ -120,7 +119,8 @@ export function createPostgresSubscriptions(
   /** In one transaction: stores the row, consumes its right to register, and moves a former subscription's data. */
   const putAlone = (row: NewRow, { invitation, former, replacesFormer, assign }: Registration) =>
     database.transaction(async (query) => {
-      const replaced = replacesFormer && former ? await lockOwn(former, query) : undefined;
+      if (replacesFormer) await lockSubscriptions(query);
+      const replaced = replacesFormer && former ? await runWork(query, findOwn(portable, former)) : undefined;
       if (replacesFormer && replaced === undefined && !(await isStored(row.hash, query))) throw notInvited();
       const { endpoint } = row.subscription;
       if (invitation !== undefined)
@@ -129,28 +129,17 @@ export function createPostgresSubscriptions(
       if (stored === undefined) throw endpointInUse();
       if (former === undefined) return stored;
       await runWork(query, moveFromFormer(portable, endpoint, former, assign === undefined));
-      if (replaced !== undefined && replaced !== row.hash)
-        for (const { id } of await query<{ readonly id: number }>(
-          'delete from deskbell.subscriptions where endpoint_hash = $1 returning id',
-          [replaced],
-        ))
-          await runWith(query, nameLoss(id, 'replaced'));
+      if (replaced !== undefined && replaced.id !== stored.id)
+        await runWork(query, removeSubscription(portable, replaced, 'replaced'));
       const [moved] = await query<RowWithTags>(`${selectRow} where s.endpoint_hash = $1`, [row.hash]);
       return moved === undefined ? stored : toStored(moved);
     });
 
-  /** Locks the subscription until the transaction ends. @returns its hash if `auth` is right */
-  const lockOwn = async ({ endpoint, auth }: FormerSubscription, query: Query) => {
-    const hash = hashEndpoint(endpoint);
-    // lock this table before any row, as put_subscriptions does
-    await query('lock table deskbell.subscriptions_lock in row exclusive mode');
-    const found = await query(
-      `select 1 from deskbell.subscriptions
-       where endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2) for update`,
-      [hash, Buffer.from(auth)],
-    );
-    return found.length > 0 ? hash : undefined;
-  };
+  const remove = (work: () => Work<boolean>): Promise<boolean> =>
+    database.once(async (query) => {
+      await lockSubscriptions(query);
+      return runWork(query, work());
+    });
 
   return {
     put: async (subscription, vapidPublicKey, { assign } = {}) => {
@@ -198,30 +187,13 @@ export function createPostgresSubscriptions(
     },
 
     // no need to wait in the queue: the caller knows the id, so the row is already stored
-    removeById: (id, by) =>
-      database.once(async (query) => {
-        const [row] = await query<{ readonly is_removed: boolean }>(
-          `select ${functions}.remove_subscription($1) as is_removed`,
-          [id],
-        );
-        if (row?.is_removed !== true) return false;
-        await runWith(query, nameLoss(id, 'removed', by));
-        return true;
-      }),
+    removeById: (id, by) => remove(() => removeById(portable, id, by)),
 
     removeByEndpoint: (endpoint, auth) =>
       queue.run(async () => {
-        const isWanted = `endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2)`;
-        const values = [hashEndpoint(endpoint), Buffer.from(auth)];
         // anybody may request any endpoint, so an unknown one should not cost a transaction
-        const found = await database.query(`select id from deskbell.subscriptions where ${isWanted}`, values);
-        if (found.length === 0) return false;
-        return database.once(async (query) => {
-          const sql = `delete from deskbell.subscriptions where ${isWanted} returning id`;
-          const [row] = await query<{ readonly id: number }>(sql, values);
-          if (row !== undefined) await runWith(query, nameLoss(row.id, 'unsubscribed'));
-          return row !== undefined;
-        });
+        if (!(await isStored(hashEndpoint(endpoint), database.query))) return false;
+        return remove(() => removeOwn(portable, { endpoint, auth }));
       }),
 
     count: async (expression) => {
@@ -258,6 +230,10 @@ const columnsOf = (rows: readonly NewRow[]): readonly Value[] => [
   rows.map(({ subscription }) => Buffer.from(subscription.auth)),
   rows.map(({ options }) => options),
 ];
+
+/** Locks this table before any row, as put_subscriptions does, to prevent deadlocks. */
+const lockSubscriptions = (query: Query) =>
+  query('lock table deskbell.subscriptions_lock in row exclusive mode');
 
 const isStored = async (hash: string, query: Query): Promise<boolean> =>
   (await query('select 1 from deskbell.subscriptions where endpoint_hash = $1', [hash])).length > 0;

@@ -4,7 +4,7 @@ import { normalizeEndpoint, splitEndpoint } from '../../protocol/endpoint.ts';
 import { isSameSecret } from '../../protocol/bytes.ts';
 import { checkUserAndTags, type AudienceExpression } from '../../audience/user-and-tags.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
-import { nameLoss } from '../losses.ts';
+import { removeSubscription } from '../losses.ts';
 import {
   checkRight,
   checkVapidPublicKey,
@@ -20,9 +20,9 @@ import {
 } from '../subscriptions.ts';
 import { createRangeSearch } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
-import { assignOwner, findOwn, moveFromFormer } from '../people.ts';
+import { assignOwner, findOwn, moveFromFormer, removeById, removeOwn } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
-import { runPortable, runWork } from './portable-database.ts';
+import { runWork } from './portable-database.ts';
 
 /** Number of candidates read together when rows are listed by an expression. */
 const matchingBatchRows = 1000;
@@ -134,15 +134,6 @@ export function createSqliteSubscriptions(
       : findById(row.id)!;
   };
 
-  const removeAs = (
-    id: number,
-    ...why: [Parameters<typeof nameLoss>[1], by?: string | undefined]
-  ): boolean => {
-    const isRemoved = database.run('delete from subscriptions where id = :id', { id }) > 0;
-    if (isRemoved) runPortable(database, nameLoss(id, ...why));
-    return isRemoved;
-  };
-
   const register = (registration: Registration): StoredSubscription => {
     const endpoint = normalizeEndpoint(registration.subscription.endpoint);
     const row = findRight(endpoint);
@@ -154,7 +145,8 @@ export function createSqliteSubscriptions(
     const sameBrowser = row === undefined ? findSameBrowser(registration, endpoint) : undefined;
     const stored = put(registration, endpoint, { owned, sameBrowser });
     for (const replaced of [owned, sameBrowser])
-      if (replaced !== undefined && replaced.id !== stored.id) removeAs(replaced.id, 'replaced');
+      if (replaced !== undefined && replaced.id !== stored.id)
+        runWork(database, removeSubscription(portable, replaced, 'replaced'));
     return stored;
   };
 
@@ -224,13 +216,10 @@ export function createSqliteSubscriptions(
         return row && toStored(row);
       }),
 
-    removeById: (id, by) => database.write(() => removeAs(id, 'removed', by)),
+    removeById: (id, by) => database.write(() => runWork(database, removeById(portable, id, by))),
 
     removeByEndpoint: (endpoint, auth) =>
-      database.write(() => {
-        const row = findOwned({ endpoint, auth });
-        return row !== undefined && removeAs(row.id, 'unsubscribed');
-      }),
+      database.write(() => runWork(database, removeOwn(portable, { endpoint, auth }))),
 
     count: (expression) => (expression === undefined ? database.read(countAll) : countMatching(expression)),
 

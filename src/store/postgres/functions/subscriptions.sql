@@ -168,15 +168,6 @@ begin
   end if;
 end $$;
 
--- Searches each partition for the id, then deletes the row by its hash.
-create function deskbell_functions.remove_subscription(p_id bigint) returns boolean language plpgsql as $$
-begin
-  delete from deskbell.subscriptions s
-    where s.id = p_id
-      and s.endpoint_hash = (select o.endpoint_hash from deskbell.subscriptions o where o.id = p_id);
-  return found;
-end $$;
-
 -- Returns subscriptions of a host whose endpoints have the prefix, in the order of ids, after an id.
 create function deskbell_functions.push_service_page(host text, prefix text, after bigint, max_rows int)
 returns setof deskbell.subscriptions language plpgsql
