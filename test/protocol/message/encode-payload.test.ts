@@ -16,37 +16,51 @@ import {
 const createId = (): string => 'an-id';
 const textOf = (message: Message): string => Buffer.from(encodePayload(message, createId)).toString();
 
-test('the payload is the JSON text of title and message in UTF-8', () => {
-  assert.equal(textOf({ title: 'Grüße', message: '🔔 "neu"' }), '{"title":"Grüße","message":"🔔 \\"neu\\""}');
-});
-
-test('title and message come first, further members only when they are given', () => {
-  assert.equal(textOf({ tag: 'x', message: 'm', title: 't' }), '{"title":"t","message":"m","tag":"x"}');
-  assert.equal(
-    textOf({ title: 't', message: 'm', url: undefined, tag: undefined, actions: undefined }),
+const plain = { title: 't', message: 'm' };
+for (const [what, message, text] of [
+  ['is JSON in UTF-8', { title: 'Grüße', message: '🔔 "neu"' }, '{"title":"Grüße","message":"🔔 \\"neu\\""}'],
+  ['may have empty strings', { title: '', message: '' }, '{"title":"","message":""}'],
+  [
+    'begins with title and message',
+    { tag: 'x', message: 'm', title: 't' },
+    '{"title":"t","message":"m","tag":"x"}',
+  ],
+  [
+    'has no member that is not given',
+    { ...plain, url: undefined, tag: undefined, actions: undefined, declarative: false },
     '{"title":"t","message":"m"}',
-  );
-});
-
-test('empty strings are strings', () =>
-  assert.equal(textOf({ title: '', message: '' }), '{"title":"","message":""}'));
-
-test('tag: null becomes a tag of its own', () => {
-  assert.equal(textOf({ title: 't', message: 'm', tag: null }), '{"title":"t","message":"m","tag":"an-id"}');
-  const message = { title: 't', message: 'm', tag: null };
-  assert.notDeepEqual(encodePayload(message), encodePayload(message));
-});
-
-test('a message that may alert again has an ID', () => {
-  assert.equal(
-    textOf({ title: 't', message: 'm', tag: 'x', renotify: true }),
+  ],
+  [
+    'has a tag of its own for tag: null',
+    { ...plain, tag: null },
+    '{"title":"t","message":"m","tag":"an-id"}',
+  ],
+  [
+    'has an ID where it may alert again',
+    { ...plain, tag: 'x', renotify: true },
     '{"title":"t","message":"m","tag":"x","renotify":true,"id":"an-id"}',
-  );
-  assert.equal(
-    textOf({ title: 't', message: 'm', renotify: false }),
+  ],
+  [
+    'has none where it may not',
+    { ...plain, renotify: false },
     '{"title":"t","message":"m","renotify":false}',
-  );
-});
+  ],
+  [
+    'has names of actions, by default their places',
+    {
+      ...plain,
+      actions: [
+        { title: 'Open', url: '/7' },
+        { title: 'Mute', action: 'mute' },
+      ],
+    },
+    '{"title":"t","message":"m","actions":[{"title":"Open","url":"/7","action":"0"},{"title":"Mute","action":"mute"}]}',
+  ],
+] as const satisfies readonly (readonly [string, Message, string])[])
+  test(`the payload ${what}`, () => assert.equal(textOf(message), text));
+
+test('each message with tag: null has another tag', () =>
+  assert.notDeepEqual(encodePayload({ ...plain, tag: null }), encodePayload({ ...plain, tag: null })));
 
 test('the declarative form has everything a browser needs, and title and message beside it', () => {
   const message: Message = {
@@ -85,8 +99,7 @@ test('the declarative form has everything a browser needs, and title and message
   });
 });
 
-test('what the declarative form has not, the message may have', () => {
-  assert.equal(textOf({ title: 't', message: 'm', declarative: false }), '{"title":"t","message":"m"}');
+test('the declarative form has the tag and the stay that the message asks for', () => {
   const own = {
     title: 't',
     message: 'm',
@@ -127,23 +140,6 @@ for (const [fault, members] of notDeclarative) {
     );
   });
 }
-
-test('actions have names, by default their places', () => {
-  const { actions } = JSON.parse(
-    textOf({
-      title: 't',
-      message: 'm',
-      actions: [
-        { title: 'Open', url: '/7' },
-        { title: 'Mute', action: 'mute' },
-      ],
-    }),
-  );
-  assert.deepEqual(actions, [
-    { title: 'Open', url: '/7', action: '0' },
-    { title: 'Mute', action: 'mute' },
-  ]);
-});
 
 test('3993 bytes fit, one more does not, and bytes are counted, not characters', () => {
   const frame = Buffer.byteLength('{"title":"","message":""}');
