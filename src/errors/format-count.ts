@@ -48,3 +48,14 @@ export function formatSpan(seconds: number, maxUnits = 2): string {
     .map(([unit, count]) => `${count.toLocaleString('en')} ${unit === 'day' && count > 1 ? 'days' : unit}`)
     .join(' ');
 }
+
+const byteUnits = ['kB', 'MB', 'GB', 'TB'] as const;
+
+/** Formats a size in decimal byteUnits, as for disks: `532 bytes`, `1.5 MB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  // the unit fits the rounded number: 999,950 is 1.0 MB
+  const index = byteUnits.findIndex((_, before) => Number((bytes / 1000 ** (before + 1)).toFixed(1)) < 1000);
+  const unit = index < 0 ? byteUnits.length - 1 : index;
+  return `${(bytes / 1000 ** (unit + 1)).toFixed(1)} ${byteUnits[unit]}`;
+}

@@ -20,7 +20,6 @@ import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import {
   type CheckAddress,
   createAddressPolicy,
-  isLoopbackName,
   literalAddress,
   pinTo,
   type Resolve,
@@ -31,7 +30,7 @@ import {
 import { defaultTimeouts, timeoutError } from './check-options.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { connectionError, reasonOf, toFault } from './connection-errors.ts';
-import { openTunnel, parseProxy, type Proxy } from './proxy.ts';
+import { isProxyBypassed, openTunnel, parseProxy, type Proxy } from './proxy.ts';
 import type { ResolvedAddress, TransportOptions } from './transport.ts';
 
 interface Route {
@@ -86,20 +85,6 @@ export async function findRoute(origin: URL, settings: RouteSettings, signal: Ab
   for (const { address } of literalAddress(origin.hostname) ?? []) check?.(address);
   const addresses = await resolveHost(proxy.hostname, resolve);
   return { host, port, addresses, addressPort: proxy.port, proxy };
-}
-
-/**
- * True if a host is reached without the proxy. This is the case for loopback (a proxy's loopback is not ours) and for
- * the entries of `noProxy`: a host, a domain with all its hosts (with or without a leading dot), or `*`.
- *
- * @param hostname as `URL.hostname` returns it
- */
-export function isProxyBypassed(hostname: string, noProxy: readonly string[] = []): boolean {
-  if (isLoopbackName(hostname)) return true;
-  return noProxy.some((entry) => {
-    const domain = entry.toLowerCase().replace(/^\*?\.(?=.)/, '');
-    return domain === '*' || hostname === domain || (isIP(hostname) === 0 && hostname.endsWith(`.${domain}`));
-  });
 }
 
 // Opens one connection within one time limit: TCP to exactly the addresses that were checked, a tunnel if there is a

@@ -1,8 +1,9 @@
 // The HTTP proxy for connections, and its settings. SOCKS, proxy configuration files and proxy authentication other
 // than Basic are not supported.
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
+import { isLoopbackName } from './address-policy.ts';
 import { connectionError } from './connection-errors.ts';
 
 export interface Proxy {
@@ -112,4 +113,18 @@ async function readHead(socket: Socket): Promise<string> {
     ? `sent more than ${maxHeadBytes} bytes of header`
     : 'closed the connection before it answered CONNECT';
   throw connectionError('The proxy', fault);
+}
+
+/**
+ * True if a host is reached without the proxy. This is the case for loopback (a proxy's loopback is not ours) and for
+ * the entries of `noProxy`: a host, a domain with all its hosts (with or without a leading dot), or `*`.
+ *
+ * @param hostname as `URL.hostname` returns it
+ */
+export function isProxyBypassed(hostname: string, noProxy: readonly string[] = []): boolean {
+  if (isLoopbackName(hostname)) return true;
+  return noProxy.some((entry) => {
+    const domain = entry.toLowerCase().replace(/^\*?\.(?=.)/, '');
+    return domain === '*' || hostname === domain || (isIP(hostname) === 0 && hostname.endsWith(`.${domain}`));
+  });
 }

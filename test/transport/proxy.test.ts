@@ -7,7 +7,7 @@ import { test } from 'node:test';
 
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { parseProxy, proxyFromEnvironment } from '../../src/transport/proxy.ts';
-import { isProxyBypassed } from '../../src/transport/connect.ts';
+import { isProxyBypassed } from '../../src/transport/proxy.ts';
 import { certificate, respond, startHttp, startHttp2, startServer, type Peer } from './peers.ts';
 import { describe, openTransport, sendMany, sendOne, tally } from './sending.ts';
 

@@ -1,7 +1,7 @@
 // `deskbell backup` writes a data directory to one file while it is in use. `deskbell restore` reads such a file.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { countOf } from '../../errors/format-count.ts';
+import { countOf, formatBytes } from '../../errors/format-count.ts';
 import { type Context, createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
@@ -10,7 +10,7 @@ import { requireData } from '../data/open-data.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { formatError } from '../output/failure.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
-import { formatBytes, type JsonFlag } from '../output/output.ts';
+import type { JsonFlag } from '../output/output.ts';
 
 /** @throws {DeskbellError} ERR_CONFIGURATION if the data is in PostgreSQL */
 function requireSqlite(database: string | undefined, tool: 'pg_dump' | 'pg_restore'): void {

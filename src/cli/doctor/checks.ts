@@ -11,7 +11,7 @@ import { describePause, pauseRemedy } from '../../delivery/alarms/installation-w
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { catalogue } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { countOf } from '../../errors/format-count.ts';
+import { countOf, formatBytes } from '../../errors/format-count.ts';
 import { isOnReadOnlyDisk } from '../../keys/private-file.ts';
 import { checkSecrets } from '../../keys/secret-files.ts';
 import { describeMissingKeys, missingKeysRemedy, readKeyRing } from '../../keys/vapid-key-files.ts';
@@ -21,7 +21,8 @@ import { describeDatabase as describeUrl } from '../../store/postgres/database-u
 import type { PostgresState } from '../../store/postgres/preflight.ts';
 import { inspectDatabase } from '../../store/sqlite/inspect-database.ts';
 import { defaultTimeouts } from '../../transport/check-options.ts';
-import { connect, createTrust, isProxyBypassed, readConnectSettings } from '../../transport/connect.ts';
+import { connect, createTrust, readConnectSettings } from '../../transport/connect.ts';
+import { isProxyBypassed } from '../../transport/proxy.ts';
 import { parseProxy } from '../../transport/proxy.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
 import { packageVersion } from '../commands/version.ts';
@@ -30,7 +31,6 @@ import { databasePathOf } from '../data/data-directory.ts';
 import { readLastBackup } from '../data/noted-facts.ts';
 import { requireData } from '../data/open-data.ts';
 import { describeError } from '../output/failure.ts';
-import { formatBytes } from '../output/output.ts';
 
 export interface Finding {
   /** What was checked, such as `keys` or `fcm.googleapis.com`. */

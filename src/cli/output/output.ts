@@ -4,17 +4,6 @@ import { once } from 'node:events';
 import { styleText } from 'node:util';
 import { escapeControls } from '../../errors/untrusted-text.ts';
 
-const units = ['kB', 'MB', 'GB', 'TB'] as const;
-
-/** Formats a size in decimal units, as for disks: `532 bytes`, `1.5 MB`. */
-export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
-  // the unit fits the rounded number: 999,950 is 1.0 MB
-  const index = units.findIndex((_, before) => Number((bytes / 1000 ** (before + 1)).toFixed(1)) < 1000);
-  const unit = index < 0 ? units.length - 1 : index;
-  return `${(bytes / 1000 ** (unit + 1)).toFixed(1)} ${units[unit]}`;
-}
-
 // Makes text safe for a terminal. Line ends and our own styles are kept; every other control character is escaped.
 
 type Style = Parameters<typeof styleText>[0];

@@ -30,6 +30,13 @@ export const defaultRetryPolicy: RetryPolicy = {
   maxDeferralMs: 5 * 60 * 1000,
 };
 
+/** How often a row for an unlisted push service is tried before its broadcast goes on without it: about a minute. */
+export const unlistedTries = 5;
+/** How long a broadcast waits for an unlisted push service. This is enough to send 6,000 messages to it. */
+export const broadcastWaitsForUnlistedMs = 10 * 60 * 1000;
+/** The longest wait of a row that its broadcast no longer waits for. */
+export const longestUnlistedWaitMs = 6 * 60 * 60 * 1000;
+
 /** How many times a row was tried and deferred, and when it expires. */
 export type Tries = Omit<StoredRetry, 'delayMs'>;
 

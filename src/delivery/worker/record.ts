@@ -10,6 +10,8 @@ import { expiredUnsentReason, notListedReason } from '../limits/not-sent.ts';
 import type { Result } from '../message-path/message-path.ts';
 import type { Answer, Failure } from '../../transport/transport.ts';
 import {
+  broadcastWaitsForUnlistedMs,
+  longestUnlistedWaitMs,
   longestWaitDeferrals,
   retryAfterAttempt,
   retryAfterDeferral,
@@ -17,6 +19,7 @@ import {
   type RetryPolicy,
   retryWhenMended,
   type Tries,
+  unlistedTries,
 } from '../settings/retry-policy.ts';
 
 export interface Row {
@@ -58,10 +61,10 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
     retry.isOutside === true ||
     // a suspended row is not read again until its push service accepts messages
     rowResult.suspension !== undefined ||
-    retry.attempts + retry.deferrals >= strangerTries ||
-    goneMs + retry.delayMs > strangerHoldsMs;
+    retry.attempts + retry.deferrals >= unlistedTries ||
+    goneMs + retry.delayMs > broadcastWaitsForUnlistedMs;
   if (!isOutside) return rowResult;
-  const leastMs = Math.min(goneMs / 4, longestWaitOutsideMs, retry.expiresAtMs - nowMs);
+  const leastMs = Math.min(goneMs / 4, longestUnlistedWaitMs, retry.expiresAtMs - nowMs);
   const delayMs = Math.max(retry.delayMs, result.kind === 'rateLimited' ? 0 : Math.floor(leastMs));
   return { ...rowResult, retry: { ...retry, isOutside, delayMs } };
 }
@@ -112,13 +115,6 @@ const expiredUnsent = {
   reason: expiredUnsentReason,
   detail: 'messages expired before any of it was sent: nobody delivered it in time, or the clock is ahead',
 } as const;
-
-/** This many tries take about a minute. */
-const strangerTries = 5;
-
-/** How long a broadcast waits for rows of an unlisted host. This is enough to send 6,000 messages to the host. */
-const strangerHoldsMs = 10 * 60 * 1000;
-const longestWaitOutsideMs = 6 * 60 * 60 * 1000;
 
 /** True if the broadcast expired before any message was sent. */
 const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): boolean =>
@@ -259,7 +255,7 @@ const isGivenUp = (
   { attempts, deferrals }: Tries,
   reason: string | undefined,
 ): boolean =>
-  attempts + deferrals >= strangerTries &&
+  attempts + deferrals >= unlistedTries &&
   (reason === undefined || ofHost.has(reason)) &&
   destination.isSilentStranger();
 
