@@ -23,6 +23,7 @@ import {
   type RecordingPushService,
   type RecordedRequest,
 } from './fault-stage.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 interface StatusCase {
   readonly status: number;
@@ -197,10 +198,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
     const broadcast = await broadcastToAll(stage, { sender: { vapid } });
     assert.deepEqual(new Set(recorder.received([...current, ...old])), new Set([1]));
     assert.deepEqual(new Set(recorder.received(lost)), new Set([0]));
-    assert.deepEqual(
-      broadcast.alarms.map(({ reason, rows }) => ({ reason, rows })),
-      [{ reason: 'vapid-key-mismatch', rows: 60 }],
-    );
+    assert.deepEqual(pluck(broadcast.alarms, 'reason', 'rows'), [['vapid-key-mismatch', 60]]);
     assert.equal(recorder.service.statistics().answers[403], undefined, 'nothing was sent with a wrong key');
     assert.equal((await stage.stored()).length, 180);
   });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DeliveryFigures, durationBoundsSeconds, Figures } from '../../src/delivery/reports/figures.ts';
 import { assertDone, deliver, openBroadcastBench } from './broadcast-bench.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const sumOf = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
 
@@ -31,10 +32,8 @@ for (const threads of [0, 2]) {
     const sender = bench.createSender({ threads, onFigures: (figures) => told.push(figures) });
     assertDone(await deliver(bench.store, sender), { accepted: 60 });
     const answers = told.flatMap((figures) => figures.answers);
-    assert.deepEqual(
-      new Set(answers.map((each) => each.pushService)),
-      new Set([new URL(bench.pushService.origin).host]),
-    );
+    const { host } = new URL(bench.pushService.origin);
+    assert.deepEqual(new Set(pluck(answers, 'pushService')), new Set([host]));
     assert.equal(sumOf(answers.flatMap(({ counts }) => counts)), 60);
     assert.ok(sumOf(told.flatMap(({ commits }) => commits.counts)) > 0);
     assert.equal(sumOf(told.map(({ leasesLost }) => leasesLost)), 0);

@@ -16,6 +16,7 @@ import {
   withSlices,
   type BroadcastBench,
 } from './broadcast-bench.ts';
+import { pluck } from '../../tools/pluck.ts';
 
 const receiptKey = randomBytes(32);
 const readToken = createReceiptTokenReader(receiptKey);
@@ -120,10 +121,7 @@ describe('a broadcast with receipts', () => {
     }
     assert.deepEqual(new Map([...shown].toSorted(([one], [other]) => one - other)), expected);
     const { receipts: counted, texts } = (await broadcasts.find(broadcastId))!;
-    assert.deepEqual(
-      counted!.map((counts) => counts.shown),
-      [4],
-    );
+    assert.deepEqual(pluck(counted!, 'shown'), [4]);
     assert.deepEqual(texts, [{ language: 'de', recipients: 2 }]);
   });
 
