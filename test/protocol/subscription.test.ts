@@ -183,8 +183,6 @@ for (const [what, text] of refusedTexts) {
   test(`${what} is refused`, () => assert.equal(decodeBase64(text), undefined));
 }
 
-test('nothing is no bytes', () => assert.deepEqual(decodeBase64(''), new Uint8Array(0)));
-
 test('any bytes come back from both alphabets, padded or not', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {

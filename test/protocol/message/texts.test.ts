@@ -102,31 +102,21 @@ test('the message is read back from its payloads', () => {
 /** Of 35 characters. */
 const longestTag = `de-x${'-abcdefgh'.repeat(3)}-abc`;
 
-const refused: readonly [members: object, options: PayloadOptions, fault: RegExp][] = [
+const refused: readonly [members: object, fault: RegExp][] = [
   [
     { texts: { de: { title: 1 } } },
-    {},
     /member texts\.de\.title of the message is of type number; give a string/,
   ],
-  [{ texts: { de: { icon: '/x' } } }, {}, /Unknown message member "texts\.de\.icon"/],
-  [{ texts: { de: 'Hallo' } }, {}, /member texts\.de of the message is of type string; give an object/],
-  [
-    { texts: { de_DE: {} } },
-    {},
-    /member texts\.de_DE of the message is named by .*; give a BCP 47 language tag/,
-  ],
-  [{ texts: { [`${longestTag}d`]: {} } }, {}, /named by a text that is not usable/],
-  [{ texts: { 'de-at': {}, 'de-AT': {} } }, {}, /member texts\.de-AT of the message is the same language/],
+  [{ texts: { de: { icon: '/x' } } }, /Unknown message member "texts\.de\.icon"/],
+  [{ texts: { de: 'Hallo' } }, /member texts\.de of the message is of type string; give an object/],
+  [{ texts: { de_DE: {} } }, /member texts\.de_DE of the message is named by .*; give a BCP 47 language tag/],
+  [{ texts: { [`${longestTag}d`]: {} } }, /named by a text that is not usable/],
+  [{ texts: { 'de-at': {}, 'de-AT': {} } }, /member texts\.de-AT of the message is the same language/],
   [
     { texts: Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`de-x-${index}`, {}])) },
-    {},
     /member texts of the message is not usable; give an object of at most 50 language tags/,
   ],
-  [
-    { texts: { de: { url: 'javascript:alert(1)' } } },
-    {},
-    /member texts\.de\.url of the message is not usable/,
-  ],
+  [{ texts: { de: { url: 'javascript:alert(1)' } } }, /member texts\.de\.url of the message is not usable/],
   [
     {
       texts: {
@@ -138,33 +128,28 @@ const refused: readonly [members: object, options: PayloadOptions, fault: RegExp
         },
       },
     },
-    {},
     /member texts\.de\.actions\[1\]\.action of the message is the same/,
   ],
   [
     { declarative: true, url: 'https://example.org/', texts: { de: { url: '/de' } } },
-    {},
     /member texts\.de\.url of the message is relative/,
   ],
   [
     { declarative: true, url: 'https://example.org/', texts: { de: { title: '' } } },
-    {},
     /member texts\.de\.title of the message is empty/,
   ],
   [
     { texts: { de: { actions: [{ title: 'Aus', action: 'turn-off-channel' }] } } },
-    {},
     /member texts\.de\.actions\[0\]\.action of the message is turn-off-channel, and the message is to no channel/,
   ],
   [
     { actions: [{ title: 'Open' }, { title: 'Off', action: 'turn-off-channel' }] },
-    {},
     /member actions\[1\]\.action of the message is turn-off-channel, and the message is to no channel/,
   ],
 ];
-for (const [members, options, fault] of refused) {
+for (const [members, fault] of refused) {
   test(`texts are refused: ${String(fault).slice(1, 70)}`, () =>
-    assert.throws(() => encodeMessage({ ...plain, ...members } as Message, options), {
+    assert.throws(() => encodeMessage({ ...plain, ...members } as Message), {
       code: 'ERR_MESSAGE_INVALID',
       message: fault,
     }));
