@@ -277,17 +277,6 @@ describe(`held deletions: ${databaseName()}`, () => {
     assert.deepEqual([loss?.subscriptionId, loss?.reason], [id, 'removed']);
   });
 
-  test('a new registration clears the mark', async () => {
-    await addSubscriptions(store, 30);
-    await broadcast(() => 'gone');
-    await store.subscriptions.put(madeUpSubscription(3), vapidPublicKey);
-    assert.equal(await held(), 29);
-    assert.equal(await store.heldDeletions.confirm(origin), 29);
-    assert.deepEqual(pluck(await store.subscriptions.page({ afterId: 0, limit: 10 }), 'endpoint'), [
-      madeUpSubscription(3).endpoint,
-    ]);
-  });
-
   test('an operator confirms or discards, for one origin', async () => {
     await addSubscriptions(store, 40);
     const { alarms } = await broadcast(() => 'gone');

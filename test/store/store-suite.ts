@@ -6,7 +6,7 @@ import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-
 import { addSubscriptions, openForSuite, removeSubscriptions } from './store-under-test.ts';
 import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
-import { refusalsOf } from '../../tools/refuses.ts';
+import { refusalsOf, refuses } from '../../tools/refuses.ts';
 
 /** A row for each date. */
 const rowsOf = (dates: readonly (number | undefined)[]) =>
@@ -15,6 +15,9 @@ const rowsOf = (dates: readonly (number | undefined)[]) =>
     vapidPublicKey,
     createdAtMs,
   }));
+
+/** Its `auth` is too short. */
+const bad = { ...madeUpSubscription(20), auth: new Uint8Array(15) };
 
 describe(`store: ${databaseName()}`, () => {
   let nowMs = 1_800_000_000_000;
@@ -124,17 +127,11 @@ describe(`store: ${databaseName()}`, () => {
   });
 
   test('a page begins after afterId and ends with throughId', async () => {
-    const ids: number[] = [];
-    for (let index = 0; index < 10; index += 1) {
-      ids.push((await store.subscriptions.put(madeUpSubscription(index), vapidPublicKey)).id);
-    }
-    const [, , third = 0, , , sixth = 0] = ids;
-    const page = await store.subscriptions.page({ afterId: third, throughId: sixth, limit: 100 });
-    assert.deepEqual(pluck(page, 'id'), ids.slice(3, 6));
-    assert.deepEqual(
-      pluck(await store.subscriptions.page({ afterId: third, throughId: sixth, limit: 2 }), 'id'),
-      ids.slice(3, 5),
-    );
+    await addSubscriptions(store, 10);
+    const ids = (await store.subscriptions.page({ afterId: 0, limit: 100 })).map(({ id }) => id);
+    const range = { afterId: ids[2]!, throughId: ids[5]! };
+    const read = async (limit: number) => pluck(await store.subscriptions.page({ ...range, limit }), 'id');
+    assert.deepEqual([await read(100), await read(2)], [ids.slice(3, 6), ids.slice(3, 5)]);
   });
 
   test('pages of one push service have its rows alone, in id order, page by page', async () => {
@@ -200,16 +197,8 @@ describe(`store: ${databaseName()}`, () => {
   });
 
   test('one bad row among many at once fails alone', async () => {
-    const results = await Promise.allSettled(
-      Array.from({ length: 50 }, (_, index) =>
-        store.subscriptions.put(
-          index === 20
-            ? { ...madeUpSubscription(index), auth: new Uint8Array(15) }
-            : madeUpSubscription(index),
-          vapidPublicKey,
-        ),
-      ),
-    );
+    const many = Array.from({ length: 50 }, (_, index) => (index === 20 ? bad : madeUpSubscription(index)));
+    const results = await Promise.allSettled(many.map((row) => store.subscriptions.put(row, vapidPublicKey)));
     assert.equal(results[20]?.status, 'rejected');
     assert.deepEqual(refusalsOf(results), ['ERR_FIELD_VALUE']);
     assert.equal(await store.subscriptions.count(), 49);
@@ -226,10 +215,7 @@ describe(`store: ${databaseName()}`, () => {
   });
 
   test('visits are counted by push service and age; an import is none, whoever was here before', async () => {
-    const rows = Array.from({ length: 6 }, (_, index) => ({
-      subscription: madeUpSubscription(index),
-      vapidPublicKey,
-    }));
+    const rows = rowsOf(Array.from({ length: 6 }, () => undefined));
     const put = (index: number) => store.subscriptions.put(rows[index]!.subscription, vapidPublicKey);
     const dayMs = 24 * 60 * 60 * 1000;
     assert.equal(await store.subscriptions.putAll(rows.slice(0, 3)), 3);
@@ -301,18 +287,8 @@ describe(`store: ${databaseName()}`, () => {
   });
 
   test('putAll with one bad row stores none of them', async () => {
-    await assert.rejects(
-      store.subscriptions.putAll(
-        [1, 2, 3].map((index) => ({
-          subscription:
-            index === 3
-              ? { ...madeUpSubscription(index), auth: new Uint8Array(15) }
-              : madeUpSubscription(index),
-          vapidPublicKey,
-        })),
-      ),
-      { code: 'ERR_FIELD_VALUE' },
-    );
+    const rows = [...rowsOf([undefined, undefined]), { subscription: bad, vapidPublicKey }];
+    await refuses(store.subscriptions.putAll(rows), 'ERR_FIELD_VALUE');
     assert.equal(await store.subscriptions.count(), 0);
   });
 

@@ -98,11 +98,6 @@ describe(`push services that nobody has listed: ${databaseName()}`, () => {
     await assert.rejects(register(9, true), full);
   });
 
-  test('of an import take no place of another', async () => {
-    await registerAll(1, 2, 3);
-    await assert.rejects(register(9), full);
-  });
-
   test('are dormant where nothing reached them, until one of their subscriptions registers or they accept a message', async () => {
     await registerAll(1, 2, 3);
     await answer(1, 'accepted');

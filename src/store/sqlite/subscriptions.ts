@@ -97,8 +97,8 @@ export function createSqliteSubscriptions(
     const { p256dh, auth } = subscription;
     checkVapidPublicKey(vapidPublicKey);
     const isReplacing = owned !== undefined || sameBrowser !== undefined;
-    const isAdded = !isReplacing && findRight(endpoint) === undefined;
-    if (isAdded) checkLimit?.(countAll(), 1);
+    if (checkLimit !== undefined && !isReplacing && findRight(endpoint) === undefined)
+      checkLimit(countAll(), 1);
     const nowMs = database.now();
     const row = database.first<PutRow>(upsert, {
       endpoint,
