@@ -30,6 +30,22 @@ export function* findOwn(
   return row !== undefined && isSameSecret(row.auth, auth) ? row : undefined;
 }
 
+/**
+ * True if the subscription has this endpoint and this `auth`. Anybody may ask for any endpoint, so this needs no
+ * transaction, and takes as long for a wrong `auth` as for an unknown endpoint.
+ */
+export async function isOwn(
+  database: PortableDatabase,
+  { endpoint, auth }: FormerSubscription,
+): Promise<boolean> {
+  const { column, valueOf } = database.endpoint;
+  const [row] = await database.read<{ readonly auth: Uint8Array }>(
+    `select auth from deskbell.subscriptions where ${column} = :endpoint`,
+    { endpoint: valueOf(normalizeEndpoint(endpoint)) },
+  );
+  return row !== undefined && isSameSecret(row.auth, auth);
+}
+
 /** Removes a subscription for an operator. @returns false if there is no such subscription */
 export function* removeById(database: PortableDatabase, id: number, by: string | undefined): Work<boolean> {
   const row = yield* find(database, 'id = :id', { id });
@@ -172,12 +188,7 @@ export function createPeople(database: PortableDatabase): PeopleStore {
       });
     },
     signOut: async (endpoint, auth) => {
-      const { column, valueOf } = database.endpoint;
-      // anybody may request any endpoint, so an unknown one should not cost a transaction
-      const known = await database.read(`select id from deskbell.subscriptions where ${column} = :endpoint`, {
-        endpoint: valueOf(normalizeEndpoint(endpoint)),
-      });
-      if (known.length === 0) return false;
+      if (!(await isOwn(database, { endpoint, auth }))) return false;
       return database.transaction(function* () {
         const row = yield* findOwn(database, { endpoint, auth });
         if (row !== undefined) yield* assignOwner(database, row.id, {});

@@ -288,6 +288,11 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     assert.equal(again.stdout, 'Imported 0, refused 1.\n');
     assert.match(again.stderr, /endpoint/);
     assert.doesNotMatch(again.stderr, /JSON/);
+    // a line is kept as it is, since JSON.parse would change this number
+    const line = '{"userId": 12345678901234567890, "endpoint": "x"}';
+    const ofLines = join(data, 'lines.jsonl');
+    await run(`subscriptions import - --refused ${ofLines}`, `${line}\n`);
+    assert.equal(parseLines(await readFile(ofLines, 'utf8'))[0].text, line);
     const replacing = await run(words, onManyLines);
     assert.match(replacing.stderr, /refused\.jsonl cannot be made.*\[ERR_FILE\]/);
     assert.equal(replacing.stdout, '');

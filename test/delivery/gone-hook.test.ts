@@ -61,7 +61,9 @@ describe('onGone', () => {
       told.push(id);
       if (failing.includes(id)) throw new Error('this one is refused');
     };
-    await stage.sender({ onGone }).close();
+    const warnings: string[] = [];
+    await stage.sender({ onGone, onWarning: (warning) => warnings.push(warning) }).close();
+    assert.match(warnings.join(), /onGone is called again.*this one is refused/);
     assert.deepEqual(told, ids, 'each is told once in a turn');
     const left = await stage.store.ended.list(1000);
     assert.deepEqual(pluck(left, 'id'), failing);

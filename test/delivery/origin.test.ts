@@ -44,6 +44,23 @@ test('a row that has waited for long, by round trips, makes a backlog until noth
   assert.equal(load.isBacklogged(perMs, startMs + longMs, false), false);
 });
 
+test('a row is late after one and a half round trips, and not before its pace asks for it', () => {
+  const load = new OriginLoad(defaultWorkerSettings);
+  load.recordResult(sent(load, startMs), startMs + 400, 400);
+  const row = sent(load, startMs);
+  assert.equal(load.isLate(row, startMs + 599, 100), false);
+  assert.equal(load.isLate(row, startMs + 600, 100), true);
+  assert.equal(load.isLate(row, startMs + 600, 1000), false);
+});
+
+test('a push service that answers nothing has a backlog only where others wait behind it', () => {
+  const load = new OriginLoad(defaultWorkerSettings);
+  sent(load, startMs);
+  assert.equal(load.isBacklogged(perMs, startMs + minAsideMs - 1, true), false);
+  assert.equal(load.isBacklogged(perMs, startMs + minAsideMs, false), false);
+  assert.equal(load.isBacklogged(perMs, startMs + minAsideMs, true), true);
+});
+
 test('a push service is silent if nothing could be written to it for long, too', () => {
   const load = new OriginLoad(defaultWorkerSettings);
   const row = rowAt(startMs - 1e6);

@@ -148,7 +148,8 @@ test('no page leads who may only look to one that is there for a change', async 
     const subscription = await store.subscriptions.put(madeUpSubscription(index), vapidPublicKey);
     await recordAnswer(store, subscription, 'gone', 'https://fcm.googleapis.com');
   }
-  const found = await followLinks(await signIn(operator, 'read'));
+  const reader = await signIn(operator, 'read');
+  const found = await followLinks(reader);
   for (const path of ['/console/broadcasts/2', '/console/schedules/1', '/console/people?user=user-1'])
     assert.ok(found.has(path), path);
   const forChange = [...found].filter(([, html]) => html.includes('You may look, and change nothing'));
@@ -157,6 +158,11 @@ test('no page leads who may only look to one that is there for a change', async 
     forChange.map(([path]) => path),
     ['/console/send'],
   );
+  for (const path of ['broadcasts/2/cancel', 'channels/edit', 'bells/add']) {
+    const { html } = await reader.open(`/console/${path}`);
+    assert.match(html, /You may look, and change nothing/, path);
+    assert.doesNotMatch(html, /<form method="post" action="\/console\/(?!sign-out)/, path);
+  }
 });
 
 test('Persian and emoji are shown as they are written, and a user that imitates another is not', async (t) => {

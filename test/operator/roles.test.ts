@@ -247,7 +247,7 @@ test('what changes something is refused to who may not, at each route, and nothi
 
 test('the role metrics reads /metrics alone, the role read everything, and nobody anything without a token', async (t) => {
   const operator = await startWithAll(t);
-  const { tokens, strangers } = await callersOf(operator);
+  const { tokens, sessions, strangers } = await callersOf(operator);
   const safe = operator.routes.filter((route) => isSafe(route) && !route.isOpen && route.path !== '/');
   const readable: Record<string, string[]> = { metrics: [], send: [] };
   for (const route of safe) {
@@ -263,7 +263,8 @@ test('the role metrics reads /metrics alone, the role read everything, and nobod
         assert.match(headers.get('location') ?? '', /^\/console\/sign-in/, nameOf(route));
       else if (status !== 403) readable[role]!.push(`${nameOf(route)} ${status}`);
     }
-    for (const [who, caller] of Object.entries(strangers)) {
+    const callers = isOfConsole(route) ? strangers : { ...strangers, 'a session alone': sessions.full };
+    for (const [who, caller] of Object.entries(callers)) {
       const answer = await operator.askAs(route, caller);
       const where = `${nameOf(route)}, asked by ${who}`;
       if (isOfConsole(route))

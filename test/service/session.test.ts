@@ -90,6 +90,7 @@ describe('the session', () => {
   const forgeries: Readonly<Record<string, (sealed: string) => string>> = {
     empty: () => '',
     'its JSON, unsealed': () => encodeURIComponent('{"SESSION":"alice"}'),
+    'cut by one character': (sealed) => sealed.slice(0, -1),
     'cut to half': (sealed) => sealed.slice(0, sealed.length / 2),
     'no base64': (sealed) => `${sealed.slice(0, -4)}%%%%`,
   };

@@ -4,7 +4,7 @@ import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
 import { removeSubscription } from '../losses.ts';
-import { findOwn, moveFromFormer, removeById, removeOwn } from '../people.ts';
+import { findOwn, isOwn, moveFromFormer, removeById, removeOwn } from '../people.ts';
 import type { PortableDatabase, Work } from '../portable-sql.ts';
 import {
   checkVapidPublicKey,
@@ -191,8 +191,7 @@ export function createPostgresSubscriptions(
 
     removeByEndpoint: (endpoint, auth) =>
       queue.run(async () => {
-        // anybody may request any endpoint, so an unknown one should not cost a transaction
-        if (!(await isStored(hashEndpoint(endpoint), database.query))) return false;
+        if (!(await isOwn(portable, { endpoint, auth }))) return false;
         return remove(() => removeOwn(portable, { endpoint, auth }));
       }),
 
