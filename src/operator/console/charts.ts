@@ -298,8 +298,8 @@ export function sumsText(sums: ServiceBars['sums'], of: string): string {
   const parts = settlements
     .filter((outcome) => sums[outcome] > 0)
     .map((outcome) => `${shown(`${outcome}`, sums[outcome])} ${outcome}`);
-  const tries = shown('attempts', sums.attempts, counted('attempt'));
-  return [...parts, ...(sumOf(sums) === sums.attempts ? [] : [tries])].join(' · ');
+  if (sumOf(sums) !== sums.attempts) parts.push(shown('attempts', sums.attempts, counted('attempt')));
+  return parts.join(' · ');
 }
 
 export const legend = (names: readonly string[]): Html =>

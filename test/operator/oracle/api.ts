@@ -6,7 +6,7 @@ import { modelOf } from '../../../src/http/schema.ts';
 import { operatorDescription } from '../../../src/operator/api/add-api.ts';
 import type { RunningOperator } from '../running-operator.ts';
 import { vapidPublicKey } from '../../store/made-up-subscription.ts';
-import { renewedAt, stateIn } from './figures.ts';
+import { renewedAt, stateIn, worstOf } from './figures.ts';
 import {
   dayMs,
   iso,
@@ -170,10 +170,6 @@ const highest =
     const known = reportsOf(world, origin).flatMap((report) => report[name] ?? []);
     return known.length === 0 ? undefined : Math.max(...known);
   };
-const worstOf = (world: World, origin: unknown) =>
-  ['open', 'half-open'].flatMap((state) =>
-    reportsOf(world, origin).filter(({ breaker }) => breaker === state),
-  )[0];
 const heldOf = ({ people }: World, origin: unknown): readonly number[] =>
   people.flatMap((person) =>
     person.isStored && person.origin === origin && person.heldSinceMs !== undefined
@@ -265,8 +261,8 @@ export const apiOracle: ApiOracle = {
     latencyMs: highest('latencyMs'),
     answers: total('answers'),
     throttled: total('throttled'),
-    breaker: (world, { origin }) => worstOf(world, origin)?.breaker ?? 'closed',
-    breakerReason: (world, { origin }) => worstOf(world, origin)?.breakerReason,
+    breaker: (world, { origin }) => worstOf(reportsOf(world, origin))?.breaker ?? 'closed',
+    breakerReason: (world, { origin }) => worstOf(reportsOf(world, origin))?.breakerReason,
     unreachableMs: highest('unreachableMs'),
     heldDeletions: (world, { origin }) => heldOf(world, origin).length,
     refusedKeys: ({ stories }, { origin }) =>

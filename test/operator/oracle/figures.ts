@@ -181,6 +181,8 @@ const service =
         .flatMap(({ pushServices }) => pushServices)
         .filter((reported) => isOf(reported, name)) as never,
     );
+export const worstOf = <Report extends { readonly breaker?: unknown }>(reports: readonly Report[]) =>
+  ['open', 'half-open'].flatMap((state) => reports.filter(({ breaker }) => breaker === state))[0];
 const total = (name: string): FigureOracle =>
   service((all) => all.reduce((one, each) => one + (each[name] as number), 0));
 const most = (name: string): FigureOracle =>
@@ -486,6 +488,7 @@ export const figureOracle: Readonly<Record<string, FigureOracle>> = {
   'schedule.pausedAt': (world, [id]) => scheduleOf(world, id).pausedAtMs,
   'schedule.ttlSeconds': () => 7200,
 
+  'service.breakerReason': service((all) => worstOf(all)?.['breakerReason']),
   'service.connections': total('connections'),
   'service.inFlight': total('inFlight'),
   'service.latencyMs': most('latencyMs'),

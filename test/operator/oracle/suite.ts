@@ -354,7 +354,7 @@ async function look(visitor: Visitor, open: () => Promise<unknown>): Promise<rea
   return figures;
 }
 
-/** Each figure is right, and a page shows no number that is no figure. */
+/** Each figure is right and on its page, and a page shows no number that is no figure. */
 function check(
   at: string,
   world: World,
@@ -375,6 +375,10 @@ function check(
     }
   }
   if (!hasOnlyFigures) return;
+  const [html, read] = [decode(page.html), words(page.html)];
+  for (const { name, of, text } of figures)
+    if (!html.includes(decode(text)) && !read.includes(words(text).trim()))
+      world.faults.add(`${place}: ${name} of ${of} is not there: ${text}`);
   for (const number of othersIn(page.html, figures)) world.faults.add(`${place}: no figure: ${number}`);
 }
 
@@ -774,7 +778,7 @@ export const addOracleTest = (isWide: boolean) =>
       { machine: 'ivy', pushServices: [{ ...reported, origin: first, latencyMs: 20 }, tried] },
       {
         machine: 'ivy',
-        pushServices: [{ ...reported, origin: first, latencyMs: 42, throttled: 1 }, unreached],
+        pushServices: [{ ...tried, origin: first, latencyMs: 42, throttled: 1 }, unreached],
       },
       { machine: 'oak', pushServices: [{ ...reported, origin: first, connections: 7 }] },
       { machine: 'oak', kind: 'single', pushServices: [{ ...reported, origin: last }] },

@@ -204,18 +204,17 @@ const breakerBadges = {
 function renderState(service: PushServiceView, alarm: FoundAlarm | undefined): Html {
   const { origin, breaker, breakerReason, refusedKeys, throttled, unreachableMs } = service;
   const shown = figuresOf('service', origin);
+  if (refusedKeys.length > 0 && unreachableMs === undefined) return badge('refuses our token', 'bad');
+  const because =
+    breakerReason !== undefined &&
+    html`<span class="quiet">${shown('breakerReason', breakerReason, untrusted)}</span>`;
   if (unreachableMs !== undefined) {
-    return html`${badge('cannot be reached', 'bad')}
-      <span class="quiet"
-        >for ${shown('unreachableSeconds', unreachableMs / 1000, formatSpan)}.
-        ${untrusted(breakerReason ?? '')}</span
-      >`;
+    const span = shown('unreachableSeconds', unreachableMs / 1000, formatSpan);
+    return html`${badge('cannot be reached', 'bad')} <span class="quiet">for ${span}.</span> ${because}`;
   }
-  if (refusedKeys.length > 0) return badge('refuses our token', 'bad');
   const answers =
     alarm && badge(alarm.kind === 'all-gone' ? 'calls nearly all gone' : 'accepts almost nothing', 'bad');
-  return html`${breaker === 'closed' ? (answers ?? breakerBadges.closed) : breakerBadges[breaker]}
-  ${breakerReason !== undefined && html`<span class="quiet">${untrusted(breakerReason)}</span>`}
+  return html`${breaker === 'closed' ? (answers ?? breakerBadges.closed) : breakerBadges[breaker]} ${because}
   ${
     throttled > 0 &&
     html`<span class="quiet"
