@@ -73,7 +73,6 @@ export const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
 /** True for an alarm `a` whose broadcast `b` ended long ago. */
 export const isPast = `b.finished_at_ms is not null and b.finished_at_ms < :pastMs and a.reason <> '${countsDifferReason}'`;
 
-/** The detail from the newest broadcast that raised the alarm. */
 const newestDetail = `select d.detail from deskbell.alarms d
   where d.origin = a.origin and d.reason = a.reason and d.is_past = 0 order by d.first_at_ms desc, d.broadcast_id desc limit 1`;
 

@@ -245,7 +245,6 @@ const stored = descriptions
 /** The columns of the options, in the tables of broadcasts and schedules. */
 export const optionColumns: readonly string[] = stored.map(({ column }) => column);
 
-/** A list of these columns by the names of the options. */
 export const selectOptions = stored.map(({ name, column }) => `${column} as "${name}"`).join(', ');
 
 /** The checks of all delivery options, in the form that `checkOptions` takes. */

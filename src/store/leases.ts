@@ -67,7 +67,6 @@ const toRowReader = ({ language, time_zone: timeZone }: ReaderColumns): RowReade
     ? undefined
     : { language: language ?? undefined, timeZone: timeZone ?? undefined };
 
-/** Columns of a slice and of its set. */
 export interface SliceColumns extends ReaderColumns {
   readonly broadcast_id: number;
   readonly number: number;
@@ -105,7 +104,6 @@ export interface RetryRow extends Recipient {
   readonly reader?: RowReader | undefined;
 }
 
-/** Columns of a stored retry. */
 export interface RetryColumns extends ReaderColumns {
   readonly attempts: number;
   readonly deferrals: number;

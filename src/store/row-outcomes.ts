@@ -231,7 +231,6 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
     return ids.length === 0 ? undefined : Math.min(...ids);
   };
 
-  /** Reads the outcomes of a range of ids, in order. */
   const readRange = async (head: RowsHead, afterId: number, ids: number) => {
     const lastId = Math.min(afterId + ids, Number.MAX_SAFE_INTEGER);
     const [rows] = await facts.rows([head], { firstId: afterId + 1, lastId });

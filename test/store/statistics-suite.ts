@@ -33,7 +33,6 @@ describe(`statistics: ${databaseName()}`, () => {
     (await store.broadcasts.create(madeUpBroadcast(nowMs, { expiresAtMs: nowMs + dayMs, sliceRows: 1 })))
       .broadcast;
 
-  /** Commits the next row of the broadcast. */
   const commitOne = (broadcastId: number, changes: Partial<RowResult> = {}) =>
     commitNext(store, withResult(`https://${fcm}`, 'accepted', changes), broadcastId);
 

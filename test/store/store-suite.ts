@@ -8,7 +8,6 @@ import { databaseName } from './test-database.ts';
 import { pluck } from '../../tools/pluck.ts';
 import { refusalsOf, refuses } from '../../tools/refuses.ts';
 
-/** A row for each date. */
 const rowsOf = (dates: readonly (number | undefined)[]) =>
   dates.map((createdAtMs, index) => ({
     subscription: madeUpSubscription(index),

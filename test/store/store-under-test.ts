@@ -183,7 +183,6 @@ export const commitNext = async (
   broadcastId?: number,
 ): Promise<CommitAnswer> => commitSlice(store, await leaseNext(store, broadcastId), toResult);
 
-/** Leases all slices that are free. */
 export async function leaseSlices(
   { leases }: Store,
   broadcastId?: number,

@@ -32,7 +32,6 @@ export function createPostgresClientRequests(database: PostgresDatabase): Client
   let countedMs = 0;
   let forgetting: NodeJS.Timeout | undefined;
 
-  /** Counts the requests of each client together. */
   const count = async (requests: readonly Request[]): Promise<readonly (ClientWindow | undefined)[]> => {
     countedMs = performance.now();
     forgetLater();

@@ -61,7 +61,6 @@ export function createPostgresSubscriptions(
   const selectPushService = `${selectFrom(`${functions}.push_service_page($1, $2, $3, $4)`)} order by s.id`;
   const checkLimit = subscriptionLimit && createLimitCheck(subscriptionLimit);
 
-  /** Counts the rows that would be added, and the stored rows. */
   const countAdded = async (rows: readonly NewRow[], query: Query, replaced: number) => {
     const [counted] = await query<{ readonly known: number; readonly stored: number }>(
       `with known as (select array(

@@ -169,7 +169,6 @@ export class WorkNotices {
 /** The notices of new work in one thread. */
 export type Notices = Pick<WorkNotices, 'isHearing' | 'listen' | 'close'>;
 
-/** Opens the notices of this thread. */
 export const openNotices = (database: PostgresDatabase, options: ConnectionOptions): Notices =>
   isMainThread ? new WorkNotices(database, options) : new ThreadNotices(database.label);
 

@@ -88,7 +88,6 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
   };
 }
 
-/** Runs portable SQL within a transaction. */
 const runPortable = (database: SqliteDatabase, { sql, values }: PortableStatement): readonly unknown[] =>
   // copy the rows, because node:sqlite returns objects without a prototype
   database.all<object>(toText(sql), toSqlite(values)).map((row) => ({ ...row }));
