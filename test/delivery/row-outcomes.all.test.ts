@@ -144,21 +144,18 @@ async function readHistories(store: Store, broadcastId: number): Promise<Map<num
   return Map.groupBy(newestFirst.toReversed(), ({ subscriptionId }) => subscriptionId);
 }
 
-function expectedOutcome(answered: readonly number[], row: number): AttemptOutcome {
-  switch (answered.at(-1)) {
-    case 201:
-      return 'accepted';
-    case 410:
-      return 'gone';
-    case 400:
-      return 'rejected';
-    case 425:
-      return row % 10 === 5 ? 'expired' : 'exhausted';
-    case 503:
-      return 'exhausted';
-    default:
-      throw new Error(`The push service answered ${answered.join()}.`);
-  }
+/** What a row ends with, by the last answer. */
+const endOf: Readonly<Record<number, AttemptOutcome>> = {
+  201: 'accepted',
+  400: 'rejected',
+  410: 'gone',
+  425: 'exhausted',
+  503: 'exhausted',
+};
+
+function expectedOutcome(answered: readonly number[], row: number): AttemptOutcome | undefined {
+  const last = answered.at(-1);
+  return last === 425 && row % 10 === 5 ? 'expired' : endOf[last ?? 0];
 }
 
 /** Whether the one is what is left of the other where some are left out. */

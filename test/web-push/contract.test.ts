@@ -92,64 +92,34 @@ suite('setting defaults', () => {
     agree((library) => (library as Anything).setVapidDetails(null, publicKey, privateKey)));
 });
 
-/** @param changed arguments that are not the usual ones, by their place */
-const agreeOnVapidHeaders = (...changed: Anything[]) =>
+/** @param changed arguments that are not the usual ones */
+const agreeOnVapidHeaders = (changed: Anything) =>
   agree((library) => {
-    const usual = [
-      'https://push.example.org',
-      subject,
-      vapidKeys.publicKey,
-      vapidKeys.privateKey,
-      'aes128gcm',
-    ];
-    const given = Array.from({ length: 6 }, (_, index) => (index in changed ? changed[index] : usual[index]));
+    const usual = { audience: 'https://push.example.org', encoding: 'aes128gcm', ...vapidKeys };
+    const { audience, publicKey, privateKey, encoding, expiration } = { ...usual, ...changed };
+    const given = [audience, subject, publicKey, privateKey, encoding, expiration];
     const { Authorization, ...rest } = (library as Anything).getVapidHeaders(...given);
     return { ...rest, authorization: describeAuthorization(Authorization, rest['Crypto-Key']) };
   });
-/** Arguments of which the first four are the usual ones. */
-const withEncoding = (encoding: Anything, ...more: Anything[]): Anything[] => {
-  const changed: Anything[] = [];
-  changed[4] = encoding;
-  if (more.length > 0) changed[5] = more[0];
-  return changed;
-};
 
 suite('getVapidHeaders', () => {
   for (const audience of [undefined, '', 42, {}, 'no URL', 'https://push.example.org:8443'] as Anything[]) {
-    test(`with the audience ${JSON.stringify(audience)}`, () => agreeOnVapidHeaders(audience));
+    test(`with the audience ${JSON.stringify(audience)}`, () => agreeOnVapidHeaders({ audience }));
   }
   for (const encoding of ['aes128gcm', 'aesgcm', 'gzip', undefined, null] as Anything[]) {
-    test(`with the encoding ${String(encoding)}`, () => agreeOnVapidHeaders(...withEncoding(encoding)));
+    test(`with the encoding ${String(encoding)}`, () => agreeOnVapidHeaders({ encoding }));
   }
   const inAnHour = Math.floor(Date.now() / 1000) + 3600;
-  for (const expiration of [
-    0,
-    null,
-    'soon',
-    -1,
-    1.5,
-    Number.NaN,
-    inAnHour,
-    inAnHour + 90_000,
-  ] as Anything[]) {
-    test(`with the expiration ${String(expiration)}`, () =>
-      agreeOnVapidHeaders(...withEncoding('aes128gcm', expiration)));
+  for (const expiration of [0, null, 'soon', -1, 1.5, NaN, inAnHour, inAnHour + 90_000] as Anything[]) {
+    test(`with the expiration ${String(expiration)}`, () => agreeOnVapidHeaders({ expiration }));
   }
   for (const byte of [0, 0xff]) {
+    const privateKey = Buffer.alloc(32, byte).toString('base64url');
     test(`with a private key of 32 bytes of ${byte}, which is none`, () =>
-      agree((library) => {
-        const privateKey = Buffer.alloc(32, byte).toString('base64url');
-        const { publicKey } = vapidKeys;
-        const audience = 'https://push.example.org';
-        const headers = library.getVapidHeaders(audience, subject, publicKey, privateKey, 'aes128gcm');
-        return describeAuthorization(headers.Authorization);
-      }));
+      agreeOnVapidHeaders({ privateKey }));
   }
-  test('with keys that do not belong together', () => {
-    const changed: Anything[] = [];
-    changed[2] = otherKeys.publicKey;
-    return agreeOnVapidHeaders(...changed);
-  });
+  test('with keys that do not belong together', () =>
+    agreeOnVapidHeaders({ publicKey: otherKeys.publicKey }));
 });
 
 suite('encrypt', () => {
