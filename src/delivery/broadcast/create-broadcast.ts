@@ -121,17 +121,11 @@ export async function createBroadcast(
   const idempotencyKey = occurrence === undefined ? storedKey(options) : keyOf(occurrence);
   const startAtMs = options.startAt?.getTime() ?? now();
 
+  const receipts = isWithReceipts ? ['receipts'] : [];
+  const contentOptions = [ttlSeconds, urgency, topic ?? null, ...receipts, ...Object.entries(others)];
   const hashContent = (audienceHash: Uint8Array): Buffer =>
     createHash('sha256')
-      .update(
-        JSON.stringify([
-          ttlSeconds,
-          urgency,
-          topic ?? null,
-          ...(isWithReceipts ? ['receipts'] : []),
-          ...Object.entries(others),
-        ]),
-      )
+      .update(JSON.stringify(contentOptions))
       .update(hashMessage(message, content))
       .update(audienceHash)
       .digest();
@@ -144,12 +138,7 @@ export async function createBroadcast(
   if (known === undefined && occurrence === undefined) checkBroadcastOptions(options, now());
   const fromMs = occurrence?.atMs ?? startAtMs;
   const plan = await planReaders(audience, encoded, given, startAtMs, fromMs, store);
-  const { audienceId, matching, list, user, hash } = await writeAudience(
-    audience,
-    store,
-    policy,
-    plan.split !== undefined,
-  );
+  const { hash, ...written } = await writeAudience(audience, store, policy, plan.split !== undefined);
   return broadcasts.create({
     payload: encoded.payload,
     ...(encoded.texts.size > 0 && { texts: encoded.texts }),
@@ -159,14 +148,11 @@ export async function createBroadcast(
     ttlSeconds,
     urgency,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(audienceId !== undefined && { audienceId }),
-    matching,
-    list,
+    ...written,
     createdBy:
       occurrence === undefined
         ? (options.createdBy ?? thisApplication())
         : { schedule: occurrence.scheduleId },
-    user,
     contentHash: hashContent(hash),
     startAtMs,
     expiresAtMs: startAtMs + lifetimeOf(ttlSeconds),

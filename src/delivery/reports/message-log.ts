@@ -3,7 +3,7 @@ import { checkOptions, isFunction, mustBe, type OptionCheck } from '../../errors
 import type { Outcome, PushResponse } from '../../protocol/outcome.ts';
 import { type AttemptOutcome } from '../../store/attempts.ts';
 import { outcomeOf } from '../../store/attempt-sets.ts';
-import type { RowResult } from '../../store/ledger.ts';
+import type { RowRecord, RowResult } from '../../store/ledger.ts';
 
 /** `failed` logs messages that were not accepted, once for each attempt. */
 export const loggedMessages = ['failed', 'all'] as const;
@@ -47,23 +47,10 @@ export function logRows(log: MessageLog, broadcastId: number, rows: readonly Row
   const records = rows.flatMap((row): readonly MessageRecord[] => {
     const outcome = outcomeOf(row);
     if (outcome === undefined || (log.of === 'failed' && outcome === 'accepted')) return [];
-    const {
-      recipient,
-      origin: pushService,
-      attempts,
-      record: { attempt = attempts, status, reason } = {},
-    } = row;
-    return [
-      {
-        broadcastId,
-        subscriptionId: recipient.subscriptionId,
-        pushService,
-        outcome,
-        attempt,
-        status,
-        reason,
-      },
-    ];
+    const { recipient, origin: pushService, attempts, record = {} } = row;
+    const { attempt = attempts, status, reason }: Partial<RowRecord> = record;
+    const { subscriptionId } = recipient;
+    return [{ broadcastId, subscriptionId, pushService, outcome, attempt, status, reason }];
   });
   if (records.length > 0) log.write(records);
 }
