@@ -12,9 +12,9 @@ const minuteMs = 60_000;
 /** Any request; the probe, where there is one. */
 const one = {};
 
-function open(hasBreaker = true): { admission: Admission; clock: { ms: number } } {
+function open(): { admission: Admission; clock: { ms: number } } {
   const clock = { ms: 5_000_000 };
-  const settings = { monotonicNow: () => clock.ms, hasBreaker };
+  const settings = { monotonicNow: () => clock.ms, hasBreaker: true };
   const admission = new Admission(new URL('https://push.example.org'), settings);
   return { admission, clock };
 }
@@ -184,13 +184,4 @@ test('one error that ends the probe and requests before it ends the wait for the
   admission.recordFailure(probe, error);
   clock.ms += minuteMs;
   assert.equal(admission.admit(next), undefined);
-});
-
-test('without the breaker, failures never stop the origin', () => {
-  const { admission } = open(false);
-  const lost = new DeskbellError('ERR_PROTOCOL', 'It broke HTTP/2.');
-  for (let failure = 0; failure < 30; failure += 1) {
-    admission.recordFailure(one, lost);
-    assert.equal(admission.admit(one), undefined);
-  }
 });
