@@ -267,17 +267,6 @@ test('a public key is the same for service and sender: its length, its alphabet,
     );
 });
 
-test('tags as an array and the URL of another database are refused by their names', async () => {
-  await assert.rejects(sender.broadcast({ tags: ['news'] as never }, message), {
-    code: 'ERR_FIELD_TYPE',
-    message: 'Tags must be an object with all, any, none.',
-  });
-  await assert.rejects(main.openPostgresStore({ url: 'mysql://ada:secret@127.0.0.1/x' }), {
-    code: 'ERR_CONFIGURATION',
-    message: /^"url": it must be a URL such as postgres:/,
-  });
-});
-
 const withoutArguments = { ...main, ...sender } as unknown as Readonly<Record<string, () => unknown>>;
 const needNone = new Set(['generateVapidKeys', 'close']);
 
@@ -292,7 +281,7 @@ for (const [name, call] of Object.entries(withoutArguments)) {
   });
 }
 
-test('what is left out is named, and what is to stand there', async () => {
+test('what is left out or of another kind is named, and what is to stand there', async () => {
   const none = undefined as never;
   for (const [call, code, words] of [
     [() => main.openDataDirectory(none), 'ERR_CONFIGURATION', '"directory" must be a string, not undefined.'],
@@ -311,6 +300,16 @@ test('what is left out is named, and what is to stand there', async () => {
       () => sender.resume(none),
       'ERR_CONFIGURATION',
       '"broadcastId" must be the ID of a broadcast, not undefined.',
+    ],
+    [
+      () => sender.broadcast({ tags: ['news'] as never }, message),
+      'ERR_FIELD_TYPE',
+      'Tags must be an object with all, any, none.',
+    ],
+    [
+      () => main.openPostgresStore({ url: 'mysql://ada:secret@127.0.0.1/x' }),
+      'ERR_CONFIGURATION',
+      /^"url": it must be a URL such as postgres:/,
     ],
   ] as const)
     await assert.rejects(call(), { code, message: words });

@@ -27,14 +27,10 @@ const terminal = Object.assign(new Writable(), {
   hasColors: () => true,
 });
 
-test('styles and line ends of the command pass', () => {
+test('styles and line ends of the command pass; controls of strangers are escaped, styles that the command never made included', () => {
   const { style, toPrintable } = createPrinter(terminal);
   const text = `${style('bold', 'listens')} on\nhttp://127.0.0.1`;
   assert.equal(toPrintable(text), '\u001b[1mlistens\u001b[22m on\nhttp://127.0.0.1');
-});
-
-test('controls of strangers are escaped, styles that the command never made included', () => {
-  const { style, toPrintable } = createPrinter(terminal);
   const hostile = 'a\u001b[8m\u001b[2J\u009b31m\u202e\u200b\r\u0007';
   const escaped = String.raw`a\u001b[8m\u001b[2J\u009b31m\u202e\u200b\u000d\u0007`;
   assert.equal(toPrintable(`${style('bold', 'x')}${hostile}`), `\u001b[1mx\u001b[22m${escaped}`);

@@ -41,13 +41,13 @@ function completedCommands(command: Command, parent = ''): readonly CompletedCom
 }
 
 /** Completes `help`, whose arguments are the words of a command: `deskbell help schedules` */
-function completedHelp(program: Command, help: string): readonly CompletedCommand[] {
-  const walk = (command: Command, path: string): readonly CompletedCommand[] => [
-    { path, below: wordsOf(command), flags: [], argument: 'free' },
-    ...command.commands.flatMap((child) => walk(child, `${path} ${child.name()}`)),
-  ];
-  return walk(program, help);
-}
+const completedHelp = (commands: readonly CompletedCommand[]): readonly CompletedCommand[] =>
+  commands.map(({ path, below }) => ({
+    path: path.replace(' ', ' help '),
+    below,
+    flags: [],
+    argument: 'free',
+  }));
 
 const wordsOf = ({ commands }: Command): readonly CompletedWord[] =>
   commands.map((child) => ({ word: child.name(), description: child.summary() }));
@@ -221,7 +221,7 @@ export function completionCommand({ output }: Context): Command {
   })
     .addArgument(new Argument('<shell>', 'Shell.').choices(Object.keys(shellScripts)))
     .action(async (shell: Shell, _flags: object, { parent: program }: Command) => {
-      const commands = [...completedCommands(program!), ...completedHelp(program!, 'deskbell help').slice(1)];
-      await output.line(shellScripts[shell](commands));
+      const commands = completedCommands(program!);
+      await output.line(shellScripts[shell]([...commands, ...completedHelp(commands.slice(1))]));
     });
 }

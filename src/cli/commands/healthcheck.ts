@@ -15,6 +15,7 @@ import {
 } from '../configuration/configuration.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { withExistingData } from '../data/open-data.ts';
+import { addressOf } from '../serve/listening.ts';
 
 const timeoutMs = 4000;
 
@@ -71,7 +72,7 @@ const typeOf = (name: string): 'boolean' | 'string' =>
 /** @throws {DeskbellError} ERR_NOT_READY */
 async function checkService({ host, port, prefix }: Configuration): Promise<void> {
   const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
-  const url = `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}${prefix}/readyz`;
+  const url = `${addressOf(reached, port)}${prefix}/readyz`;
   const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) }).catch((cause: Error) => {
     throw new DeskbellError('ERR_NOT_READY', `${url} does not answer`, { cause });
   });
