@@ -6,8 +6,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 
 import { createTransport } from '../../src/transport/create-transport.ts';
-import { parseProxy, proxyFromEnvironment } from '../../src/transport/proxy.ts';
-import { isProxyBypassed } from '../../src/transport/proxy.ts';
+import { isProxyBypassed, parseProxy, proxyFromEnvironment } from '../../src/transport/proxy.ts';
 import { certificate, respond, startHttp, startHttp2, startServer, type Peer } from './peers.ts';
 import { describe, openTransport, sendMany, sendOne, tally } from './sending.ts';
 
