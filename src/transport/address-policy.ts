@@ -14,6 +14,7 @@ import ipaddr from 'ipaddr.js';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { type AddressRange, readAddressSettings } from './address-settings.ts';
 import { codeOf } from './connection-errors.ts';
+import { isLoopbackName } from './proxy.ts';
 import type { ResolvedAddress } from './transport.ts';
 
 export type Subject = 'unlisted' | 'listed';
@@ -151,11 +152,6 @@ export const pinTo =
   };
 
 const loopbackAddress = '127.0.0.1';
-
-/** True for names of this machine (RFC 6761 §6.3) and its loopback addresses. */
-export function isLoopbackName(hostname: string): boolean {
-  return /^(?:.*\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
-}
 
 /** If the host name is an IP address, returns it in a list, as a resolver would. */
 export function literalAddress(hostname: string): readonly ResolvedAddress[] | undefined {

@@ -3,7 +3,6 @@
 import { isIP, type Socket } from 'node:net';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
-import { isLoopbackName } from './address-policy.ts';
 import { connectionError } from './connection-errors.ts';
 
 export interface Proxy {
@@ -127,4 +126,9 @@ export function isProxyBypassed(hostname: string, noProxy: readonly string[] = [
     const domain = entry.toLowerCase().replace(/^\*?\.(?=.)/, '');
     return domain === '*' || hostname === domain || (isIP(hostname) === 0 && hostname.endsWith(`.${domain}`));
   });
+}
+
+/** True for names of this machine (RFC 6761 §6.3) and its loopback addresses. */
+export function isLoopbackName(hostname: string): boolean {
+  return /^(?:.*\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }
