@@ -135,30 +135,6 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
     },
   );
 
-  furtherTest(
-    'a browser that knows the former keys of its endpoint puts its own in their place',
-    async ({ backend, openSubscribed, storedRow, deliver }) => {
-      const { page, row } = await openSubscribed();
-      // as after a profile was restored that is older than the service's copy
-      const auth = new Uint8Array(16).fill(7);
-      await backend.replaceKeys(row.endpoint, auth);
-      const own = JSON.stringify(Buffer.from(auth).toString('base64'));
-      await page.evaluate(
-        changeState(`{ storedBody: JSON.stringify({ ...JSON.parse(state.storedBody), auth: ${own} }) }`),
-      );
-
-      await reload(page);
-
-      assert.equal(await textOf(page, '#stored'), 'Stored');
-      const { id, endpoint, p256dh, auth: ownAuth } = await storedRow();
-      assert.deepEqual(
-        { id, endpoint, p256dh, ownAuth },
-        { id: row.id, endpoint: row.endpoint, p256dh: row.p256dh, ownAuth: row.auth },
-      );
-      await deliver(page, 'Own', 'keys');
-    },
-  );
-
   browserTest(
     'when the push service drops a subscription, the service worker subscribes anew by itself',
     async ({ testBrowser, backend, openSubscribed, deliver }) => {
@@ -415,22 +391,6 @@ const shadow = "document.querySelector('deskbell-subscribe').shadowRoot";
 const isButtonShown = (page: Page) => page.evaluate(`!${shadow}.querySelector('button').hidden`);
 
 const endpointOf = (subscription: unknown): string => (subscription as StoredSubscription).endpoint;
-
-/** Changes what the browser remembers. @param changes an expression that is made of `state` */
-const changeState = (changes: string) => `new Promise((resolve, reject) => {
-  const opening = indexedDB.open('deskbell');
-  opening.onerror = () => reject(opening.error);
-  opening.onsuccess = () => {
-    const transaction = opening.result.transaction('deskbell', 'readwrite');
-    const store = transaction.objectStore('deskbell');
-    const key = [new URL('./', location.href).href, 'state'];
-    store.get(key).onsuccess = ({ target: { result: state } }) => {
-      store.put({ ...state, ...${changes} }, key);
-    };
-    transaction.oncomplete = () => resolve();
-    transaction.onabort = () => reject(transaction.error);
-  };
-})`;
 
 /** One row, and not the former one. */
 export async function untilReplaced(backend: Backend, former: StoredSubscription): Promise<void> {

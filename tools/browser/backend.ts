@@ -40,7 +40,7 @@ export interface Backend extends AsyncDisposable {
   /** What page libraries and service workers asked the service, in order, with the cookies that they sent. */
   readonly clientRequests: readonly ClientRequest[];
   /** Stores other keys for an endpoint, as import and other server-side code may. */
-  replaceKeys(endpoint: string, auth?: Uint8Array): Promise<void>;
+  replaceKeys(endpoint: string): Promise<void>;
   /** Somebody else registers the endpoint of the next POST just before it, with other keys. */
   takeNextEndpoint(): void;
   /** Loses a row, as a restored backup does. */
@@ -123,9 +123,9 @@ export async function startBackend(
       return `${backend.url}#invitation=${token}`;
     },
     subscriptions: () => store.subscriptions.page({ afterId: 0, limit: 100 }),
-    async replaceKeys(endpoint, auth = randomBytes(16)) {
+    async replaceKeys(endpoint) {
       const p256dh = createECDH('prime256v1').generateKeys();
-      await store.subscriptions.put({ endpoint, p256dh, auth }, keys.publicKey);
+      await store.subscriptions.put({ endpoint, p256dh, auth: randomBytes(16) }, keys.publicKey);
     },
     takeNextEndpoint() {
       isNextTaken = true;
