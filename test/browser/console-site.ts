@@ -14,14 +14,8 @@ import { collectRoutes, type Asked } from '../operator/collect-routes.ts';
 import { vapidKeys } from '../delivery/broadcast-bench.ts';
 
 /** Runs what was put off, the last first. */
-export class Cleanup implements AsyncDisposable {
-  readonly #work: (() => unknown)[] = [];
-  readonly after = (work: unknown): void => {
-    this.#work.push(work as () => unknown);
-  };
-  async [Symbol.asyncDispose]() {
-    for (const work of this.#work.reverse()) await work();
-  }
+export class Cleanup extends AsyncDisposableStack {
+  readonly after = (work: unknown): void => this.defer(work as () => Promise<void>);
 }
 
 export interface Console {

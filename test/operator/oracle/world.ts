@@ -802,7 +802,7 @@ export function standingAlarms(world: World): readonly ExpectedAlarm[] {
 }
 
 /** Since when each broadcast could go on: what has begun does so by itself, if there is a worker. */
-export function dueOf(world: World): readonly { readonly id: number; readonly sinceMs: number }[] {
+function dueOf(world: World): readonly { readonly id: number; readonly sinceMs: number }[] {
   const { nowMs, stories, workers } = world;
   return stories.flatMap((story) => {
     if (stateOf(story, world) !== 'running') return [];
