@@ -52,18 +52,10 @@ export function checkUser(user: unknown, pointer: string): string {
   if (typeof user !== 'string') throw fieldError('ERR_FIELD_TYPE', pointer, 'The user must be a string.');
   const bytes = Buffer.byteLength(user);
   if (bytes === 0 || bytes > maxUserBytes) {
-    throw fieldError(
-      'ERR_FIELD_VALUE',
-      pointer,
-      `The user has ${bytes} bytes; it must have 1 to ${maxUserBytes} bytes of UTF-8.`,
-    );
+    throw invalid(pointer, `The user has ${bytes} bytes; it must have 1 to ${maxUserBytes} bytes of UTF-8.`);
   }
   if (isPlainText(user)) return user;
-  throw fieldError(
-    'ERR_FIELD_VALUE',
-    pointer,
-    'The user must be well-formed Unicode without control characters.',
-  );
+  throw invalid(pointer, 'The user must be well-formed Unicode without control characters.');
 }
 
 /**
@@ -76,7 +68,7 @@ export function checkNewUser(given: unknown, pointer: string): string {
   if (!user.includes('\ufffd')) return user;
   const detail =
     'The user has U+FFFD, which stands for a character that was lost when a text was decoded: several people would be one.';
-  throw fieldError('ERR_FIELD_VALUE', pointer, detail);
+  throw invalid(pointer, detail);
 }
 
 /** @returns the tags without duplicates, sorted by name. @throws {DeskbellError} as `checkUserAndTags` does */
@@ -88,8 +80,11 @@ export function checkTags(tags: unknown, pointer: string): readonly string[] {
   throw tooMany(unique.size, pointer);
 }
 
+const invalid = (pointer: string, detail: string): DeskbellError =>
+  fieldError('ERR_FIELD_VALUE', pointer, detail);
+
 const tooMany = (count: number, pointer: string): DeskbellError =>
-  fieldError('ERR_FIELD_VALUE', pointer, `There are ${count} tags; at most ${maxTags} are allowed.`);
+  invalid(pointer, `There are ${count} tags; at most ${maxTags} are allowed.`);
 
 /**
  * Checks a tag, or a name with the same rules. Returns it in NFC, since some characters can be encoded in two ways.
@@ -102,8 +97,7 @@ export function checkName(name: unknown, pointer: string, what: string): string 
   // Check the length first, since sorting combining marks takes quadratic time.
   const normalized = name.length > maxSpelledCharacters ? '' : name.normalize('NFC');
   if (tagPattern.test(normalized) && Buffer.byteLength(normalized) <= maxTagBytes) return normalized;
-  throw fieldError(
-    'ERR_FIELD_VALUE',
+  throw invalid(
     pointer,
     `${what} must be 1 to ${maxTagBytes} bytes of letters, digits and ". _ : -", and begin with a letter or digit.`,
   );
@@ -129,18 +123,14 @@ export function checkExpression({ user, tags = {} }: AudienceExpression): Audien
   }
   const unknown = Object.keys(tags).find((name) => !(partNames as readonly string[]).includes(name));
   if (unknown !== undefined) {
-    throw fieldError(
-      'ERR_FIELD_VALUE',
-      '/tags',
-      `"${unknown}" is unknown; there are ${partNames.join(', ')}.`,
-    );
+    throw invalid('/tags', `"${unknown}" is unknown; there are ${partNames.join(', ')}.`);
   }
   const parts = partNames.flatMap((name) => {
     const part = checkTags(tags[name] ?? [], `/tags/${name}`);
     return part.length === 0 ? [] : [[name, part] as const];
   });
   if (user === undefined && parts.length === 0) {
-    throw fieldError('ERR_FIELD_VALUE', '', 'An audience needs a user or a tag.');
+    throw invalid('', 'An audience needs a user or a tag.');
   }
   return {
     ...(user !== undefined && { user: checkUser(user, '/user') }),

@@ -2,7 +2,7 @@
 // Ids are first gathered in memory, eight bytes each. An expression is evaluated later (`create-broadcast.ts`). The
 // hash of a list or expression shows whether broadcasts with the same idempotency key have the same audience.
 import { createHash, type Hash } from 'node:crypto';
-import { checkOptions, isCheckedElsewhere, wrong, type OptionChecks } from '../../errors/check-options.ts';
+import { checkOptions, isCheckedElsewhere, wrong } from '../../errors/check-options.ts';
 import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
 import {
   type ListKind,
@@ -37,16 +37,8 @@ export type MatchingAudience =
   | { readonly user: string; readonly tags?: TagExpression | undefined }
   | { readonly tags: TagExpression };
 
-const audienceChecks: OptionChecks<
-  Record<'ids' | 'subscriptions' | 'user' | 'tags' | keyof OutcomeAudience, unknown>
-> = {
-  ids: isCheckedElsewhere,
-  subscriptions: isCheckedElsewhere,
-  user: isCheckedElsewhere,
-  tags: isCheckedElsewhere,
-  broadcast: isCheckedElsewhere,
-  outcome: isCheckedElsewhere,
-};
+const audienceMembers = ['ids', 'subscriptions', 'user', 'tags', 'broadcast', 'outcome'];
+const audienceChecks = Object.fromEntries(audienceMembers.map((name) => [name, isCheckedElsewhere]));
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE if a member is unknown, or members belong to two kinds of audience */
 export function checkAudience(audience: Audience): void {
