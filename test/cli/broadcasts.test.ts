@@ -318,11 +318,11 @@ suite('broadcasts of the command line', () => {
     assert.ok(!messages.some((record) => JSON.stringify(record).includes('/wpush/')));
     const alarm = records.find(({ event }) => event === 'alarm');
     assert.deepEqual(
-      [alarm.level, alarm.broadcast, alarm.pushService, alarm.detail],
-      [50, 1, pushService.origin, 'BadPath'],
+      [alarm.level, alarm.broadcast, alarm.pushService, alarm.reason, alarm.detail],
+      [50, 1, pushService.origin, 'bad-request', 'BadPath'],
     );
     const end = records.find(({ event, state }) => event === 'broadcast' && state === 'done');
-    assert.deepEqual([end.broadcast, end.recipients, end.rejected], [1, 20, 20]);
+    assert.deepEqual([end.broadcast, end.recipients, end.rejected, end.accepted], [1, 20, 20, undefined]);
     const workers = records.filter(({ event }) => event === 'worker');
     assert.deepEqual(
       pluck(workers, 'state', 'machine', 'processId', 'threads'),

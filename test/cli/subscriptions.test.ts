@@ -275,12 +275,16 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     const { data, run } = await newData();
     const file = join(data, 'refused.jsonl');
     const words = `subscriptions import - --refused ${file}`;
-    const rows = [exampleSubscription(1), { userId: 45, subscription: { endpoint: 'http://a b/' } }];
-    const onManyLines = JSON.stringify(rows, undefined, 2);
+    const wrong = { userId: 45, subscription: { endpoint: 'http://a b/' } };
+    const onManyLines = JSON.stringify(
+      [[exampleSubscription(1), exampleSubscription(2)], wrong],
+      undefined,
+      2,
+    );
     const { stdout } = await run(words, onManyLines);
-    assert.equal(stdout, 'Imported 1, refused 1.\n');
+    assert.equal(stdout, 'Imported 2, refused 1.\n');
     const [kept, ...others] = parseLines(await readFile(file, 'utf8'));
-    assert.deepEqual([kept.line, JSON.parse(kept.text), others], [2, rows[1], []], 'the second element');
+    assert.deepEqual([kept.line, JSON.parse(kept.text), others], [3, wrong, []], 'the third element');
     assert.ok(!kept.text.includes('\n'));
     assert.equal(kept.errors[0].pointer, '/subscription/endpoint');
     assert.equal((await stat(file)).mode & 0o777, 0o600);
