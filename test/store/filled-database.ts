@@ -5,7 +5,7 @@ import { addSubscriptions } from './store-under-test.ts';
 
 const fill = `
   update subscriptions set user_name = 'Zoë "ß" 日本' where id = 2;
-  insert into subscription_tags (tag, subscription_id) values ('b', 2), ('a/ü', 2), ('"quoted"', 2), ('B', 3);
+  insert into subscription_tags (tag, subscription_id) values ('b', 2), ('a/ü', 2), ('"quoted"', 2), ('𝐀', 2), ('Ａ', 2), ('B', 3);
   update subscriptions set updated_at_ms = updated_at_ms + 5 where id = 3;
   delete from subscriptions where id = 6;
   update subscriptions set language = 'pt-BR', time_zone = 'Europe/Berlin', channels = '{"news":false,"a b":true}' where id = 2;

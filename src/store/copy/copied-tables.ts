@@ -132,6 +132,6 @@ export function inOrder({ columns, key }: CopiedTable, sql: string, collation = 
 /** Converts a value to the form that both databases share. */
 export function toCopyValue(value: unknown): CopyValue {
   if (typeof value === 'boolean') return Number(value);
-  if (Array.isArray(value)) return JSON.stringify(value.toSorted());
+  if (Array.isArray(value)) return JSON.stringify(value);
   return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : (value as CopyValue);
 }

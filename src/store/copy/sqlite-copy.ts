@@ -11,8 +11,8 @@ import { pageRows, type CopyDatabase, type CopyTransaction } from './copy-databa
 const ownForms: Readonly<Record<string, OwnForm>> = {
   subscriptions: {
     columns: {
-      tags: `(select iif(count(*) = 0, null, sorted_array(json_group_array(tag)))
-              from subscription_tags where subscription_id = t.id)`,
+      tags: `(select iif(count(*) = 0, null, json_group_array(tag)) from (
+                select tag from subscription_tags where subscription_id = t.id order by tag))`,
     },
   },
   [sequences.name]: {
@@ -57,9 +57,6 @@ function openAlone(path: string): CopyDatabase {
       cause: error,
     });
   }
-  database.function('sorted_array', { deterministic: true }, (text) =>
-    JSON.stringify((JSON.parse(String(text)) as string[]).toSorted()),
-  );
   const transaction: CopyDatabase['transaction'] = async (work) => {
     try {
       database.exec('begin immediate');
