@@ -41,6 +41,7 @@ after(async () => {
 });
 
 const to = (path: string) => ({ ...subscriber.subscription, endpoint: server.origin + path });
+const toNowhere = () => ({ ...subscriber.subscription, endpoint: 'https://push.invalid/x' });
 
 /** The fields of an answer that the version of HTTP has no part in. */
 function describeResult({ statusCode, body, headers }: SendResult): unknown {
@@ -143,8 +144,6 @@ suite('both send and give the same', () => {
 });
 
 suite('ours', () => {
-  const toNowhere = () => ({ ...subscriber.subscription, endpoint: 'https://push.invalid/x' });
-
   test('sends over HTTP/2 unless an agent, a proxy or the transport of Node is given', async () => {
     await ours.sendNotification(to('/status/201'), 'text');
     await ours.sendNotification(to('/status/201'), 'text', { timeout: 5000, contentEncoding: 'aesgcm' });
