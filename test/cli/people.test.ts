@@ -126,6 +126,8 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
       '1 × time zones not understood, left out: +01:00',
       '2 × choices of channels not understood, left out',
     ]);
+    const ignoring = await run([...words, '--ignore-column', 'Channels'], lines(rows));
+    assert.doesNotMatch(ignoring.stderr, /channels/);
   });
 
   test('tags are added and taken away, by person, tag and ID, and list shows whom they choose', async () => {
