@@ -1,13 +1,12 @@
 // Which cookies page library and service worker send to the service, in every browser.
 import assert from 'node:assert/strict';
-import { request as sendRequest } from 'node:http';
 import { type ClientRequest } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, received, reload, textOf } from '../../tools/browser/demo-page.ts';
 import { until } from '../../tools/until.ts';
 import { newSubscription } from '../service/running-service.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { untilReplaced } from './demo-page-suite.ts';
-import { startSite } from './site.ts';
+import { passOn, startSite } from './site.ts';
 
 export function testCookies(browserTest: BrowserTest): void {
   browserTest(
@@ -104,13 +103,7 @@ async function startBasicLogin(serviceUrl: string) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="shop"' }).end();
       return;
     }
-    const { method = '', url = '', headers } = request;
-    const onward = sendRequest(new URL(url, serviceUrl), { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    onward.on('error', () => response.destroy());
-    request.pipe(onward);
+    passOn(request, response, serviceUrl);
   });
   // a browser that has opened it sends them to every path of the origin
   return { ...site, urlWithCredentials: site.url.replace('//', `//${credentials}@`) };

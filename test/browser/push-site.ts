@@ -3,7 +3,7 @@
 import { build } from 'esbuild';
 import { join } from 'node:path';
 import { codeBlocks } from '../documentation/pages.ts';
-import { type Site, startSite } from './site.ts';
+import { passOn, type Site, startSite } from './site.ts';
 
 const clientFolder = join(import.meta.dirname, '../../src/client');
 const contentSecurityPolicy =
@@ -77,20 +77,9 @@ const recipes: Readonly<Record<string, string>> = {
 
 /** @param serviceUrl of a service with the prefix /push */
 export async function startPushSite(serviceUrl: string): Promise<Site> {
-  const { origin } = new URL(serviceUrl);
   return startSite(async (request, response) => {
     const path = request.url!.split('?')[0]!;
-    if (path.startsWith('/push/')) {
-      const { method = 'GET' } = request;
-      const headers = { ...(request.headers as Record<string, string>) };
-      for (const name of ['host', 'connection', 'content-length', 'transfer-encoding']) delete headers[name];
-      const body = ['GET', 'HEAD'].includes(method) ? undefined : Buffer.concat(await request.toArray());
-      const answer = await fetch(origin + request.url!, { method, headers, ...(body && { body }) });
-      const type = answer.headers.get('content-type');
-      response.writeHead(answer.status, type ? { 'content-type': type } : {});
-      response.end(Buffer.from(await answer.arrayBuffer()));
-      return;
-    }
+    if (path.startsWith('/push/')) return passOn(request, response, serviceUrl);
     const html = pages[path];
     response.setHeader('content-security-policy', contentSecurityPolicy);
     response.setHeader('content-type', html ? 'text/html; charset=utf-8' : 'text/javascript');

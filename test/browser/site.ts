@@ -1,5 +1,11 @@
 // A site of a test, at a port of its own.
-import { createServer, type RequestListener } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  request as sendRequest,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { listenOnNewPort } from '../../tools/listening.ts';
 
 export interface Site extends AsyncDisposable {
@@ -16,4 +22,15 @@ export async function startSite(answer: RequestListener): Promise<Site> {
       server.close();
     },
   };
+}
+
+/** Passes a request on to the service, as a reverse proxy does. */
+export function passOn(request: IncomingMessage, response: ServerResponse, serviceUrl: string): void {
+  const { method = '', url = '', headers } = request;
+  const onward = sendRequest(new URL(url, serviceUrl), { method, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  onward.on('error', () => response.destroy());
+  request.pipe(onward);
 }
