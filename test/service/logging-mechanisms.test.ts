@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { prepareScope } from '../../src/service/create-service.ts';
 import {
   type ActionCreator,
@@ -246,14 +245,6 @@ describe('the order with other actions', () => {
     assert.deepEqual(order(mechanisms), withoutAuthenticator);
     assert.match(String(mechanisms[1]!['failure']), /secret internals/, 'the action sees why it failed');
     assert.equal(mechanisms[2]!['failure'], true, 'the action creator sees that it failed');
-  });
-
-  test('stays the same where the action fails with an answer of its own', async (t) => {
-    const { base, records } = await startWith(t, () => {
-      throw new DeskbellError('ERR_FORBIDDEN', 'Not today.');
-    });
-    assert.equal((await fetch(`${base}/api/get`)).status, 403);
-    assert.deepEqual(order(records), withoutAuthenticator);
   });
 
   test('stays the same where the client is gone while the action works', async (t) => {

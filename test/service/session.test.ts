@@ -38,8 +38,6 @@ describe('the session', () => {
     ['is no object', 400, { 'content-type': 'application/json' }, '7'],
     ['is too large', 413, { 'content-type': 'application/json' }, `"${'x'.repeat(20_000)}"`],
     ['has another type', 415, { 'content-type': 'text/plain' }, 'x'],
-    ['has no type', 415, {}, Buffer.from('x')],
-    ['is encoded', 415, { 'content-type': 'application/json', 'content-encoding': 'gzip' }, 'x'],
   ] as const) {
     test(`is judged before a body that ${what}`, async () => {
       logged.records.length = 0;
@@ -189,14 +187,6 @@ describe('a request that may be forged', () => {
   test('is refused with a token made under another key', async () => {
     const stranger = await createSessionCookie({ sessionKey: randomBytes(32), value: 'alice' });
     return assertForgeryRefused(put({ cookie: stranger.cookie, 'csrf-token': stranger.csrfToken }));
-  });
-  test('is refused once the session has expired, its token or not', async () => {
-    const past = await createSessionCookie({
-      sessionKey: service.sessionKey,
-      value: 'x',
-      lifetimeSeconds: 0,
-    });
-    return assertForgeryRefused(put({ cookie: past.cookie, 'csrf-token': past.csrfToken }));
   });
   test('is refused with a token in the query or the body', async () => {
     const { cookie, csrfToken } = alice;
