@@ -181,8 +181,8 @@ const service =
         .flatMap(({ pushServices }) => pushServices)
         .filter((reported) => isOf(reported, name)) as never,
     );
-export const worstOf = <Report extends { readonly breaker?: unknown }>(reports: readonly Report[]) =>
-  ['open', 'half-open'].flatMap((state) => reports.filter(({ breaker }) => breaker === state))[0];
+export const worstOf = <Report extends { readonly breaker?: unknown }>(given: readonly Report[]) =>
+  ['open', 'half-open'].flatMap((state) => given.filter(({ breaker }) => breaker === state))[0];
 const total = (name: string): FigureOracle =>
   service((all) => all.reduce((one, each) => one + (each[name] as number), 0));
 const most = (name: string): FigureOracle =>
