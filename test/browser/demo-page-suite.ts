@@ -59,6 +59,21 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
     },
   );
 
+  chromiumTest(
+    'a second message replaces the notification of the first; the page lists both',
+    async ({ backend, openSubscribed }) => {
+      const { page } = await openSubscribed();
+
+      await backend.sendToAll({ title: 'First', message: '1' });
+      await received(page, 1);
+      await backend.sendToAll({ title: 'Second', message: '2' });
+
+      assert.deepEqual(await received(page, 2), ['Second: 2', 'First: 1']);
+      const titles = (await shown(page, 'Second')).map(({ title }) => title);
+      assert.deepEqual(titles, ['Second']);
+    },
+  );
+
   furtherTest('a message to two open pages reaches both', async ({ backend, open, openSubscribed }) => {
     const pages = [(await openSubscribed()).page, await open()];
     await backend.sendToAll({ title: 'Both', message: 'of you' });
@@ -106,6 +121,42 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
       assert.equal((await backend.subscriptions()).length, 1);
       assert.deepEqual(await backend.sendToAll({ title: 'Anyone', message: 'there?' }), { gone: 1 });
       assert.deepEqual(await backend.subscriptions(), []);
+    },
+  );
+
+  furtherTest(
+    'messages arrive after a rotation of the keys, before the next visit and after it; then the former pair goes',
+    async ({ backend, openSubscribed, storedRow, deliver }) => {
+      const { page, row: former } = await openSubscribed();
+      await backend.rotateKeys();
+
+      await deliver(page, 'Former key', 'arrives');
+      await assert.rejects(backend.retireKey(former.vapidPublicKey), { code: 'ERR_KEY_IN_USE' });
+
+      await reload(page);
+
+      const row = await storedRow();
+      assert.notEqual(row.vapidPublicKey, former.vapidPublicKey);
+      await deliver(page, 'New key', 'arrives');
+
+      await backend.retireKey(former.vapidPublicKey);
+      assert.equal(await backend.sendTo(row, { title: 'New key', message: 'alone' }), 'accepted');
+      assert.deepEqual(await received(page, 2), ['New key: alone', 'New key: arrives']);
+    },
+  );
+
+  furtherTest(
+    'after the server has lost its row, loading the page brings it back',
+    async ({ backend, openSubscribed, storedRow, deliver }) => {
+      const { page, row: former } = await openSubscribed();
+      await backend.forget(former.id);
+
+      await reload(page);
+
+      assert.equal(await textOf(page, '#stored'), 'Stored');
+      const row = await storedRow();
+      assert.equal(row.endpoint, former.endpoint);
+      await deliver(page, 'Back', 'again');
     },
   );
 
@@ -391,6 +442,11 @@ const shadow = "document.querySelector('deskbell-subscribe').shadowRoot";
 const isButtonShown = (page: Page) => page.evaluate(`!${shadow}.querySelector('button').hidden`);
 
 const endpointOf = (subscription: unknown): string => (subscription as StoredSubscription).endpoint;
+
+export const unsubscribeSilently = `(async () => {
+  const { pushManager } = await navigator.serviceWorker.ready;
+  await (await pushManager.getSubscription()).unsubscribe();
+})()`;
 
 /** One row, and not the former one. */
 export async function untilReplaced(backend: Backend, former: StoredSubscription): Promise<void> {

@@ -2,6 +2,7 @@
 // service, store and sender behind it.
 import assert from 'node:assert/strict';
 import type { Page } from 'puppeteer-core';
+import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { received, textOf, waitFor } from '../../tools/browser/demo-page.ts';
@@ -81,6 +82,27 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
   });
 
   browserTest(
+    'the declarative form shows as the same message without it',
+    async ({ backend, openSubscribed }) => {
+      const { page } = await openSubscribed();
+      const message = { ...fullMessage, url: `${backend.url}?order=7`, icon: picture, badge: picture };
+      const actions = message.actions.map((action) => ({ ...action, url: message.url }));
+      const shown: Notifications[] = [];
+      for (const declarative of [false, true]) {
+        await backend.sendToAll({ ...message, actions, declarative, tag: String(declarative) });
+        await received(page, shown.length + 1);
+        shown.push(await onScreen(page));
+      }
+      const [plain, both] = shown as [Notifications, Notifications];
+      const ofForm = both.find(({ tag }) => tag === 'true')!;
+      const { data, ...members } = ofForm;
+      const { data: plainData, ...plainMembers } = plain[0]!;
+      assert.deepEqual(members, { ...plainMembers, tag: 'true' });
+      assert.deepEqual(sentMembers(data), { ...sentMembers(plainData), tag: 'true' });
+    },
+  );
+
+  browserTest(
     "the site's own service worker changes what is shown; where it fails, the message is shown as it came",
     async ({ backend, openOtherSite }) => {
       const { page } = await openOtherSite('hooks/');
@@ -117,6 +139,20 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
   });
 
   browserTest(
+    'tag: null replaces nothing but the same message delivered again',
+    async ({ backend, openSubscribed }) => {
+      const { page, row } = await openSubscribed();
+      const first = encodePayload({ title: 'First', message: '', tag: null });
+      const second = encodePayload({ title: 'Second', message: '', tag: null });
+      for (const [index, payload] of [first, second, first].entries()) {
+        await backend.sendPayload(row, payload);
+        await received(page, index + 1);
+      }
+      assert.deepEqual(titles(await onScreen(page)), ['First', 'Second']);
+    },
+  );
+
+  browserTest(
     'a message whose members no browser can show is shown by its texts',
     async ({ backend, openSubscribed }) => {
       const { page, row } = await openSubscribed();
@@ -135,6 +171,12 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
       }
     },
   );
+}
+
+/** Without what is different each time. */
+function sentMembers(data: unknown): object {
+  const { id: _, receivedAtMs: __, ...members } = (data as { deskbell: Record<string, unknown> }).deskbell;
+  return members;
 }
 
 const titles = (notifications: Notifications) => notifications.map(({ title }) => title).sort();
