@@ -51,7 +51,7 @@ export function formatSpan(seconds: number, maxUnits = 2): string {
 
 const byteUnits = ['kB', 'MB', 'GB', 'TB'] as const;
 
-/** Formats a size in decimal byteUnits, as for disks: `532 bytes`, `1.5 MB`. */
+/** Formats a size in decimal units, as for disks: `532 bytes`, `1.5 MB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
   // the unit fits the rounded number: 999,950 is 1.0 MB

@@ -44,7 +44,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
   test('what is exported can be imported elsewhere and is the same; a row without user and tags changes neither', async () => {
     const [{ run: from }, { run: to }] = [await newData(), await newData()];
     const plain = ['+%2B', 2, 3, 4].map(exampleSubscription);
-    const owners = [{ user: '42', tags: ['de', 'beta'] }, { user: 43 }, { tags: 'news;de' }, {}];
+    const owners = [{ user: '42', tags: ['de', 'beta'] }, { user: 43 }, { tags: 'news; de' }, {}];
     await from('subscriptions import -', lines(plain.map((row, index) => ({ ...row, ...owners[index] }))));
     const exported = await exportRows(from);
     assert.deepEqual(

@@ -396,9 +396,17 @@ test('who leaves while a former subscription could not be removed leaves both; c
 
 test('a subscription with a former key of the service, or that Chromium has given up, is ended, and another one is made', async () => {
   let key = vapidKey;
-  const { client, ended } = openPage({}, { service: () => [200, key] });
+  const { client, ended, asked } = openPage({}, { service: () => [200, key] });
   await client.subscribe();
   assert.equal(await client.resync(), 'sent-again');
+  // other keys of the same endpoint: the former ones are named, so that the service keeps its row
+  Object.assign((await client.state()).subscription!, { getKey: () => new Uint8Array([1]).buffer });
+  await client.resync();
+  const { headers, body } = asked.findLast(({ request }) => request === 'POST webPush')!;
+  assert.deepEqual(
+    [body['auth'], headers['deskbell-former-subscription']],
+    ['AQ==', JSON.stringify(firstSubscription)],
+  );
   key = Buffer.alloc(65, 5).toString('base64url');
   assert.equal(await client.resync(), 'subscribed-anew');
   assert.deepEqual(ended, ['https://push.example/1']);

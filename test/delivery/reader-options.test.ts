@@ -109,6 +109,11 @@ describe('a broadcast that differs by reader', () => {
     assert.deepEqual(await count('all'), [3, { de: 1, undefined: 2 }]);
     assert.deepEqual(await count({ ids: [1, 3, 3, 99] }), [2, { de: 1, undefined: 1 }]);
     assert.deepEqual(await count({ user: 'ada' }), [1, { de: 1 }]);
+    // a channel that only one of them has turned on
+    await stage.store.channels.put({ name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
+    await stage.store.readers.setPerson('ada', { channels: { offers: true } });
+    const readers = await countReadersOf('all', text, { channel: 'offers' }, stage.store, three, 9);
+    assert.deepEqual([readers?.channelOff, readers?.byText], [2, new Map([['de', 1]])]);
   });
 
   test('to given subscriptions is for the time of its own zone, and leaves none out as inactive', async () => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { prepareScope } from '../../src/service/create-service.ts';
 import {
   type ActionCreator,
@@ -245,6 +246,11 @@ describe('the order with other actions', () => {
     assert.deepEqual(order(mechanisms), withoutAuthenticator);
     assert.match(String(mechanisms[1]!['failure']), /secret internals/, 'the action sees why it failed');
     assert.equal(mechanisms[2]!['failure'], true, 'the action creator sees that it failed');
+    // an action may choose the answer to its own failure
+    const own = await startWith(t, () => {
+      throw new DeskbellError('ERR_FORBIDDEN', 'Not today.');
+    });
+    assert.equal((await fetch(`${own.base}/api/get`)).status, 403);
   });
 
   test('stays the same where the client is gone while the action works', async (t) => {

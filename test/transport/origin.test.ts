@@ -120,6 +120,7 @@ test('what is handed back while a push service has asked to wait is not sent', a
   assert.deepEqual(tally(results), { 429: 10, deferred: 40 });
   const handedBack = results.find(({ kind }) => kind === 'deferred');
   assert.ok(handedBack?.kind === 'deferred' && handedBack.afterMs > 50_000);
+  assert.match(handedBack.detail, /answers with status 429/);
   assert.equal(requests, 50);
 });
 
