@@ -213,6 +213,11 @@ test('what cannot be sent is refused before anything is sent', async () => {
   ];
   for (const [code, ...given] of refused) await assert.rejects(sender.send(...given), { code });
   assert.equal(requests, 0);
+  // a refused message does not take others of the same turn with it
+  const sent = sender.send(to, message);
+  const refusals = refused.map(([code, ...given]) => assert.rejects(sender.send(...given), { code }));
+  await Promise.all([sent, ...refusals]);
+  assert.equal(requests, 1);
 });
 
 test('a closed sender sends nothing, and may be closed again', async () => {
