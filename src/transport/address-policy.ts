@@ -139,8 +139,8 @@ export async function resolveHost(
 
 /**
  * Makes a look-up function that returns the checked addresses, so that the name is not resolved again (DNS rebinding).
- * It must call back asynchronously: otherwise a connection may fail, for example without a route, while `tls.connect`
- * is still setting it up, and `tls.connect` then throws a TypeError.
+ * The function calls back asynchronously: a synchronous call could let the connection fail (for example if there is no
+ * route) before `tls.connect` has set it up, and `tls.connect` would throw a TypeError.
  */
 export const pinTo =
   (addresses: readonly ResolvedAddress[]): LookupFunction =>

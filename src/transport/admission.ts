@@ -29,7 +29,7 @@ const unreachableAfterMs = 15_000;
 /** The average latency is that of about this many recent responses. */
 const averageOver = 100;
 
-/** For how many round trips a hold waits for responses to later requests. */
+/** How many round trips a hold lasts, unless a response ends the hold earlier. */
 const holdRoundTrips = 2;
 const minHoldMs = 50;
 
@@ -47,7 +47,7 @@ export class Admission {
   #connectFault: DeskbellError | undefined;
   /** The times of the first and the last failure since the last response. */
   #failures: { readonly firstMs: number; readonly lastMs: number } | undefined;
-  /** Set when the push service asks to wait, until it is clear whether only one subscription must wait. */
+  /** Set after the push service has asked us to wait, until it is clear whether only one subscription must wait. */
   #hold: { reason: string; writtenAtMs: number; untilMs: number } | undefined;
   #wasThrottled = false;
   #lastError: DeskbellError | undefined;
@@ -84,7 +84,7 @@ export class Admission {
     return this.#hold && Math.max(minHoldMs, holdRoundTrips * this.#latencyMs);
   }
 
-  /** Call this at the end of a hold that no response has ended. @returns true if sending must stop now */
+  /** Call this if no response has ended the hold in time. @returns true if sending must stop now */
   endHold(): boolean {
     const hold = this.#hold;
     this.#hold = undefined;
@@ -198,7 +198,7 @@ export class Admission {
 
   /** Records that there was no response. @returns true if sending must stop now */
   recordFailure(exchange: object, error: DeskbellError): boolean {
-    // the loss of one connection can end a hundred requests with the same error; the breaker still waits for its probe
+    // a lost connection fails all of its requests with one error, which counts once; a failed probe always counts
     if (error === this.#lastError && !this.breaker.isProbe(exchange)) return false;
     this.#lastError = error;
     this.#recordNoAnswer();

@@ -111,7 +111,7 @@ export class Breaker {
     this.open(reason, nowMs);
   }
 
-  /** Opens the breaker because the push service asked to wait. @returns true if the breaker has just opened */
+  /** Opens the breaker because the push service asked us to wait. @returns true if the breaker has just opened */
   obey(reason: string, nowMs: number, retryAfterMs: number): boolean {
     this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
     return this.#openAsAsked(reason, nowMs);
@@ -123,9 +123,9 @@ export class Breaker {
   }
 
   /**
-   * Opens at once, because of the connection: the origin violates HTTP, or cannot be reached.
+   * Opens the breaker at once, for example because the origin violates HTTP or cannot be reached.
    *
-   * @param minMs how long to stay open at least
+   * @param minMs the shortest time for which the breaker stays open
    */
   open(reason: string, nowMs: number, minMs = 0): boolean {
     const wasOpen = this.#state === 'OPEN';

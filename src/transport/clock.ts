@@ -10,7 +10,7 @@ export interface Clock {
   /**
    * Calls `done` once after `ms`.
    *
-   * @param keepsProcess if false, the process may exit before the time is over
+   * @param keepsProcess if false, the process may exit while the timer is running
    */
   readonly startTimer: (done: () => void, ms: number, keepsProcess: boolean) => Timer;
 }

@@ -98,7 +98,7 @@ export function createTransport(
       return waits;
     },
 
-    /** Sends nothing to a push service for this long, because it has asked another sender to wait. */
+    /** Pauses sending to a push service for `waitMs`, because the push service has asked another sender to wait. */
     pause(name: string, waitMs: number): void {
       const origin = origins.get(name) ?? openOrigin(name);
       if (!(origin instanceof DeskbellError)) origin.pause(waitMs);

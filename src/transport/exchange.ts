@@ -33,7 +33,7 @@ export interface Session {
   flush(): void;
   /** Accepts no more requests, and closes when the requests in flight have their responses. */
   drain(): void;
-  /** Closes at once. Requests in flight fail with `error`, and it stays unknown whether they were delivered. */
+  /** Closes the connection at once. Requests in flight fail with `error`, but may have been delivered. */
   destroy(error: DeskbellError): void;
 }
 

@@ -125,7 +125,7 @@ export class Http1Session implements Session {
   #read(chunk: Buffer): void {
     // copy the chunk: its buffer is reused, and node:http may keep the chunk until the next turn
     if (this.#exchange !== undefined) this.#stream.push(Buffer.from(chunk));
-    // without a request, node:http would take the data for the response to the next request
+    // no request is in flight, so node:http would treat the data as the response to the next request
     else this.destroy(connectionError(this.#host, 'sent data without a request'));
   }
 

@@ -71,9 +71,9 @@ export class Origin implements SessionEvents {
   #connecting = 0;
   /** The timer after a failed connection attempt. While it runs, no further connection is opened. */
   #connectPause: Timer | undefined;
-  /** The timer until refused requests may be sent again. */
+  /** The timer after a refused request. While it runs, refused requests are not sent again. */
   #refusalPause: Timer | undefined;
-  /** If writes are spread, the timer until the next request may be written. */
+  /** The timer that delays the next request, if requests are spread over time. */
   #pace: Timer | undefined;
   /**
    * The timer that ends a hold. When the push service asks to wait, a hold delays new requests until responses to
@@ -315,8 +315,8 @@ export class Origin implements SessionEvents {
   }
 
   /**
-   * Ends a hold that has lasted long enough, or that no response to a request in flight can resolve. All requests then
-   * wait as long as the push service asked.
+   * Ends a hold after `holdMs`, or at once if no request is in flight whose response could end the hold. After that,
+   * all requests wait as long as the push service asked.
    */
   #lookAtHold(): void {
     const { holdMs } = this.admission;

@@ -26,7 +26,10 @@
 // them halve the window in one round trip. After a decrease, growth of 3, 5, 7, 11, 16, 24 % … keeps refusals at a
 // few per cent if the capacity has not changed, and finds twice the capacity within ten round trips.
 
-/** The initial window, which one HTTP/2 connection can carry. Latency alone never lowers a window below this. */
+/**
+ * The initial window: as many requests as one HTTP/2 connection can carry. High latency alone never lowers the window
+ * below this.
+ */
 export const latencyFloor = 100;
 /** The largest window: what a thread sends in 100 ms. A push service usually starts to queue at a smaller window. */
 export const maxLimit = 3000;
@@ -36,21 +39,24 @@ export const firstPerMs = latencyFloor / 500;
 /** The smallest window. It is below 1, because some push services accept less than one request per round trip. */
 const minWindow = 1 / 8;
 
-/** Latency includes the time in which this process is busy, so only a latency well above the base proves a queue. */
+/** A busy process adds to the latency, so only a latency well above the round trip without a queue proves a queue. */
 const maxLatencyRatio = 3;
 const latencySlackMs = 10;
-/** If there is a queue, the window is lowered to what this many base round trips carry. */
+/** If there is a queue, the window becomes the number of responses that arrive in this many base round trips. */
 const queueRatio = 2;
-/** There is no queue if a window that is smaller by a third does not shorten the round trip to this share. */
+/** There was no queue if lowering the window by a third does not reduce the round trip to this share. */
 const shorterBy = 0.85;
-/** The base grows by this factor if the window is too small to be lowered, so that a queue could not be detected. */
+/** If the window is too small to be lowered as a test for a queue, the base round trip grows by this factor. */
 const fartherBy = 2;
-/** Up to this share of refusals, plus chance, the push service does not count as overloaded. */
+/** The push service counts as overloaded if the share of refusals exceeds this by more than chance explains. */
 const toleratedShare = 0.06;
-/** Standard deviations that count as chance. More at first, because ending the doubling by mistake costs much. */
+/**
+ * How many standard deviations count as chance. More before the first overload: a false alarm ends the doubling of the
+ * window.
+ */
 const chanceAtFirst = 3;
 const chanceLater = 1;
-/** A round needs responses to at least this share of the window, and never fewer than `roundAnswers`. */
+/** A full round has responses to this share of the window, but at least `roundAnswers` responses. */
 const roundShare = 1 / 4;
 const roundAnswers = 16;
 /** If nothing was refused, a round ends after this many round trips. */
@@ -64,13 +70,16 @@ const outageFactor = 1 / 4;
  * noticed late. The circuit breaker stops long outages.
  */
 const outageFloor = 1 / 64;
-/** The first decrease keeps at least this share of the window, because a burst says little about spread writes. */
+/**
+ * The first decrease keeps at least this share of the window: requests that are refused in a burst may be accepted if
+ * they are spread over time.
+ */
 const firstFactor = 1 / 2;
 /** Keeps the window slightly below the accepted rate, so that the next rounds are not refused again. */
 const marginFactor = 0.85;
-/** If writes are spread over time, requests in flight may exceed the window by this factor: latency varies. */
+/** If requests are spread over time, slow responses may raise the number in flight to this many times the window. */
 const spreadRatio = 1.5;
-/** Spread writes that have fallen behind catch up on at most this much time at once. */
+/** After a delay, at most as many requests as are due in this time are written at once. */
 const burstMs = 10;
 
 export class Pacing {
@@ -80,12 +89,15 @@ export class Pacing {
   #baseMs = Number.POSITIVE_INFINITY;
   /** Mean latency in the last round in which requests were accepted. */
   #latencyMs = 0;
-  /** While a queue is suspected: the window before the first decrease, and the round trip at the second decrease. */
+  /**
+   * Set while a smaller window is tried, to find out whether there is a queue. `window`: its value before the first
+   * decrease; `latencyMs`: the round trip at the second decrease.
+   */
   #trial: { readonly window: number; readonly latencyMs: number | undefined } | undefined;
   #isSpread = false;
   /** True if all responses of the last round were refusals. */
   #isOutage = false;
-  /** Number of requests that may be written now, if writes are spread. */
+  /** The number of requests that may be written now. Used only if requests are spread over time. */
   #permits = 0;
   #permitsAtMs = 0;
   #startedAtMs = Number.NEGATIVE_INFINITY;
@@ -100,7 +112,7 @@ export class Pacing {
     return Math.max(1, Math.floor(this.#window));
   }
 
-  /** The expected limit two rounds from now, when a connection that is opened now will be ready. */
+  /** The expected limit after two more rounds. By then, a connection that is opened now will be ready. */
   get limitAhead(): number {
     const growth = this.#window < this.#threshold ? 1 : this.#growth;
     return Math.min(maxLimit, Math.ceil(this.#window * (1 + growth) ** 2));
@@ -123,7 +135,7 @@ export class Pacing {
     if (this.#isSpread) this.#permits -= count;
   }
 
-  /** If only the spreading of writes delays the next request: the time until the request may be written. */
+  /** The time until the next request may be written; `undefined` if spreading requests over time causes no delay. */
   get waitMs(): number | undefined {
     return this.#permits < 1 && this.#isSpread ? Math.max(1, (1 - this.#permits) / this.perMs) : undefined;
   }
@@ -175,8 +187,8 @@ export class Pacing {
   }
 
   /**
-   * True if the round may end early because nothing was refused. Only refusals need a full round of responses, and a
-   * full round takes long if few requests are in flight.
+   * True if the round may end early because no request was refused. A full round of responses is needed only to judge
+   * refusals, and takes a long time if few requests are in flight.
    */
   #isCalm(nowMs: number): boolean {
     const isNothingRefused = this.#refused === 0 && this.#accepted > 0 && this.#latencyMs > 0;

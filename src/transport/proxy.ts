@@ -93,7 +93,10 @@ export async function openTunnel(socket: Socket, authority: string, proxy: Proxy
   throw new DeskbellError('ERR_CONNECTION', `The proxy answered CONNECT ${authority} with ${answer}.`);
 }
 
-/** Reads the proxy's response up to the empty line. No bytes follow, because the server does not send first. */
+/**
+ * Reads the proxy's response up to the empty line. Data after that line is a fault, because push services send nothing
+ * before the client does.
+ */
 async function readHead(socket: Socket): Promise<string> {
   let head = '';
   try {

@@ -47,7 +47,7 @@ export interface Deferral {
   /** For how long nothing may be sent. */
   readonly afterMs: number;
   readonly detail: string;
-  /** Set if operators should know the obstacle, because it prevents all sending to the push service. */
+  /** Set if a problem that operators should know about prevents all sending to the push service. */
   readonly obstacle?: FailureReason | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface OriginSnapshot {
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why the breaker is not closed. */
   readonly breakerReason: string | undefined;
-  /** How long every attempt has failed without a response; `undefined` if this may still be a coincidence. */
+  /** For how long all attempts have failed without a response; `undefined` while the failures may be chance. */
   readonly unreachableMs: number | undefined;
   readonly obstacle: FailureReason | undefined;
 }

@@ -201,7 +201,7 @@ export class FrameReader {
     this.#take(type, flags, streamId, bytes, offset + frameHeaderBytes, end);
   }
 
-  /** Records that a request has ended, which shows that the frames before were not an attack. */
+  /** Records that a request has ended. Frames count as an attack only if there are too many without such progress. */
   progressed(): void {
     this.#idleFrames = 0;
   }

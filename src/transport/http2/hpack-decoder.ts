@@ -227,13 +227,16 @@ const symbols = Uint16Array.from({ length: codeLengths.length }, (_, symbol) => 
   (a, b) => bitsOf(a) - bitsOf(b) || a - b,
 );
 /**
- * For each code length: the index of its first symbol in `symbols`, its first code, and the first longer code. Both
- * codes are left-aligned to 30 bits.
+ * For each code length: the index in `symbols` of the first symbol with a code of that length, that code, and the code
+ * after the last one of that length. Codes are left-aligned to 30 bits.
  */
 const firstIndex: number[] = [];
 const firstCode: number[] = [];
 const nextCode: number[] = [];
-/** For each 8 bits: the code with which they begin, as `length << 9 | symbol`; 0 if the code is longer. */
+/**
+ * For each possible byte: the code at the start of the byte, as `length << 9 | symbol`; 0 if the code is longer than a
+ * byte.
+ */
 const shortCodes = new Uint16Array(1 << shortCodeBits);
 
 buildTables();
@@ -241,7 +244,7 @@ buildTables();
 /** A buffer for the output, which grows to the longest text. */
 let scratch = Buffer.allocUnsafeSlow(1024);
 
-/** @returns the text, one character per byte; `undefined` if the bytes are not valid code */
+/** @returns the text, one character per byte; `undefined` if the bytes are not valid Huffman code */
 export function decodeHuffman(bytes: Uint8Array, start: number, end: number): string | undefined {
   // the shortest code has 5 bits
   if ((end - start) * 8 > scratch.length * 5) scratch = Buffer.allocUnsafeSlow((end - start) * 2);
@@ -325,7 +328,7 @@ class DynamicTable {
     this.#maxBytes = maxBytes;
   }
 
-  /** @param age 0 for the newest field */
+  /** @param age the number of fields that were added later */
   get(age: number): Field | undefined {
     return this.#fields[age];
   }

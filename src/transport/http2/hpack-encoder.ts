@@ -211,7 +211,7 @@ function putInteger(block: number[], pattern: number, prefixBits: number, value:
   block.push(rest);
 }
 
-/** Writes a string without Huffman code (RFC 7541 §5.2). `text` must be ASCII. */
+/** Writes a string without Huffman coding (RFC 7541 §5.2). `text` must be ASCII. */
 function putString(block: number[], text: string): void {
   putInteger(block, 0, 7, text.length);
   for (let index = 0; index < text.length; index += 1) block.push(text.charCodeAt(index));
