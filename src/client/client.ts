@@ -161,7 +161,7 @@ export function createClient(options: ClientOptions = {}): Client {
   if (!Number.isInteger(historyLimit) || historyLimit < 0) {
     throw new TypeError(`"historyLimit" is ${historyLimit}; it must be a whole number from 0.`);
   }
-  // The type `Client` adds the types of the client's own events.
+  // Unlike the class `DeskbellClient`, the type `Client` declares the types of the client's events.
   return new DeskbellClient(options) as Client;
 }
 
@@ -247,7 +247,7 @@ class DeskbellClient extends EventTarget {
       if (registration) {
         await clearHistory(registration.scope);
         if (body) await sendChoices(registration.scope, body, this.#service).catch(() => undefined);
-        // even unsent choices must not become those of the next person
+        // forget choices that could not be sent, or they would apply to the next person who uses this browser
         await updateState(registration.scope, { formerBody: undefined, choices: undefined });
       }
       await Promise.all(bodies.map((each) => this.#service.signOut(each)));
@@ -351,9 +351,9 @@ class DeskbellClient extends EventTarget {
   }
 
   /**
-   * Returns the browser's subscription, and the request bodies of the subscriptions that the service may have. There
-   * are two if the service replaced the first one and its answer was lost, or the first one could not be removed.
-   * `body` is the one to choose channels with.
+   * Returns the browser's subscription, and the request bodies of the subscriptions that the service may have. The
+   * service may have two if its answer to a replacement was lost, or if the first could not be removed. Requests about
+   * channels use `body`.
    */
   async #current() {
     const registration = await this.#worker.find();

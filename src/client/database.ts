@@ -52,8 +52,9 @@ export interface StoredState {
   /** The page that subscribed. Relative URLs in messages are resolved against it. */
   readonly pageUrl?: string;
   /**
-   * The body of the request that last stored the subscription; undefined if this browser is not subscribed. If the
-   * push service drops the subscription, the body shows that the browser wants a new one, and which row to replace.
+   * The body of the request that last stored the subscription; undefined if this browser is not subscribed. If the push
+   * service drops the subscription, the body shows that the browser must subscribe again, and tells the service which
+   * row to replace.
    */
   readonly storedBody?: string | undefined;
   /** The value of `storedBody` before the current one. */

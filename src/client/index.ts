@@ -1,5 +1,5 @@
 // `deskbell/client`: subscribes this browser, and gives the page each push message as it arrives. It also keeps the
-// service's copy of the subscription right. The service worker shows notifications.
+// service's copy of the subscription up to date. The service worker shows notifications.
 export { createClient } from './client.ts';
 export type { Client, ClientOptions, ClientState, SubscribeOptions, SyncResult } from './client.ts';
 export type { Channel, Choices } from './service-api.ts';

@@ -36,7 +36,7 @@ export interface Push {
    * @returns true on success
    */
   unsubscribe(): Promise<boolean>;
-  /** True while `setChannels` or one of these calls is in progress. */
+  /** True while `subscribe`, `unsubscribe` or `setChannels` is in progress. */
   readonly isBusy: boolean;
   /** Undefined if the channels were not requested, or are not known yet. */
   readonly channels: readonly Channel[] | undefined;

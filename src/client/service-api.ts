@@ -24,8 +24,8 @@ export interface Channel {
 
 export interface ServiceApiOptions {
   /**
-   * Time limit of each request to the service and the push service, of `token`, and of the service worker's
-   * installation, in milliseconds. Default: 15 000.
+   * Time limit in milliseconds. It applies separately to each request to the service or the push service, to each call
+   * of `token`, and to the installation of the service worker. Default: 15 000.
    */
   readonly timeoutMs?: number;
   /** Replaces `fetch`, for example to add a header for the service's `onSubscribe` hook. */

@@ -50,7 +50,7 @@ const Base = (globalThis.HTMLElement ?? Object) as typeof HTMLElement;
  * - `lang`: the element's language. Default: the reader's language.
  */
 export class DeskbellSubscribe extends Base {
-  /** The token of an invitation, for the next press of the button. */
+  /** The token of an invitation, for when the reader presses the element's button. */
   invitation: string | undefined;
   #client: Client | undefined;
   #texts: Texts = english;
@@ -70,7 +70,7 @@ export class DeskbellSubscribe extends Base {
   readonly #historyList = create('ol', 'list');
   readonly #unread = create('span', 'unread');
 
-  /** Created on first use, unless the page has set one. */
+  /** The element's client, which is created on first use unless the page has set a client. */
   get client(): Client {
     if (this.#client) return this.#client;
     const service = new URL(this.getAttribute('service') ?? new URL('../', scriptUrl), document.baseURI);
@@ -78,7 +78,7 @@ export class DeskbellSubscribe extends Base {
     const script = this.getAttribute('worker') ?? new URL('service-worker.js', service).href;
     const worker = new URL(script, document.baseURI);
     const key = `${service} ${worker}`;
-    // Browsers register no service worker of another origin.
+    // Browsers refuse to register a service worker from another origin.
     const isOwn = worker.origin === location.origin;
     const options = { serviceUrl: service, ...(isOwn && { serviceWorkerUrl: worker }) };
     this.#client = clients.get(key) ?? createClient(options);
@@ -183,7 +183,7 @@ export class DeskbellSubscribe extends Base {
     if (this.#button.ariaDisabled === 'true') return;
     this.#failure = undefined;
     const { client, invitation } = this;
-    // Browsers ask for permission only shortly after a click, so start at once.
+    // Start at once: if too much time has passed since the click, browsers do not ask for permission.
     const work = this.#isSubscribed ? client.unsubscribe() : client.subscribe({ invitation });
     const done = work.then(
       () => undefined,
@@ -220,7 +220,7 @@ export class DeskbellSubscribe extends Base {
     const reason = this.#failure?.reason ?? (isStored ? undefined : obstacle);
     this.setAttribute('state', isStored ? 'subscribed' : (reason ?? 'unsubscribed'));
     const texts = this.#texts;
-    // an error of the option `token` has no reason
+    // the page's `token` function may have thrown an error that has no `reason`
     const isFailed = this.#failure !== undefined || reason !== undefined;
     const words = isFailed ? (wordsFor[reason!] ?? 'failed') : isStored ? 'on' : 'why';
     const own = words === 'why' && this.textContent.trim();

@@ -82,7 +82,7 @@ export async function subscribe(
   return atPushService(pushManager.subscribe({ userVisibleOnly: true, applicationServerKey }), timeoutMs);
 }
 
-/** Chromium waits without end for a push service that it cannot reach. @throws {ClientError} */
+/** Adds a time limit, because Chromium waits forever for a push service that it cannot reach. @throws {ClientError} */
 export async function atPushService<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
   const startMs = Date.now();
   try {
@@ -93,7 +93,8 @@ export async function atPushService<Result>(work: Promise<Result>, timeoutMs: nu
 }
 
 /**
- * Browsers without a push service fail sooner. Firefox fails later with the same error, if it cannot reach Mozilla's.
+ * A browser without a push service refuses within this time. Firefox takes longer to give the same error if it cannot
+ * reach Mozilla's push service.
  */
 const longestRefusalMs = 2_000;
 

@@ -6,7 +6,7 @@ export const lateRegistrationMs = 5_000;
 /** How long to wait for the browser's storage. A notification is shown even if the storage does not respond. */
 export const storageTimeoutMs = 3_000;
 
-/** Everything that is done in a lock needs a time limit, because other pages wait for the lock. */
+/** All work that holds a lock needs a time limit, because other pages wait for the lock. */
 export function withTimeLimit<Result>(
   limitMs: number,
   work: Result | Promise<Result>,

@@ -129,7 +129,7 @@ async function subscribeHere(vapidKey: string): Promise<PushSubscription> {
   return subscribe(pushManager, vapidKey, defaultTimeoutMs);
 }
 
-/** Browsers replace the whole value by what a `datalist` suggests: each suggestion begins with the tags typed already. */
+/** A suggestion from a `datalist` replaces the whole value, so each suggestion begins with the tags already typed. */
 function suggestFurtherTags(form: HTMLFormElement): void {
   const list = form.querySelector<HTMLDataListElement>('#tags')!;
   const tags = Array.from(list.options, ({ value, text }) => ({ value, text }));
@@ -137,7 +137,7 @@ function suggestFurtherTags(form: HTMLFormElement): void {
     const input = target as HTMLInputElement;
     if (input.list !== list) return;
     const before = input.dataset['tags'] === 'one' ? '' : input.value.replace(/[^\s,]*$/, '');
-    // what is unchanged stays, and so does a list that is open
+    // leave unchanged suggestions alone, because replacing them would close an open list
     if (list.dataset['before'] === before) return;
     list.dataset['before'] = before;
     const left = tags.filter(({ value }) => !before.split(/[\s,]+/).includes(value));

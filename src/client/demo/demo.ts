@@ -76,7 +76,10 @@ function readInvitation(): void {
   linkManifest();
 }
 
-/** Does nothing in a subscribed browser: an app on the Home Screen starts with a link that has been used already. */
+/**
+ * Does nothing in a subscribed browser: an app on the Home Screen always starts with its invitation link, even after
+ * the link was used.
+ */
 async function acceptInvitation(): Promise<void> {
   if (invitation() === undefined) return;
   if (!(await client.state()).isStored) return showState();

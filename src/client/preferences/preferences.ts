@@ -7,7 +7,7 @@ import '../subscribe.ts';
 interface Texts {
   readonly heading: string;
   readonly intro: string;
-  /** Shown instead of the element if this browser can be subscribed only elsewhere. */
+  /** Shown instead of the element if this page cannot subscribe the browser, but another page may. */
   readonly elsewhere: string;
 }
 

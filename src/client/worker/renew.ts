@@ -1,5 +1,5 @@
-// Subscribes again if the push service dropped the subscription (Push API §8.2), even while no page is open, and turns
-// a channel off for a notification's button.
+// Subscribes again if the push service dropped the subscription (Push API §8.2), even while no page is open. Also turns
+// a channel off when the reader presses the notification's button for this.
 import { ServiceApi, subscriptionBody } from '../service-api.ts';
 import { ownName, reconcile } from '../subscription.ts';
 import { readOwnState, tryLater, updateOwnState, worker } from './scope.ts';

@@ -104,7 +104,9 @@ export function readPush(event: DeclarativePushEvent): Texts {
   return readMembers(fromDeclarativeForm({ notification, app_badge: appBadge }));
 }
 
-/** Never throws: browsers revoke subscriptions whose messages show nothing. Treats what is no JSON object as text. */
+/**
+ * Never throws: browsers revoke subscriptions whose messages show nothing. Anything but a JSON object counts as text.
+ */
 export function readPayload(data: PushMessageData | null): Texts {
   // Remove a byte order mark, which Chromium keeps.
   const text = (data?.text() ?? '').replace(/^\uFEFF/, '');
