@@ -212,7 +212,7 @@ export const defaultMaxPushServices = 100;
 /** Top-level domains that have no public hosts (RFC 6761, RFC 6762, RFC 7686, RFC 8375, ICANN). */
 const notPublic = '(?:alt|arpa|example|home|internal|invalid|lan|local|localhost|onion|test)';
 const label = String.raw`[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?`;
-/** Matches names that may be public, as `URL.hostname` returns them, and no addresses. */
+/** Matches host names that may be public, as `URL.hostname` returns them. IP addresses do not match. */
 const publicName = new RegExp(
   String.raw`^(?=.{4,253}$)(?:${label}\.)+(?!${notPublic}$)[a-z](?:${label})$`,
   'u',

@@ -54,7 +54,7 @@ const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
 ]);
 
 /**
- * Reads the reason of a refusal.
+ * Reads why the push service refused a request.
  *
  * @returns `text`: one line of at most 200 characters without paths, tokens, control characters or lone surrogates;
  *   empty if the response has no text. `reason`: set if the push service gives a reason that we know.

@@ -7,7 +7,7 @@ export type PushServiceEvent =
   | { readonly type: 'disconnected'; readonly uaid: string }
   | { readonly type: 'registered'; readonly subscription: string }
   | { readonly type: 'unregistered'; readonly subscription: string }
-  /** A request for a push or message resource was processed. A fault may keep the response from the sender. */
+  /** A request for a push or message resource was processed. An injected fault may prevent the response. */
   | {
       readonly type: 'answered';
       readonly method: string;

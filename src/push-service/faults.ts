@@ -155,7 +155,7 @@ export function createFaults(now: () => number): Faults & {
       let goAway: FaultPlan['goAway'];
       let ending: EndingFault | undefined;
       for (const rule of rules) {
-        // check the token first, because there may be many faults, each for a single subscription
+        // check the token first, to skip quickly the many faults that may be set for other subscriptions
         if (rule.token !== undefined && rule.token !== token) continue;
         const { fault } = rule;
         if (fault.kind !== 'delay' && fault.kind !== 'goaway' && ending !== undefined) continue;
@@ -229,9 +229,9 @@ function isHeaderValue(value: unknown): boolean {
 }
 
 /**
- * Checks a fault, which may be JSON from another process.
+ * Checks the description of a fault, which may be JSON from another process.
  *
- * @throws {TypeError} naming the member and what is allowed
+ * @throws {TypeError} naming the wrong member and the allowed values
  */
 function checkFault(value: unknown): Fault {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

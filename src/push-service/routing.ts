@@ -71,7 +71,7 @@ async function servePush(exchange: Exchange, token: string, routes: Routes): Pro
   const { limits, log } = routes;
   const { method, headers, connection, streamId } = exchange;
   const subscription = nameOf(token);
-  // match the faults before the first await: a stream above a GOAWAY's last stream must not get this far
+  // send any GOAWAY before the first await, because later streams must not be processed
   const { delayMs, goAway, ending } = routes.faults.match(token, connection.requests);
   if (goAway !== undefined) {
     log.record({ type: 'fault', kind: 'goaway', subscription });

@@ -20,7 +20,7 @@ const payloadChecks: OptionChecks<PayloadOptions> = { isWithReceipts: isFlag, ch
 
 /** The payloads of a message as they are stored, before placeholders are filled in. */
 export interface EncodedMessage {
-  /** The payload of the message's own text. */
+  /** The payload of the message without its translations. */
   readonly payload: Uint8Array;
   /** Payloads in other languages by canonical BCP 47 tag, sorted by tag. `chooseLanguage` takes this map. */
   readonly texts: ReadonlyMap<string, Uint8Array>;

@@ -12,7 +12,7 @@ import { receiptMemberBytes } from './receipt-token.ts';
 export interface PayloadOptions {
   /** True to leave room for the receipt's token (`receipt-token.ts`). */
   readonly isWithReceipts?: boolean;
-  /** The broadcast's channel, which the payload contains if an action turns the channel off. */
+  /** The broadcast's channel. The payload names the channel only if one of the message's actions turns it off. */
   readonly channel?: string | undefined;
 }
 
@@ -128,8 +128,8 @@ function toDeclarativeForm(
 }
 
 /**
- * Checks the extra rules of the declarative form. Browsers ignore the form if it has no title or no address to open,
- * and some accept absolute URLs only.
+ * Checks the extra rules for a declarative push message. Browsers do not show the message from its declarative form if
+ * the title or the URL to open is missing, and some browsers accept absolute URLs only.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */

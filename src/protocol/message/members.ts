@@ -1,6 +1,7 @@
-// Describes each member of a message once, for the checks, the operator API's schema, the flags of `deskbell send`, the
-// fields of the console, the types `Message` and `PushMessage`, the notification options that the service worker sets,
-// and the table in docs/notifications.md. client/worker/show.ts uses the other members.
+// Describes each member of a message once. The checks, the operator API's schema, the flags of `deskbell send`, the
+// fields of the console, the types `Message` and `PushMessage`, the service worker's notification options and the table
+// in docs/notifications.md are made from these descriptions. client/worker/show.ts handles the members that are not
+// notification options.
 import { maxLanguageCharacters } from '../language.ts';
 import type { ValueSchema } from './value-schema.ts';
 
@@ -14,9 +15,9 @@ export interface MemberDescription {
   readonly expected?: string;
   /** Command-line flag. Default: the name in kebab case. */
   readonly flag?: string;
-  /** A description for the flag, if the flag accepts less than the member. */
+  /** A description for the command-line flag, if the flag accepts fewer values than the member of a message. */
   readonly flagDescription?: string;
-  /** The field in the console's form. */
+  /** The member's field in the console's form for messages. */
   readonly field: FieldDescription;
   /**
    * Who uses the member: the encoder, which does not send the member to the browser, or code in the service worker. If

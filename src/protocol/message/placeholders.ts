@@ -6,7 +6,7 @@ import { maxPlaintextBytes } from '../message-encryption.ts';
 import { memberError, messageError } from './value-schema.ts';
 import { toReceiptMember } from './receipt-token.ts';
 
-/** A placeholder in a message, which a value from a person's data replaces. */
+/** A placeholder in a message. Each reader sees a value from their own data instead. */
 export interface Placeholder {
   readonly name: string;
   /** The member that contains the placeholder, such as `title` or `texts.de.actions[0].url`. */
@@ -14,7 +14,7 @@ export interface Placeholder {
   readonly hasDefault: boolean;
 }
 
-/** Removes duplicates, which arise because the declarative form repeats texts and languages share texts. */
+/** Removes duplicates. The declarative form contains each text twice, and several languages can share a text. */
 export const uniquePlaceholders = (placeholders: readonly Placeholder[]): readonly Placeholder[] => [
   ...new Map(
     placeholders.map(({ name, member, hasDefault }) => [
@@ -39,7 +39,7 @@ const tokens = new RegExp(String.raw`\{\{|\}\}|\{(${valueName})(?:\|([^{}]*))?\}
 const settledOrigin = /^(?:(?:https?:)?\/\/[^\s/?#\\]+|[^\s:/?#\\]*)[/?#](?![\s/\\])/i;
 
 /**
- * Parses a text with placeholders.
+ * Splits a text at its placeholders.
  *
  * @param member the text's name in errors
  * @returns the placeholders as slots, and the JSON text between them without quotes
@@ -101,7 +101,7 @@ function checkLink(before: string, fallback: string | undefined, name: string, m
 // A payload with placeholders. It is parsed once, and filled in for each reader.
 
 export interface Template {
-  /** The placeholders in the order of the payload, which may have one several times. */
+  /** All placeholders in the order of the payload. If a placeholder is repeated, so is its entry. */
   readonly placeholders: readonly Placeholder[];
   /** The payload's size with all defaults filled in. Placeholders without a default are left empty. */
   readonly minBytes: number;
@@ -123,7 +123,7 @@ type NameOf = (member: string) => string;
 const textNames = new Set(['title', 'message', 'body']);
 const linkNames = new Set(['url', 'navigate']);
 const ownerNames = new Set(['notification', 'actions']);
-/** Maps names of the declarative form to members of a message. */
+/** Maps names of members in the Push API's declarative form to names in a message. */
 const declarativeNames: Readonly<Record<string, string>> = { body: 'message', navigate: 'url' };
 
 /**

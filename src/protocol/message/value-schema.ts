@@ -14,7 +14,9 @@ export interface ValueSchema extends Omit<DescribedSchema, 'anyOf' | 'minItems' 
   readonly items?: ValueSchema;
   /** The allowed members, with their schemas. */
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** For objects with any names: `additionalProperties` describes the values, `propertyNames` the names. */
+  /**
+   * For objects with arbitrary member names: `additionalProperties` describes the values, `propertyNames` the names.
+   */
   readonly additionalProperties?: ValueSchema;
   readonly propertyNames?: ValueSchema;
 }

@@ -142,8 +142,8 @@ export class AutopushClient {
 }
 
 /**
- * Offers the autopush subprotocol. Like Firefox, continues if the push service does not select a subprotocol, as
- * Mozilla's autopush-rs does. If `ws` made the offer itself, it would then end the connection.
+ * Offers the autopush subprotocol. Mozilla's autopush-rs selects no subprotocol. Like Firefox, we keep the connection,
+ * which `ws` would end if it had made the offer.
  */
 function offerSubprotocol(request: ClientRequest): void {
   request.setHeader('sec-websocket-protocol', subprotocol);

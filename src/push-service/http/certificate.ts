@@ -1,5 +1,6 @@
-// Makes a self-signed server certificate (RFC 5280) for loopback and tests, which clients must be told to trust. It is
-// no CA certificate, because rustls refuses CA certificates from servers. A package for this would take megabytes.
+// Makes a self-signed server certificate (RFC 5280) for loopback and tests. Clients must be told to trust the
+// certificate. It is not a CA certificate, because rustls refuses CA certificates from servers. A package for this
+// would take megabytes.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';

@@ -42,7 +42,7 @@ export async function listen(options: ListenerOptions) {
     if (connection !== undefined) connection.session = session;
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    // an upgraded connection never counts as idle, because its WebSocket closes the connection
+    // no `end` matches this `begin`, so `drain` never closes the connection: its WebSocket does
     connections.get(peerOf(request.socket))?.begin(0);
     options.onUpgrade(request, socket, head);
   };

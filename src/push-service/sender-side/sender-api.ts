@@ -52,8 +52,8 @@ export function createSinkBatches({ maxSinks }: Limits, addresses: Addresses) {
     },
 
     /**
-     * Makes a batch of sinks. Each sink gets its own key pair when it is read. Private keys are not kept, so nobody can
-     * decrypt the messages.
+     * Makes a batch of sinks. Each sink has its own key pair, which is made when the iteration reaches the sink.
+     * Private keys are not kept, so nobody can decrypt the messages.
      *
      * @throws {RangeError} if `count` is not a positive integer, or there would be too many sinks
      */
