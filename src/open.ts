@@ -1,4 +1,5 @@
-// Opens data for a sender. SQLite and the file system are loaded with the first call, so importing `deskbell` is cheap.
+// Opens the data directory or database of a sender. The first call loads the modules for SQLite and files, so importing
+// `deskbell` is cheap.
 import type { DataDirectory, DataDirectoryOptions } from './cli/data/data-directory.ts';
 import type { PostgresStoreOptions } from './store/postgres/open-store.ts';
 import type { SqliteStoreOptions } from './store/sqlite/open-store.ts';

@@ -232,7 +232,10 @@ export const libraryErrors = {
   }),
 };
 
-/** Errors of the operator's listener with their HTTP status. The listener also returns service and library errors. */
+/**
+ * Errors that only the operator's listener (console and API) returns, by HTTP status. The listener also returns service
+ * and library errors.
+ */
 const ownOperatorErrors = {
   ...answers(401, {
     ERR_TOKEN_INVALID:

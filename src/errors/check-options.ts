@@ -89,7 +89,7 @@ export const isArrayOf =
     for (const [index, item] of value.entries()) check(item, `${name}[${index}]`);
   };
 
-/** @param what the words after the option's name in the message, such as `must be a text` */
+/** @param what the words after the option's name in the message, such as `must be a string` */
 export function wrong(
   name: string,
   what: string,

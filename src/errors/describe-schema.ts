@@ -25,7 +25,7 @@ export interface Format {
   /** Called only with values of the schema's type. It may throw instead of returning false. */
   readonly fits: (value: never) => boolean;
   readonly words: string;
-  /** The closest regular expression, for programs that do not know the format. */
+  /** A regular expression that approximates the format, for programs that do not know the format by name. */
   readonly pattern?: string;
 }
 

@@ -6,7 +6,7 @@
  */
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const plainAscii = /^[\x20-\x7e]*$/;
-/** Excludes joiners and direction marks, which Persian and emoji need. */
+/** Does not match joiners and direction marks, which Persian and emoji need. */
 const unsafeInProse = /[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
 
 /** Uses JSON's escapes, such as `\u009b`, so JSON text keeps its meaning. */
@@ -70,7 +70,7 @@ function hideInWord(word: string): string {
   return shown.slice(0, start) + user + hidden + shown.slice(end);
 }
 
-/** The form of a bell's secret, for use in a regular expression. ntfy uses it as a topic, Gotify as a token. */
+/** A regular expression for a bell's secret. Clients send the secret as an ntfy topic or a Gotify token. */
 export const bellSecretForm = String.raw`A[\w-]{14}`;
 
 /** Also matches mistyped secrets (a character too many or too few), and every `auth` that a client of ntfy sends. */

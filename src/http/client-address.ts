@@ -41,7 +41,10 @@ function addressOf(text: string): string | undefined {
   return hasIpv4 ? parsed.toByteArray().slice(-4).join('.') : parsed.toString();
 }
 
-/** Copies `Forwarded` (RFC 7239) to an absent `X-Forwarded-For`. Must be called before any hook reads the address. */
+/**
+ * Copies `Forwarded` (RFC 7239) to `X-Forwarded-For` if the latter is absent. Call this before any hook reads the
+ * address.
+ */
 export function readForwarded(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw;

@@ -113,7 +113,10 @@ function endConnection(socket: Duplex, { status, headers, body }: RenderedRespon
 
 const lingerMs = 500;
 
-/** Keeps reading for a moment. If the connection were reset while the client sends, the response could be lost. */
+/**
+ * Keeps reading for a moment. If the connection were reset while the client is still sending, the response could be
+ * lost.
+ */
 function linger(socket: Duplex): void {
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();

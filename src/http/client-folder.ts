@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('../client/', import.meta.url));
 
-/** @param file the path in the folder. Scripts (`.js`) are bundled at each call */
+/** @param file the path in the folder. Each call bundles a script (`.js`) again */
 export async function clientFileBytes(file: string): Promise<Buffer> {
   return file.endsWith('.js') ? Buffer.from(await bundleScript(file)) : readFile(folder + file);
 }

@@ -5,10 +5,9 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { clientOf, isLoopback, type IsTrusted } from './client-address.ts';
 
-// Records when a request began, and its first bytes. Node passes a request on only when its header is complete, so this
-// uses undocumented callbacks of Node's parser. (Listening for data is documented, but would copy all bytes to
-// JavaScript.) If the callbacks do not exist, the time is when Node passes the request on, and the bytes are the
-// rejected packet's.
+// Records when a request began, and its first bytes. Node emits a request only when its header is complete, so this
+// code uses undocumented callbacks of Node's parser. (Listening for data is documented, but would copy all bytes to
+// JavaScript.) Without the callbacks, we know only when the header was complete, and the bytes of a rejected packet.
 const onMessageBegin = 0; // HTTPParser.kOnMessageBegin
 const onExecute = 5; // HTTPParser.kOnExecute: a packet has been parsed, or rejected
 const maxOpeningBytes = 16_384; // longer than any request line

@@ -1,4 +1,4 @@
-// Creates the Fastify instances of all our listeners, with limits for each client and our form of errors.
+// Creates the Fastify instances of all our listeners, with limits for each client and our error format.
 import { lookup } from 'node:dns/promises';
 import { createServer as createTcpServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
@@ -26,7 +26,9 @@ export interface HttpServerOptions extends TimeLimits {
   readonly maxHeaderBytes?: number | undefined;
   /** Maximum number of open connections; others are closed at once. Default: 10 000. */
   readonly maxConnections?: number | undefined;
-  /** Maximum number of open connections of one client address, or IPv6 /64, but not of proxies. Default: 500. */
+  /**
+   * Maximum number of open connections from one client address (or IPv6 /64) that is not a trusted proxy. Default: 500.
+   */
   readonly maxConnectionsPerClient?: number | undefined;
   /** Proxies whose `x-forwarded-for` or `forwarded` is trusted: addresses, ranges, or `true` for any. Default: none. */
   readonly trustProxy?: TrustedProxies;
@@ -136,7 +138,7 @@ interface TimeLimits {
   readonly headersTimeoutMs?: number | undefined;
   /** Time for a whole request to arrive. Default: 30 000. */
   readonly requestTimeoutMs?: number | undefined;
-  /** Idle time between two requests of a connection. Default: 10 000. */
+  /** Maximum idle time between two requests on a connection, in milliseconds. Default: 10 000. */
   readonly keepAliveTimeoutMs?: number | undefined;
   /** A client that reads nothing of its response in this interval is disconnected. Default: 60 000. */
   readonly readTimeoutMs?: number | undefined;

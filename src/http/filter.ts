@@ -8,7 +8,7 @@ import { requestStartMs } from './connections.ts';
 export interface RequestHead {
   readonly method: string | undefined;
   readonly url: string | undefined;
-  /** When the request's first byte (or, without filters, all of its header) had arrived, by `performance.now()`. */
+  /** When the request's first byte (in another framework's server: its whole header) arrived, by `performance.now()`. */
   readonly startMs: number;
 }
 
@@ -62,7 +62,7 @@ export function enableFilters(app: FastifyInstance, filters: readonly Filter[]):
   });
 }
 
-/** A value that only the holder of its opener can read. */
+/** A value that only the `open` function of its sealer can read. */
 export type SealedValue = Readonly<Record<never, never>>;
 
 export function createSealer<Value>() {
@@ -81,5 +81,5 @@ export function createSealer<Value>() {
   };
 }
 
-/** Replaces the body wherever code must not read it. */
+/** Stands for the body in what filters see, because a filter must not read the body. */
 export const opaqueValue: SealedValue = Object.freeze(Object.create(null));

@@ -103,7 +103,7 @@ function createTimestamp(): () => string {
 function linesTo(writer: BatchWriter, isReadable: boolean): DestinationStream {
   return {
     write(record) {
-      // a request for a bell may reach a listener without bells
+      // a bell's URL contains its secret, and any listener may receive a request for it
       const line = hideBellSecrets(record);
       writer.write(isReadable ? formatRecord(line) : `${escapeControls(line.slice(0, -1))}\n`);
       if (isReadable) writer.flush();

@@ -96,20 +96,22 @@ export const Type = {
     ...keywords,
   }),
 
-  /** Names a schema, which the description document contains only once. Its TypeScript type may be given explicitly. */
+  /**
+   * Names a schema, so that the OpenAPI document contains it only once. The TypeScript type may be given explicitly.
+   */
   Model: <Value>(name: string, schema: Schema<Value> | Keywords): Schema<Value> => ({
     ...schema,
     [model]: name,
   }),
 
-  /** An object with a name in the description document. */
+  /** An object schema that has a name in the OpenAPI document. */
   Named: <Members extends Properties>(
     name: string,
     properties: Members,
     keywords: Keywords = {},
   ): ObjectSchema<Members> => ({ ...Type.Object(properties, keywords), [model]: name }),
 
-  /** A schema for whose values the TypeScript type is given explicitly. */
+  /** A schema with an explicit TypeScript type for its values. */
   Unsafe: <Value>(schema: Keywords): Schema<Value> => schema,
 };
 

@@ -53,7 +53,7 @@ export function rejectUnmatched(app: FastifyInstance, method: string, url: strin
   };
 }
 
-/** A hint for requests for bells, which a proxy in front of both listeners may pass to the wrong listener. */
+/** A hint in the error for a bell's URL, which a proxy may have sent to the service's listener. */
 const hintAt = (url: string): string =>
   url.split(/[/?#]/, 2)[1] === bellsPath.slice(1)
     ? ': bells are on the operator’s listener, serve --operator'

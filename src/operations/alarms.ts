@@ -1,4 +1,4 @@
-// Alarms: what is wrong now, who acknowledged it, and the alarms of a broadcast.
+// Alarms: what is wrong now and who acknowledged it, and the alarms that one broadcast has raised.
 import { alarmKinds, alarmRanks } from '../delivery/alarms/alarm-kinds.ts';
 import { acknowledgeAlarm, readAlarms } from '../delivery/alarms/read-alarms.ts';
 import { alarmUnits, maxNoteLength, type StandingAlarm } from '../delivery/alarms/standing-alarm.ts';

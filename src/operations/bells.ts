@@ -103,7 +103,7 @@ const members = {
   lastRequestAt: Optional.Time('Absent if nothing was posted yet.'),
 };
 
-/** A bell, without its secret. */
+/** A bell (an address to which tools post notifications), without its secret. */
 const bellView: View<Bell> = {
   schema: Type.Named('Bell', members),
   toJson: ({ id: _id, createdAtMs, lastRequestAtMs, ...bell }) => ({
@@ -138,7 +138,7 @@ export const remarksOf = ({
   ...(shape === undefined ? [] : [['not understood', shape] as const]),
 ];
 
-/** A bell and its last ten requests, newest first. */
+/** A bell and the last ten requests to its address, newest first. */
 export interface BellWithRequests extends Bell {
   readonly requests: readonly ShownRequest[];
 }

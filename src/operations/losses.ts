@@ -1,4 +1,4 @@
-// Shows subscriptions that have left the store, counted by day and one by one.
+// Shows subscriptions that have left the store: a count per day, and a list.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Optional, Type } from '../http/schema.ts';
 import { type Loss, type LossCount, type LossReason, lossReasons } from '../store/losses.ts';

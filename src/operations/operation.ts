@@ -1,6 +1,6 @@
 // Everything that operators can do is described once, as an operation. The API, its description, console buttons and
-// commands are made from operations. So a change has the same effect and is audited, wherever it is made. A view is the
-// JSON form of one kind of object, in the API, events, webhooks and `--json`.
+// commands are made from operations, so a change has the same effect and audit record everywhere. The JSON form of an
+// object is described once too, as a view for the API, events, webhooks and `--json`.
 import type { ReadWarnings } from '../delivery/alarms/installation-warnings.ts';
 import type { Operation as DescribedRoute } from '../http/description/operation.ts';
 import { idKeywords, type ObjectValue, type Properties, type Schema, Type } from '../http/schema.ts';

@@ -119,7 +119,7 @@ export const rowOutcomeView: View<RowOutcome> = {
 /** A part of an explanation: our words, a time, or a push service's own words. */
 export type WordPart = string | { readonly atMs: number } | { readonly quoted: string };
 
-/** The explanation as one text, with times in UTC. */
+/** The explanation as a string, with times in UTC. */
 export const explain = (outcome: RowOutcome): string => textOf(wordsOf(outcome));
 
 export const textOf = (parts: readonly WordPart[]): string =>

@@ -98,7 +98,7 @@ export const removePushService: Change<{ readonly origin: string }, number> = {
     let removed = 0;
     for (;;) {
       const rows = await subscriptions.pageOfPushService(origin, { afterId: 0, limit: pageRows });
-      // SQLite commits what is requested in the same turn of the event loop together
+      // SQLite commits all removals of one turn of the event loop in a single transaction
       const found = await Promise.all(rows.map(({ id }) => subscriptions.removeById(id, operator)));
       removed += found.filter(Boolean).length;
       if (rows.length < pageRows) break;

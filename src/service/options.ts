@@ -86,16 +86,16 @@ export interface ServiceOptions<Request = FastifyRequest> {
    */
   readonly registrations?: 'open' | 'invited' | undefined;
   /**
-   * Maximum `POST /webPush` requests of a client address in a minute. The same limit applies to requests for channels.
-   * All services on one PostgreSQL database count requests together. Default: 60.
+   * Maximum number of `POST /webPush` requests per minute from one client address. The same limit applies to requests
+   * for channels. All services on one PostgreSQL database count requests together. Default: 60.
    */
   readonly registrationsPerMinute?: number | 'off' | undefined;
   /**
-   * The data directory's receipt key, which enables `POST /webPush/receipts`, to which browsers report on broadcasts
-   * with `receipts`. By default, this path does not exist.
+   * The data directory's receipt key. Enables `POST /webPush/receipts`, where browsers report on broadcasts with
+   * `receipts`. By default, this path does not exist.
    */
   readonly receiptKey?: Uint8Array | undefined;
-  /** Maximum `POST /webPush/receipts` requests of a client address in a minute. Default: 600. */
+  /** Maximum number of `POST /webPush/receipts` requests per minute from one client address. Default: 600. */
   readonly receiptsPerMinute?: number | 'off' | undefined;
   /**
    * Lets readers choose their channels, with `POST /webPush/channels` and the `/preferences` page. By default, neither
@@ -176,7 +176,7 @@ export type HandlerOptions<HostRequest = Request> = ServiceOptions<HostRequest> 
   } & (HostRequest extends Request
     ? { readonly toRequest?: ((request: HostRequest) => Request) | undefined }
     : {
-        /** Returns the `Request` (Fetch standard) that the framework's value contains. */
+        /** Gets the `Request` (Fetch standard) out of the value that the framework passes to the handler. */
         readonly toRequest: (request: HostRequest) => Request;
       });
 

@@ -16,7 +16,7 @@ export interface MechanismRecord {
   readonly body?: unknown;
   readonly session?: SessionEntries;
   readonly result?: unknown;
-  /** Why the action failed; `true` if the mechanism only sees that it failed. */
+  /** Why the action failed; `true` if the logging mechanism cannot see why. */
   readonly failure?: string | true;
   readonly verdict?: string;
   readonly status?: number;
@@ -55,7 +55,8 @@ export class ActionRequest {
   }
 }
 
-// The mechanism `action`: each action's own code calls the log, and so can log everything, including the result.
+// The logging mechanism `action`: each action's own code calls the log, and so can log everything, including the
+// result.
 
 /** Calls `work`, the function that runs the action. May also write log records about the action. */
 export type InAction = (request: ActionRequest, work: () => unknown) => unknown;

@@ -91,7 +91,7 @@ export interface SessionCookieOptions {
   readonly lifetimeSeconds?: number;
 }
 
-/** The values of the headers that carry a session of the demonstration. */
+/** Values of the headers with which a client sends or gets a session of the demonstration. */
 export interface SessionCookie {
   /** Value of the `Cookie` request header. */
   readonly cookie: string;

@@ -90,8 +90,8 @@ export function addChannelsRoute(app: ServiceApp, settings: Settings): void {
 
 /**
  * @param user the signed-in user
- * @returns undefined if nobody is signed in and no stored subscription has this endpoint and `auth`
- * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN if neither a token nor a subscription identifies the reader
+ * @returns undefined if nobody is signed in and no stored subscription has the given endpoint and `auth`
+ * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN if nobody is signed in and the request has no endpoint or no `auth`
  */
 async function findReader(
   { endpoint, auth }: ValueOf<typeof body>,

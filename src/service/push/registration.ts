@@ -199,8 +199,8 @@ function createWithinLimits(settings: Settings) {
   return async (endpoint: string, reply: FastifyReply, work: () => Promise<unknown>): Promise<unknown> => {
     const { origin, host } = new URL(endpoint);
     if (!endpointPolicy.isUnlisted(origin)) return work();
-    // A browser may always change its stored subscription, even if the push service has lost its place. The push
-    // service then gets a place again, if one is available.
+    // A browser may always change its stored subscription, even if its push service is no longer on the limited list of
+    // unlisted push services. The push service returns to the list if there is room.
     if ((await store.subscriptions.findByEndpoint(endpoint)) !== undefined) {
       const result = await work();
       if ((await store.unlisted.add(origin, maxPushServices, true)) === 'added')

@@ -160,7 +160,7 @@ function readClaims({ sub, tags, exp = 0 }: JWTPayload): UserAndTags {
   if (seconds > maxLifetimeSeconds + clockToleranceSeconds) {
     throw new DeskbellError('ERR_FIELD_VALUE', 'It is valid for more than an hour.');
   }
-  // libraries of some languages encode an absent list as null
+  // some libraries, such as those for Go, encode an absent list as null
   return checkUserAndTags({ user: sub, tags: (tags ?? []) as readonly string[] });
 }
 

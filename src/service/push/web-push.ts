@@ -236,7 +236,10 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
 
 type Removal = (endpoint: string, auth: Uint8Array, request: FastifyRequest) => Promise<void>;
 
-/** Tells the application. Its errors are only logged, because the response must not reveal whether a row existed. */
+/**
+ * Tells the application that a browser unsubscribed. Errors of the application's callback are only logged, because the
+ * response must not reveal whether the subscription was stored.
+ */
 async function reportRemoval(
   stored: StoredSubscription,
   request: FastifyRequest,
