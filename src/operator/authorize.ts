@@ -92,10 +92,12 @@ export async function claimBroadcast(
   );
 }
 
-/** Options whose effect reveals something about a person: a choice, a time zone, or messages from others. */
+/**
+ * Options whose effect reveals something about a person: channel choices, the time zone, or other operators' messages.
+ */
 const optionsAboutPeople = ['channel', 'perPerson', 'skipInactive', 'localTime', 'quietHours'] as const;
 
-/** True if the audience names its recipients; false for audiences by tags or of everybody. */
+/** True if the audience names its recipients; false if the audience is everybody or everybody with certain tags. */
 const namesRecipients = (audience: Audience): audience is Exclude<Audience, string> =>
   typeof audience !== 'string' && ('user' in audience || !('tags' in audience));
 

@@ -39,7 +39,7 @@ export function readLastEventId(lastEventId: unknown): SeenEvents {
 /**
  * Yields the events `alarm`, `progress` when something has changed, and finally `done`.
  *
- * @param read ends the events where there is no progress to read
+ * @param read reads the progress; undefined ends the events
  * @param isPermitted called before something is sent; false ends the events
  */
 export async function* broadcastEvents(
@@ -69,7 +69,7 @@ export async function* broadcastEvents(
       if (!(await isPermitted())) return;
       sentAtMs = performance.now();
     }
-    // without a text too: only here, a generator ends whose client has gone
+    // yield even an empty text: a generator whose client has gone can only end here
     yield text;
     if (isOver(broadcast)) return;
     await sleep(everyMs);

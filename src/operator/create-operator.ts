@@ -105,7 +105,7 @@ export interface OperatorOptions
   readonly readWarnings?: ReadWarnings | undefined;
   /** The title of plain-text messages that have none. Default: the name of this machine. */
   readonly defaultTitle?: string | undefined;
-  /** The maximum number of broadcasts that a bell creates in a minute. Default: 30. */
+  /** The maximum number of broadcasts per minute that one bell creates. Default: 30. */
   readonly bellsPerMinute?: BellParts['perMinute'] | undefined;
 }
 
@@ -191,7 +191,7 @@ export function createMetricsListener(
 }
 
 /**
- * Creates a listener with only bells. Bells are mounted at the root too, because some clients accept no path.
+ * Creates a listener that serves only bells. The root path serves bells too, because some clients accept only a host.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION if it would be reachable beyond this machine without TLS
  */

@@ -58,11 +58,14 @@ export interface FoundBroadcasts extends ListPage<Broadcast> {
   readonly folded: ReadonlyMap<number, number>;
 }
 
-/** The maximum number of broadcasts per call, which takes a few milliseconds. */
+/** The maximum number of broadcasts that one call searches. Searching this many takes a few milliseconds. */
 export const searchBatchSize = 5000;
 const readBatchSize = 500;
 
-/** @param range `foldsBells`: return only the newest broadcast of each bell @returns `next`: the next `beforeId` */
+/**
+ * @param range `foldsBells`: return only the newest broadcast that each bell created
+ * @returns `next`: the next `beforeId`
+ */
 export async function searchBroadcasts(
   store: Pick<BroadcastStore, 'findAll' | 'summaries'>,
   filter: BroadcastFilter,
@@ -123,7 +126,10 @@ function compile({
 export interface SubscriptionFilter {
   /** An expression that `checkExpression` has returned. */
   readonly matching?: AudienceExpression | undefined;
-  /** The push service's origin, in any spelling, or an origin with the name that all its hosts share. */
+  /**
+   * The push service's origin, in any spelling, or an origin whose host is the domain that all hosts of the push
+   * service share.
+   */
   readonly pushService?: string | undefined;
 }
 
@@ -132,13 +138,13 @@ type Range = { readonly afterId: number; readonly limit: number };
 type Pages = Pick<SubscriptionStore, 'page' | 'pageOfPushService' | 'search'>;
 type PagesByHost = Pick<Store, 'subscriptions' | 'endpoints'>;
 
-/** The maximum number of rows per call, which takes a few milliseconds. */
+/** The maximum number of rows that one call searches. Searching this many takes a few milliseconds. */
 const searchedRowsAtOnce = 10_000;
 /** The first batch is small, because it usually has enough matches. */
 const firstBatchSize = 100;
 const rowsPerRead = 1000;
 
-/** @param range `limit`: how many to find at most @returns `next`: the next `afterId` */
+/** @param range `limit`: maximum number of results @returns `next`: the next `afterId` */
 export async function findSubscriptions(
   { subscriptions: store, endpoints }: PagesByHost,
   { matching, pushService: given }: SubscriptionFilter,

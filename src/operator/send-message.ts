@@ -41,7 +41,7 @@ export function assertNoRetry(sent: SentMessages): void {
   if (outcomes.has('retry') && !outcomes.has('accepted')) throw new UndeliveredError(sent);
 }
 
-/** @param show removes what the operator may not see from an outcome */
+/** @param show returns the outcome without the members that the operator may not see */
 export function sendOutcomes(
   reply: FastifyReply,
   attempts: Pick<AttemptStore, 'outcomesAfter'>,

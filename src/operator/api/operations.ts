@@ -1,5 +1,5 @@
-// Adds described operations to the API: routes with their checks, audit records and descriptions. Lists come in
-// pages. A request has `?limit=` and `?cursor=`. A response has `items`, and in `next` the cursor of the next page.
+// Adds operations to the API: routes with their checks, audit records and descriptions. Lists come in pages. A request
+// has `?limit=` and `?cursor=`. A response has `items`, and `next` with the cursor of the next page.
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
 import { maxKeyCharacters } from '../../delivery/broadcast/create-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

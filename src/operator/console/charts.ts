@@ -26,7 +26,7 @@ interface Scale {
 export interface Drawing {
   readonly label: string;
   readonly heading?: Html | undefined;
-  /** Names the rows of the table of figures that belong to this chart. */
+  /** The `data-figures` of the table rows that contain this chart's figures. */
   readonly rows: string;
   /** The summary shown while no bar is selected. */
   readonly sum: string;
@@ -41,7 +41,7 @@ const compact = new Intl.NumberFormat('en', { notation: 'compact' });
 
 const chartWidth = 600;
 const margin = 1;
-/** The height of a label on the axis. Marks whose distance from zero is smaller have no label. */
+/** The height of a label on the axis. Marks that are closer to zero than this have no label. */
 const markPixels = 16;
 
 const firstDigits = [1, 2, 4, 6, 8, 10];
@@ -187,7 +187,9 @@ const otherServices = 'other push services';
 const noOutcomes = (): Record<Settlement, number> =>
   Object.fromEntries(settlements.map((outcome) => [outcome, 0])) as Record<Settlement, number>;
 
-/** Groups intervals into bars on a time axis for each push service. The push service with most attempts is first. */
+/**
+ * Groups intervals into bars on a time axis for each push service. The push service with the most attempts is first.
+ */
 export function toServiceBars(
   intervals: readonly OutcomeInterval[],
   { sinceMs, stepMs, count }: Pick<TimeAxis, 'sinceMs' | 'stepMs' | 'count'>,

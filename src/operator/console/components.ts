@@ -11,7 +11,9 @@ import type { Fields } from './forms.ts';
 /** Shows untrusted text with control and invisible characters escaped, isolated from the text around it. */
 export const untrusted = (text: string): Html => html`<bdi>${breakable(escapeControls(text))}</bdi>`;
 
-/** A message's title or text as readers see it: with joiners, and in the writing direction of its first letter. */
+/**
+ * A message's title or text as readers see it: emoji joiners are kept, and the first letter sets the writing direction.
+ */
 export const prose = (text: string): Html => html`<bdi>${escapeProse(text)}</bdi>`;
 
 /** The name of a push service. @param address an origin, an endpoint, or the name */

@@ -84,7 +84,7 @@ const renderSummary = ({ notes, vapidPublicKey }: Composer): Html =>
       </noscript>`,
   );
 
-/** Suggestions of tags. The counts are labels, because some browsers show only labels. */
+/** Suggests tags. Each label has the tag and its count of subscriptions, because some browsers show only labels. */
 const renderSuggestions = ({ tags, isSample }: Composer): Html =>
   html`<datalist id="tags">
     ${tags.map(({ tag, subscriptions }) => {
@@ -118,7 +118,7 @@ type Inputs = readonly (readonly [name: string, input: Input])[];
 const foldedInputs = (heading: string, inputs: Inputs, form: FormState, more: readonly string[] = []): Html =>
   folded(heading, form, [...inputs.map(([name]) => name), ...more], renderInputs(inputs, form));
 
-/** Renders first the short inputs, side by side, and then check boxes and large texts. */
+/** Renders the short inputs first, side by side, followed by check boxes and large text fields. */
 function renderInputs(inputs: Inputs, form: FormState): Html {
   const { short = [], wide = [] } = Object.groupBy(inputs, ([, input]) => (isWide(input) ? 'wide' : 'short'));
   const render = (several: Inputs) => several.map(([name, input]) => renderMember(name, input, form));

@@ -75,7 +75,10 @@ function fieldOf(pointer: string, fields: Fields): string {
   return name === 'tags' ? (lookUp(tagFields, part) ?? name) : name;
 }
 
-/** Finds the field of a member such as `texts.de.actions.0.url`: the form may have empty buttons before it. */
+/**
+ * Finds the form field of a message member such as `texts.de.actions.0.url`. A button may have a higher number in the
+ * form, because the message leaves out empty buttons.
+ */
 const memberField = (member: string, fields: Fields): string =>
   member
     .replace(/actions\.(\d+)/, (_, at) => `actions.${filledActions(fields)[at] ?? at}`)
@@ -163,7 +166,7 @@ export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore
     fields: {
       ...(message && toMessageFields(message)),
       ...toOptionFields(broadcast),
-      // a form that cannot express the audience asks for ids, so that the copy never goes to everybody
+      // if the form cannot express the audience, it asks for ids, so that the copied broadcast never goes to everybody
       ...(audienceFields ?? { audience: 'ids', ids: '' }),
     },
     done: notice(

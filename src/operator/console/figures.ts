@@ -30,7 +30,7 @@ export function figure<Value extends number | string, Text extends string | Html
   return text;
 }
 
-/** Returns a function that shows figures that describe the same object. */
+/** Returns a function that shows figures of one object, such as a broadcast. */
 export const figuresOf =
   (thing: string, of: number | string) =>
   <Value extends number | string, Text extends string | Html = string>(

@@ -54,7 +54,7 @@ export const textFields = (body: unknown, names: readonly string[] = Object.keys
 export const optionalField = (body: unknown, name: string): string | undefined =>
   textField(body, name) || undefined;
 
-/** A whole number from 1, or undefined. */
+/** A positive integer, or undefined. */
 export function idField(body: unknown, name: string): number | undefined {
   const text = textField(body, name).trim();
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;

@@ -29,19 +29,19 @@ export type AddLive = (
 interface LiveState extends Pick<LivePage, 'own' | 'status'> {
   readonly number: number;
   readonly atMs: number;
-  /** Until then, in the milliseconds of `performance.now`, others get this state too. */
+  /** Until this time, by `performance.now()`, other viewers get this state without another read. */
   readonly freshUntilMs: number;
-  /** The shared parts by their names, each with the number of the first read that had its present text. */
+  /** The shared parts by name, each with the number of the read that first returned the current HTML. */
   readonly parts: ReadonlyMap<string, { readonly html: string; readonly since: number }>;
 }
 
 const everyMs = 1000;
-/** The states of other addresses are forgotten. A viewer of such an address then gets all parts again. */
+/** The number of URLs whose states are kept. Viewers of a forgotten URL get all parts again. */
 const maxAddresses = 100;
 
 export function createLive(app: FastifyInstance): AddLive {
   const states = new Map<string, Promise<LiveState>>();
-  // tells the numbers of this process from those of another
+  // distinguishes the read numbers of this process from another process's
   const maker = randomUUID();
   let reads = 0;
 
@@ -57,12 +57,12 @@ export function createLive(app: FastifyInstance): AddLive {
       const html = htmlText(part);
       return [name, before?.html === html ? before : { html, since: number }] as const;
     });
-    // counted from the end: a slow read would otherwise be too old for everybody who waits for it
+    // counted from the end of the read: a slow read would otherwise be stale for the viewers who wait for it
     const freshUntilMs = performance.now() + everyMs;
     return { own, status, number, atMs, freshUntilMs, parts: new Map(parts) };
   };
 
-  /** @param least a read with a lower number is not used, because it may be older than the viewer's page */
+  /** @param least the lowest read number to use; the state of an earlier read may be older than the viewer's page */
   const stateOf = async (url: string, read: () => Promise<LivePage>, least: number): Promise<LiveState> => {
     const latest = states.get(url);
     const state = await latest?.catch(() => undefined);
@@ -80,7 +80,7 @@ export function createLive(app: FastifyInstance): AddLive {
     app.get(path, async (request, reply) => {
       const { params, query, headers, url } = request;
       const [by, number] = String(headers['deskbell-seen']).split(' ');
-      // a page that was just loaded has seen nothing, and may be newer than every read so far
+      // a page that was just loaded needs a new read, because it may be newer than every read so far
       const seen = by === maker ? Number(number) : undefined;
       const state = await stateOf(url, () => read({ params, query }), seen ?? reads + 1);
       const changed = [...state.parts].filter(([, { since }]) => since > (seen ?? 0));

@@ -63,8 +63,8 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
 }
 
 /**
- * Reads the fields that filter a list by days; the last day is included. The list's address includes the zone. Invalid
- * days are dropped, because the list's links repeat these fields.
+ * Reads the days, with their time zone, by which a list is filtered; the last day is included. The links of the list
+ * repeat these fields, so invalid days are dropped.
  */
 export function readDays(query: unknown): Fields {
   const given = textFields(query, ['since', 'until']);
@@ -105,7 +105,7 @@ export function toLocalTime(atMs: number, fields: Fields): string {
   return formatWallTime(toWallTime(atMs, checkZone(zoneOf(fields))));
 }
 
-/** `2027-01-01 09:00 Europe/Berlin (UTC+01:00), in 3 h`: a time that was typed, in the zone of its form. */
+/** `2027-01-01 09:00 Europe/Berlin (UTC+01:00), in 3 h`: a time, in the time zone of the form in which it was typed. */
 export function describeLocalTime(atMs: number, fields: Fields, nowMs: number): string {
   const zone = checkZone(zoneOf(fields));
   const wallMs = toWallTime(atMs, zone);

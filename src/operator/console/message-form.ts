@@ -16,13 +16,13 @@ import { fieldFault, optionalField, textField, textFields, type Fields } from '.
 import { describeLanguage, toTexts } from './languages.ts';
 import { lookUp } from '../../errors/check-options.ts';
 
-/** All fields, except what belongs to one sending of the form. */
+/** All fields, except those that concern only the current request. */
 export function readFields(body: unknown): Fields {
   const { csrf: _csrf, step: _step, ...fields } = textFields(body);
   return fields;
 }
 
-/** Reads a new form's fields from the address. Because of its idempotency key, a form creates only one broadcast. */
+/** Reads a new form's fields from the URL. Because of its idempotency key, a form creates only one broadcast. */
 export const initialFields = (query: unknown): Fields => ({
   ...readFields(query),
   testTag: optionalField(query, 'testTag') ?? 'test',

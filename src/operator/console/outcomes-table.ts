@@ -61,7 +61,7 @@ function firstCharacters(text: string): string {
 
 const shownAnswers = 50;
 
-/** @param none text to show without responses @param scope the broadcasts that the responses belong to */
+/** @param none text to show if there are no responses @param scope the broadcasts that the responses belong to */
 export function answersTable(answers: readonly AnswerCount[], none: string, scope: string): Html {
   const kinds = Map.groupBy(answers, ({ origin, outcome, reason, status, detail }) =>
     JSON.stringify([pushServiceName(origin), outcome, reason, status, detail]),
@@ -139,7 +139,9 @@ export function attemptsTable(attempts: readonly AttemptRecord[], none: string):
   );
 }
 
-/** Quotes the push service and says what the reason means. Renders nothing without both: phones hide empty cells. */
+/**
+ * Quotes the push service and says what the reason means. Renders nothing if neither is known: phones hide empty cells.
+ */
 const renderWords = ({ reason, detail }: Pick<AttemptRecord, 'reason' | 'detail'>): Html =>
   html`${detail !== undefined && html`“${untrusted(detail)}” `}${reason !== undefined && (meaningOf(reason).meaning || reason)}`;
 

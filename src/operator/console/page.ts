@@ -71,14 +71,14 @@ const texts = {
 
 export type Deed = keyof typeof texts;
 
-/** Leads to a page, which then says what was done. */
+/** Redirects to a page that says what was done. */
 export function sendDone(reply: FastifyReply, url: string, deed: Deed, count = 1): FastifyReply {
   const fact = `${deed}.${count}.${Date.now()}`;
   const done = `${fact}.${sign(fact, sessionOf(reply.request))}`;
   return reply.redirect(urlWith(url, { done }), 303);
 }
 
-/** Renders the message in the address. Returns false if the address has no message, or none signed for this session. */
+/** Renders what was done, as the URL says. Returns false if the URL says nothing, or is not signed for this session. */
 function renderDone(session: ConsoleSession, query: unknown): Html | false {
   const [, fact = '', deed = '', count, atMs, signature = ''] =
     /^(([a-zA-Z]+)\.(\d{1,15})\.(\d{1,15}))\.([\w-]+)$/.exec(textField(query, 'done')) ?? [];
@@ -124,7 +124,7 @@ export interface Page {
   readonly content: Html;
   /** True if the page is only for changes. Viewers who may only read then get a message instead of the page. */
   readonly isForChange?: boolean;
-  /** The address from which the page's live parts are read again and again. */
+  /** The URL that the page polls for its live parts. */
   readonly liveUrl?: string | undefined;
   /** Short sentences. Screen readers announce a sentence when it becomes true. */
   readonly status?: readonly string[] | undefined;

@@ -1,5 +1,6 @@
-// Previews a message in a given language with a person's data, roughly as four browsers first show it. The source of
-// each figure is in docs/notifications.md. Pictures from other hosts are not loaded. The page's style limits the lines.
+// Previews a message in a given language with a person's data, roughly as four browsers show an unexpanded
+// notification. docs/notifications.md has the sources of the browsers' limits. Pictures from other hosts are not
+// loaded. The page's style limits the lines.
 import { formatSpan } from '../../errors/format-count.ts';
 import { checkUser } from '../../audience/user-and-tags.ts';
 import { nonZeroCounts } from '../../delivery/broadcast/format-broadcast.ts';
@@ -21,7 +22,7 @@ import { describeLanguage, languagesOf } from './languages.ts';
 import { toMessage } from './message-form.ts';
 
 export interface ShownMessage {
-  /** Title, text, link and buttons as the reader sees them. Undefined if the form already has these values. */
+  /** Title, text, link and buttons as the reader sees them. Undefined to show the form's own values. */
   readonly fields: Fields | undefined;
   /** Says which text is shown, and which values are missing. */
   readonly note: string;
@@ -122,7 +123,7 @@ interface Surface {
   readonly name: string;
   /** A CSS class that limits how many lines of title and text are shown. */
   readonly style: string;
-  /** The pictures that this browser shows; image and badge are only named. */
+  /** The pictures that this browser shows. The preview draws only the icon. */
   readonly pictures: readonly (typeof pictures)[number][];
   readonly maxActions: number;
   /** Whether buttons show before the notification is expanded. */

@@ -1,4 +1,4 @@
-// Shows which text readers of a broadcast get and when.
+// Shows how many readers of a broadcast get which text, and when.
 import {
   describeReaderCounts,
   formatReaderCount,

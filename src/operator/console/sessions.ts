@@ -1,5 +1,6 @@
-// Sessions of the console. The cookie has a random name, and the store has a hash of the name, so every process that
-// uses the store knows the session. A session ends when it expires, or when its operator is removed or signs out.
+// Sessions of the console. The cookie's value is the session's random name. The store has a hash of that name, so every
+// process that uses the store knows the session. A session ends when it expires, or when its operator is removed or
+// signs out.
 import { createHmac, hash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

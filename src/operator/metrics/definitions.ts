@@ -69,7 +69,8 @@ export class BoundedNames {
   }
 
   /**
-   * Returns the name of a known or listed push service, and of the first fifty hosts of a domain; otherwise `other`.
+   * Returns `name` if the push service is known, if the configuration lists it, or if it is one of the first fifty
+   * hosts of configured domains; otherwise `other`.
    *
    * @param name result of `pushServiceName`
    */

@@ -1,5 +1,6 @@
-// GET /metrics for Prometheus, with a token of the role `metrics`. Totals come from the database. Durations, leases and
-// registrations are counted in this process. Disk, certificate and limit describe this machine.
+// GET /metrics for Prometheus, with a token that has the role `metrics`. Totals come from the database. Durations,
+// leases and registrations are counted in this process. The disk, the certificate and the subscription limit are those
+// of this machine.
 import { createRequire } from 'node:module';
 import type { DeliveryFigures } from '../../delivery/reports/figures.ts';
 import { createWarningReader, type ReadWarnings } from '../../delivery/alarms/installation-warnings.ts';

@@ -72,7 +72,7 @@ const leaseMs = minute;
 const postBatchSize = 10;
 const watchEveryMs = hour;
 
-/** @returns `close`, which stops posting. An event that is being posted meanwhile may be posted again later. */
+/** @returns `close`, which stops posting. An event that is being posted during `close` may be posted again later. */
 export function startWebhook(options: WebhookOptions): { close(): Promise<void> } {
   const { store, target, secret, log, everyMs = second } = options;
   const { webhooks, broadcasts } = store;

@@ -7,7 +7,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 export interface WebhookTarget {
   readonly origin: string;
   readonly path: string;
-  /** The target's origin if the target is an IP address or localhost, which is not checked. Otherwise empty. */
+  /** Origins whose addresses are not checked: the target's origin if its host is an IP address or localhost. */
   readonly trustedOrigins: readonly string[];
 }
 

@@ -34,9 +34,9 @@ const isAsked = ({ user, subscription }: Fields): boolean =>
 
 /** The parts of the page that change while the broadcast runs. */
 interface AttemptParts {
-  /** The outcome of the requested subscription or person. */
+  /** The outcome for the subscription or person that the operator searched for. */
   readonly answer?: Html;
-  /** Present if no subscription or person was requested. */
+  /** Present if the operator searched for no subscription or person. */
   readonly attempts?: Html;
   readonly answers: Html;
 }

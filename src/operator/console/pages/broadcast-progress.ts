@@ -199,7 +199,7 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
 
 const endOf = ({ startMs, widthMs }: OutcomeInterval): number => startMs + widthMs;
 
-/** Finds the interval by whose end 99 % of the outcomes exist. The few later outcomes would flatten the chart. */
+/** Finds the interval in which the outcomes reach 99 %. The few later outcomes would flatten the chart. */
 function findMost(intervals: readonly OutcomeInterval[]): OutcomeInterval {
   let rest = intervals.reduce((sum, interval) => sum + sumOf(interval), 0) * 0.99;
   return intervals.find((interval) => (rest -= sumOf(interval)) <= 0)!;

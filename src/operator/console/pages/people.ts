@@ -1,4 +1,4 @@
-// A person: devices, data, choices of channels, outcomes of broadcasts, and removal.
+// A person: devices, data, channel choices, outcomes of broadcasts, and removal.
 import type { FastifyInstance } from 'fastify';
 import { countAudience } from '../../../delivery/broadcast/estimate-audience.ts';
 import { checkRemoval, type CheckedRemoval, removePerson, updatePerson } from '../../../operations/people.ts';

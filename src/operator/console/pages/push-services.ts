@@ -1,5 +1,5 @@
-// Push services: which accept our messages, which refuse them, and the reasons that they give. Before held deletions
-// are confirmed or discarded, a page shows their number and asks again.
+// Push services: which accept our messages, which refuse them, and why. Held deletions are confirmed or discarded here;
+// before confirming, the operator is shown their number and asked again.
 import { formatSpan } from '../../../errors/format-count.ts';
 import type { FastifyInstance } from 'fastify';
 import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';
@@ -58,7 +58,7 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
       async (request, reply) => {
         const origin = textField(request.body, 'origin');
         const agreedTo = idField(request.body, 'subscriptions') ?? Infinity;
-        // more deletions are held than the operator confirmed, so ask again
+        // more deletions are waiting than the operator saw when confirming, so ask again
         if (((await find(origin))?.subscriptions ?? 0) > agreedTo)
           return reply.redirect(urlWith('/console/held-deletions/confirm', { origin }), 303);
         const count = await store.heldDeletions[decision](origin);
@@ -106,7 +106,7 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
     )}`;
 }
 
-/** If the push service has several hosts, says about which host the operator decides. */
+/** Names the push service, and also the host if the push service has several hosts. */
 const renderHeldBy = (origin: string): Html => {
   const { host } = new URL(origin);
   return html`${nameOf(origin)}

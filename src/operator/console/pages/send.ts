@@ -1,4 +1,5 @@
-// Sending: a message is written, reviewed with the number of recipients, and sent, perhaps to a test group first.
+// Sending: the operator writes a message, reviews it and its number of recipients, and sends it, perhaps to a test
+// group first.
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
@@ -187,7 +188,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     }),
   );
 
-  // The page's script calls this with the subscription of this browser, which is not stored.
+  // The page's script posts the subscription of the operator's browser here for a test. The subscription is not stored.
   app.post(
     '/send/test',
     { bodyLimit, config: { audit: { action: 'message.send' } } },
