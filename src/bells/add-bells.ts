@@ -38,7 +38,7 @@ function createRefusalLog({ store, log }: Pick<BellParts, 'store'> & { readonly 
   };
 }
 
-/** @param mounts the paths at which bells are mounted, without a final slash */
+/** @param mounts the path prefixes under which bells are reached, without a trailing slash */
 export function addBells(
   app: FastifyInstance,
   mounts: readonly string[],

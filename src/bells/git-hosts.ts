@@ -1,4 +1,4 @@
-// Reads webhooks of GitHub, Gitea, Forgejo and GitLab, and checks their signatures. The key is the bell's secret.
+// Reads webhooks from GitHub, Gitea, Forgejo and GitLab, and checks their signatures, whose key is the bell's secret.
 import { createHmac } from 'node:crypto';
 import { lookUp } from '../errors/check-options.ts';
 import { isSameSecret } from '../protocol/bytes.ts';
@@ -96,7 +96,11 @@ export function readGitEvent(
 /** GitLab's names for kinds of events, where they differ from GitHub's names. */
 const gitLabKinds = { tag_push: 'push', build: 'job', work_item: 'issue' };
 
-/** Reads an event of GitLab, whose members have other names. @param event the value of the event's header */
+/**
+ * Reads a GitLab webhook, whose members have other names than GitHub's.
+ *
+ * @param event the header with the kind of event
+ */
 export function readGitLabEvent({ fields = {} }: Posted, event: string): Shown | Nothing {
   const given = textOf(fields['object_kind'] ?? fields['event_name']) ?? event;
   const kind = lookUp(gitLabKinds, given) ?? given;

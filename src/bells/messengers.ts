@@ -6,7 +6,7 @@ import type { JsonObject } from '../protocol/json-object.ts';
 import type { Urgency } from '../protocol/request.ts';
 import { clean, listOf, objectOf, type Posted, type Shown, textOf, toJson } from './posted.ts';
 
-/** Converts a priority of Gotify to the urgency with which Gotify's Android app treats it. */
+/** Converts a Gotify priority to the urgency with which Gotify's Android app treats it. */
 function urgencyOf(priority: unknown): Urgency | undefined {
   const value = Number(textOf(priority) ?? Number.NaN);
   if (Number.isNaN(value)) return undefined;

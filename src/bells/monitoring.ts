@@ -14,7 +14,7 @@ const urgencies: Readonly<Record<string, Urgency>> = {
   none: 'low',
 };
 
-/** Reads alerts of Alertmanager or Grafana. Grafana adds members to Alertmanager's format. */
+/** Reads alerts from Alertmanager or Grafana. Grafana adds members to Alertmanager's format. */
 export function readAlerts({ fields }: Posted, isGrafana: boolean): Shown | undefined {
   if (!Array.isArray(fields?.['alerts']) || (fields['orgId'] != null) !== isGrafana) return undefined;
   if (!isGrafana && textOf(fields['version']) !== '4') return undefined;

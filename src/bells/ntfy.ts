@@ -55,7 +55,7 @@ function decodeHeader(text: string): string {
     });
 }
 
-/** ntfy also accepts the numbers from 1. The priorities of other tools, such as Cloudflare’s, are ignored. */
+/** ntfy also accepts the numbers 1 to 5. The priorities of other tools, such as Cloudflare’s, are ignored. */
 const priorities = ['min', 'low', 'default', 'high', 'max'];
 const urgencies = ['very-low', 'low', 'normal', 'high', 'high'] as const;
 
@@ -159,7 +159,7 @@ export const readNtfyJson = (posted: Posted, nowMs: number) =>
     ? toShown(posted.fields!, posted, nowMs)
     : undefined;
 
-/** Reads a text body and its parameters in header fields and the query. There, `\n` stands for a line break. */
+/** Reads a text body, with parameters from the header fields and the query. In a parameter, `\n` is a line break. */
 export function readNtfyText(posted: Posted, nowMs: number) {
   const parameters = readParameters(posted);
   const message = textOf(parameters.message)?.replaceAll(String.raw`\n`, '\n');

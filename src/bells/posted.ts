@@ -8,7 +8,7 @@ import type { MessageAction } from '../protocol/message/message.ts';
 import type { Urgency } from '../protocol/request.ts';
 import { bellSecretPattern } from '../store/bells.ts';
 
-/** The error for a request that does not ring a bell. */
+/** The error for a refused request to a bell. */
 export class BellError extends Error {
   readonly status: number;
   /** The number that ntfy uses for this error. */
@@ -115,7 +115,7 @@ export const topicsIn = (start: Buffer): readonly string[] =>
     .filter((topic) => bellSecretPattern.test(topic))
     .slice(0, 1);
 
-/** Limits of a body's size before and after the secret has been verified. */
+/** Limits on the size of a body, before and after the bell is found by its secret. */
 export const maxBytes = { unknown: 4096, known: 1024 * 1024 };
 
 const tooLarge = (most: number): BellError =>
@@ -124,8 +124,8 @@ const tooLarge = (most: number): BellError =>
 /**
  * Reads a body.
  *
- * @param find called with the bytes received so far until it finds the bell
- * @throws {BellError} if the body cannot be decoded or is too large; the limit is lower until the bell is found
+ * @param find looks up the bell by the secret in the bytes received so far; called until it returns a bell
+ * @throws {BellError} if the body cannot be decoded, or is larger than `maxBytes` allows
  */
 export async function readBody<Found>(
   request: IncomingMessage,

@@ -1,5 +1,5 @@
 // Rings a bell: converts a recognised request to a message that fits, and stores it as a broadcast before responding.
-// One broadcast counts all requests over the limit per minute.
+// Requests over the limit per minute are not sent one by one: a single broadcast reports their number.
 import { hash } from 'node:crypto';
 import type { MatchingAudience } from '../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../delivery/broadcast/create-broadcast.ts';
@@ -43,7 +43,7 @@ export function toMessage(bell: Bell, { title, text, key, isQuiet, isSilent, ...
   const plain: Message = {
     title: cutToBytes(clean(title ?? bell.title ?? bell.name), maxTitleBytes),
     message: '',
-    // without a key, a notification must not replace an unread notification
+    // without a key of its own, the notification must not replace an unread one
     tag: key === undefined ? null : tagOf(bell, key),
     renotify: key !== undefined && !isQuiet ? true : undefined,
     requireInteraction: isQuiet ? false : undefined,
@@ -137,7 +137,11 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
       if (startAtMs > store.now() && readMessage(payload)?.tag === tag) await broadcasts.cancel(id);
   };
 
-  /** Counts a request. @returns the broadcast that counts requests over the limit; undefined within the limit */
+  /**
+   * Counts a request.
+   *
+   * @returns undefined within the limit; otherwise the broadcast that reports how many requests exceeded the limit
+   */
   const count = async (bell: Bell, { title, message }: Message): Promise<number | undefined> => {
     const toFold = ({ count: requests, sinceMs }: Fold): Message => ({
       ...toMessage(bell, {
@@ -204,7 +208,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
         return { ...made, answer, bellId: bell.id, nowMs };
       }
       const made = await send(bell, posted, shown).catch(async (error: unknown) => {
-        // the broadcast may be refused because, for example, the bell's channel was removed
+        // the broadcast is refused if, for example, the channel in the settings of the bell was removed
         if (error instanceof DeskbellError) await note({ outcome: 'refused', leftOut: error.message });
         throw error;
       });

@@ -18,7 +18,7 @@ import { type BellError, type Nothing, type Posted, type Shown, textOf } from '.
 
 type Recognised = Shown | Nothing | BellError | undefined;
 
-/** A tool that rings bells, with the text for docs/bells.md. */
+/** A tool that posts to bells. The texts describe the tool in docs/bells.md. */
 export interface Tool {
   readonly name: string;
   readonly recognisedBy: string;
@@ -26,7 +26,7 @@ export interface Tool {
   readonly text: string;
   readonly link?: string;
   readonly urgency?: string;
-  /** Which earlier notification is replaced, in words. Default: nothing. */
+  /** Says in the documentation which earlier notification is replaced. Default: nothing. */
   readonly replaces?: string;
   /** The format of the response. Default: JSON. */
   readonly answer?: keyof typeof answers;

@@ -62,7 +62,8 @@ export async function runCommandLine(words: readonly string[], context: Context)
   } catch (error) {
     // Commander itself has already printed the help, the version or the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
-    // Failures of standard output were reported already. It is not a failure if `… | head` closes the output early.
+    // `runProcess` has already reported that standard output failed. If `… | head` closes the output early, nothing
+    // failed.
     if (error instanceof DeskbellError && error.code === 'ERR_OUTPUT') return exitCodes.done;
     context.output.diagnostic(formatError(error, { debug }));
     return exitCodeOf(error);

@@ -5,7 +5,7 @@ import { invocationOf } from './output/command-hint.ts';
 import { createOutput } from './output/output.ts';
 import { runCommandLine } from './program.ts';
 
-/** The parts of the process that a run uses. */
+/** The parts of `process` that one run of the command line uses. */
 export type Host = Pick<
   NodeJS.Process,
   'argv' | 'cwd' | 'env' | 'exitCode' | 'on' | 'once' | 'stderr' | 'stdin' | 'stdout'

@@ -173,7 +173,7 @@ function createSecretCommand<Input extends { readonly name: string }>(
     });
 }
 
-/** The URL with which the URLs of all bells begin, without a final slash. */
+/** The base URL of all bells, without a trailing slash. */
 const addressOfBells = async (configuration: Configuration): Promise<string> =>
   configuration.bellsUrl?.replace(/\/+$/, '') ?? `${await addressToShow(configuration)}${bellsPath}`;
 

@@ -11,7 +11,7 @@ interface CompletedWord {
   readonly description: string;
 }
 
-/** The values that can follow: file names, fixed words, or free text. */
+/** The possible values of a flag or argument: file names, fixed words, or free text. */
 type CompletedValue = 'file' | 'free' | readonly string[];
 
 export interface CompletedFlag extends CompletedWord {
@@ -74,7 +74,7 @@ function namesOf({ long, helpGroupHeading }: Option): readonly string[] | undefi
   return setting?.names;
 }
 
-// The scripts contain every command, so completing starts no program.
+// Each shell script contains every command, so the shell completes without running a program.
 
 type Shell = keyof typeof shellScripts;
 

@@ -54,7 +54,7 @@ export function doctorCommand({ environment, output }: Context): Command {
 
 const styles = { ok: 'green', warning: 'yellow', fault: 'red' } as const;
 
-/** Formats a finding: `warning subject there is none, and sending needs one`, with the remedy on the next line. */
+/** Formats a finding: status, subject and detail, with the remedy on the next line. */
 function format(
   { subject, status, detail, cure }: Finding,
   all: readonly Finding[],

@@ -32,7 +32,7 @@ interface Noted {
 }
 
 class ImportReport {
-  /** Updated subscriptions were already stored, or an earlier row contained them. */
+  /** `updated` counts rows whose subscription was already stored, or was in an earlier row. */
   readonly counts = { imported: 0, updated: 0, refused: 0, leftOut: 0 };
   readonly #causes = new Map<string, Noted>();
   readonly #named = new Map<string, Noted>();
@@ -49,7 +49,7 @@ class ImportReport {
     return isNew && this.#causes.size <= maxCauses ? `line ${line}: ${text}` : undefined;
   }
 
-  /** @param name `expired`, or what the value is if it is not a row */
+  /** @param name `expired`; for a value that is not a row, a description of the value */
   leaveOut(name: string, line: number): void {
     this.counts.leftOut += 1;
     note(this.#named, `${name}, left out`, String(line));
@@ -68,7 +68,7 @@ class ImportReport {
     note(this.#facts, fact, isShown ? value : undefined);
   }
 
-  /** How many values of rows were left out, by what they are, such as `time zones`. */
+  /** How many values were left out of imported rows, for each kind of value, such as `time zones`. */
   get factsLeftOut(): Readonly<Record<string, number>> {
     return Object.fromEntries(Array.from(this.#facts, ([fact, { count }]) => [fact, count]));
   }

@@ -18,7 +18,7 @@ import type { JsonFlag } from '../output/output.ts';
  * Reads how subscriber tokens are checked: algorithm, key and audience.
  *
  * @returns `undefined` if subscriber tokens are off
- * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, and what reading the key of the data directory throws
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, or an error of `data.subscriberTokenKey`
  */
 export async function readSubscriberTokens(
   { subscriberTokens, subscriberTokenAudience: audience }: Configuration,

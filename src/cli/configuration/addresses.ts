@@ -41,7 +41,7 @@ export function parseListenAddress(text: string): ListenAddress {
 export const parsePublicUrl = (text: string): URL =>
   parseSecureUrl(text, 'since browsers subscribe on no other origin but this machine’s own');
 
-/** Parses the URL at which bells are reached. Its path ends with a slash. @throws {DeskbellError} ERR_CONFIGURATION */
+/** Parses the base URL of all bells. Its path ends with a slash. @throws {DeskbellError} ERR_CONFIGURATION */
 export const parseBellsUrl = (text: string): URL =>
   parseSecureUrl(text, 'since its path has the secret of a bell, or "http:" and a host that is this machine');
 

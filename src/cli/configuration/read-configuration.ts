@@ -116,7 +116,7 @@ function isServiceLink(variable: string, environment: ConfigurationSources['envi
   return Object.keys(environment).some((host) => {
     const [, service] = /^(DESKBELL\w*)_SERVICE_HOST$/.exec(host) ?? [];
     if (service === undefined || !variable.startsWith(`${service}_`)) return false;
-    // our setting `port` has a variable of the same name, but its value is a plain number
+    // the setting `port` uses the variable `DESKBELL_PORT` too, but as a plain number
     if (variable === `${service}_PORT`) return /^(?:tcp|udp|sctp):/.test(environment[variable] ?? '');
     return serviceLinkForm.test(variable.slice(service.length));
   });

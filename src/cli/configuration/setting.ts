@@ -122,7 +122,11 @@ export function boolean(common: Description<never>): Setting<boolean> {
   };
 }
 
-/** A list, by default empty: an array of strings in a file, elsewhere text with commas. @param check as for `text` */
+/**
+ * A list, empty by default. In a file, the list is an array of strings; elsewhere, its items are separated by commas.
+ *
+ * @param check as for `text`
+ */
 export function list({
   valid,
   check = () => {},

@@ -1,5 +1,5 @@
-// Commands that use the configured data. Commands for operations behave, check and audit as the API and the console do.
-// Flags for the members of an operation's body are made from its schema.
+// Commands that use the configured data. Commands for operations behave like the API and the console, with the same
+// checks and audit records. Flags for the members of an operation's body are made from its schema.
 import { createHmac, hkdfSync } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -109,7 +109,7 @@ export function createPersonHash(sessionKey: Uint8Array): (user: string) => stri
   return (user) => createHmac('sha256', key).update(user).digest('base64url').slice(0, 22);
 }
 
-/** The open data, and the configuration of the command. */
+/** The opened data directory or database, and the configuration of the command. */
 interface CommandData extends DataDirectory {
   readonly configuration: Configuration;
 }
@@ -140,7 +140,10 @@ class DataCommand extends Command {
   }
 }
 
-/** Creates a command on existing data. It has the settings of the data, and those of the description. */
+/**
+ * Creates a command that opens existing data. The command has the settings for the data directory or database, and
+ * those of `description`.
+ */
 export function createDataCommand(
   environment: Context['environment'],
   description: CommandDescription,
@@ -221,7 +224,7 @@ export function createChangeCommand<Input, Result>(
           );
         },
       );
-      // a command that defines no answer has removed something
+      // only operations that remove something define no answer
       const json = answer?.toJson(result) ?? { [key]: given, removed: true };
       await output.result(options, json, await toText(result, input, data.store));
     },

@@ -121,7 +121,7 @@ export async function openStore(
   return openPostgresStore({ url: database, subscriptionLimit, onWarning });
 }
 
-/** Creates a pair only in the first run. Later, a new pair would lose all subscriptions. */
+/** Creates a pair only on the first run. Later, a new pair would lose all subscriptions. */
 function readPair(directory: string, isFirstRun: boolean): Promise<VapidKeys> {
   return isFirstRun ? loadOrCreateKeyFile(directory) : readKeyFile(directory);
 }

@@ -1,4 +1,4 @@
-// Deletes data that is older than the configured limits, at the start and then every hour, while the process works.
+// Deletes data that is older than the configured limits, at the start and then every hour, as long as the process runs.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RetentionLimits } from '../../store/retention.ts';
 import { maxCapWindowMs } from '../../audience/frequency-cap.ts';

@@ -4,7 +4,7 @@ import { decodeBase64 } from '../../protocol/bytes.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';
 import type { NewSubscription } from '../../store/subscriptions.ts';
 
-/** Names of each member in other programs. Names match in any case, with or without "_", "." and other signs. */
+/** Other programs' names for each member. Names match in any case, with or without "_", "." and other punctuation. */
 export const memberNames = {
   subscription: ['subscription', 'sub', 'push_subscription', 'subscription_info'],
   keys: ['keys'],
@@ -70,7 +70,7 @@ export const normalizeName = (name: string): string => name.toLowerCase().replac
 /** Whether a name may be printed. If a table has no header, its "names" are values and may be secret. */
 export const isPlainName = (name: string): boolean => /^[\p{L}_$][\p{L}\d_$. -]{0,39}$/u.test(name);
 
-/** Lists names of members for an error. Leaves out names that are not plain, because they may be values. */
+/** Lists names of members for an error. Leaves out names that do not look like identifiers: they may be values. */
 export function listNames(names: readonly string[], isShown = isPlainName): string {
   const shown = names.filter((name) => isShown(name)).slice(0, 20);
   const more = names.length - shown.length;
@@ -78,7 +78,7 @@ export function listNames(names: readonly string[], isShown = isPlainName): stri
   return shown.length === 0 ? 'no members' : shown.join(', ');
 }
 
-// Reads values in the forms that databases and languages write: JSON wrappers, and bytes.
+// Reads values as databases and programming languages export them: wrapped in JSON objects, or as bytes.
 
 const itself = (inner: unknown): unknown => inner;
 const ifText = (inner: unknown): unknown => (typeof inner === 'string' ? inner : undefined);
@@ -250,7 +250,7 @@ function hasEndpoint(object: Row, memberOf: MemberOf, depth = 1): boolean {
   });
 }
 
-/** Lists the names in a row and its objects for an error, but no values. */
+/** Lists the names of a row's members, and of the members of its objects, for an error. Shows no values. */
 export function describeNames(row: Row): string {
   const names = Object.entries(row).map(([name, value]) =>
     isJsonObject(value) && isPlainName(name) ? `${name} (with ${listNames(Object.keys(value))})` : name,

@@ -91,7 +91,7 @@ function readText(text: string): readonly Candidate[] {
   return text.includes('-----BEGIN ') ? readPem(text) : readWords(text);
 }
 
-/** Reads JSON Web Keys (RFC 7517): a single key, a set or a pair. Reads texts in any form. */
+/** Finds keys in a JSON value: JSON Web Keys (RFC 7517) at any depth, and strings in any supported key format. */
 function readJson(value: unknown): readonly Candidate[] {
   if (typeof value === 'string') return readText(value);
   if (typeof value !== 'object' || value === null) return [];
@@ -158,7 +158,7 @@ function readKeyObject(key: KeyObject, form: string): readonly Candidate[] {
   return readKey(point.subarray(-pointBytes), scalar, form);
 }
 
-/** Reads a private key that may contain a public key. If the two keys do not belong together, both are candidates. */
+/** Reads a private key that may come with a public key. If the two keys do not belong together, returns both. */
 function readKey(
   point: Uint8Array | undefined,
   scalar: Uint8Array | undefined,

@@ -7,7 +7,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Context } from '../command.ts';
 
 interface DecodeOptions {
-  /** Name of the file at the beginning of an error. */
+  /** The name of the file, with which an error message begins. */
   readonly label: string;
   /** Any encoding that `TextDecoder` knows. Default: UTF-16 if the text begins like UTF-16, otherwise UTF-8. */
   readonly encoding?: string | undefined;

@@ -54,7 +54,7 @@ export function findProvider(row: Row): string | undefined {
   return found && `${found.reason}. ${instead}`;
 }
 
-/** A row, or the name of a value that is left out because it is not a row of subscriptions. */
+/** A row, or the name of something else in the file, which is left out because it is not a subscription. */
 export type Found = { readonly row: Row } | { readonly leftOut: string };
 
 /** Recognises exported values that are not rows. The returned name comes from the file. */
@@ -117,7 +117,7 @@ function holdsRows(value: unknown, memberOf: MemberOf, depth: number): boolean {
   return Object.values(value).some((member) => holdsRows(open(member), memberOf, depth + 1));
 }
 
-/** Adds inherited members that the row lacks. */
+/** Adds the members of the surrounding objects that the row lacks. */
 function withInherited(row: Row, around: Row, memberOf: MemberOf): Row {
   const said = Object.entries(row).filter(([, value]) => value !== null && value !== '');
   const own = new Set(said.map(([name]) => memberOf(name)));
@@ -128,13 +128,15 @@ function withInherited(row: Row, around: Row, memberOf: MemberOf): Row {
 /** Maximum length of a row in characters. A longer object is a container of rows. */
 const maxRowCharacters = 1_048_576;
 
-/** A value in an imported file. It may be a row, but is not checked yet. */
+/** A value in an imported file. Nothing has checked yet whether the value is a row. */
 export interface GivenValue {
   /** The number of the line, array element or table row, counted from 1. The header of a table counts as a row. */
   readonly number: number;
   /** JSON; undefined if the text is too long. */
   readonly text: string | undefined;
-  /** @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_LINES_REFUSED (a row misfits its table) */
+  /**
+   * @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_LINES_REFUSED (a row does not match its table)
+   */
   read(): unknown;
 }
 
@@ -213,7 +215,7 @@ function toRow(names: readonly string[], cells: readonly string[]): JsonObject {
   return row;
 }
 
-/** Refuses a number as the user if a spreadsheet may have rounded it: spreadsheets keep only fifteen digits. */
+/** Refuses a user id that is a number which a spreadsheet may have rounded. Spreadsheets keep only fifteen digits. */
 function withWholeNumbers(row: JsonObject, memberOf: MemberOf): JsonObject {
   for (const [name, cell] of Object.entries(row)) {
     if (memberOf(name) !== 'user' || !/^\d{15}00+$/.test(String(cell))) continue;
@@ -246,7 +248,7 @@ const separatorOf = (header: string): string =>
 const isNeeded = (memberOf: MemberOf) => (name: string) =>
   ['endpoint', 'subscription'].includes(memberOf(name) ?? '');
 
-/** Whether a first line consists of column names, known or not. */
+/** Whether the first line of a file consists of column names. The names may be unknown. */
 function isTableHeader(line: string, memberOf: MemberOf): boolean {
   if (/^[[{]/.test(line)) return false;
   const names = namesOf(line, separatorOf(line));
@@ -255,7 +257,7 @@ function isTableHeader(line: string, memberOf: MemberOf): boolean {
 
 /**
  * @param text `undefined` if the line is too long
- * @param further continues the sentence "the line is not well-formed JSON" in the error
+ * @param further the end of the error message, after "the line is not well-formed JSON"
  * @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED
  */
 export function parseJson(

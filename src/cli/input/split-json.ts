@@ -15,8 +15,8 @@ export interface Piece {
 }
 
 /**
- * A container around values: an array, or an object that is longer than a row may be, so that its members are read one
- * by one.
+ * A container of values: an array, or an object that exceeds the maximum length of a row. Its members are read one by
+ * one.
  */
 interface Container {
   readonly bracket: string;
@@ -93,7 +93,10 @@ export class JsonSplitter {
     return true;
   }
 
-  /** Reads a string, a number or invalid text. In an object, this is a name, or a value that is not a row. */
+  /**
+   * Reads a string, a number or invalid text. Directly in an overlong object, the text is a name, or a value that is
+   * not a row.
+   */
   *#readScalar(isEnd: boolean): Generator<Piece, boolean> {
     const isInObject = this.#containers.at(-1)?.bracket === '{';
     const isString = this.#text[this.#at] === '"';
@@ -165,7 +168,7 @@ export class JsonSplitter {
     return true;
   }
 
-  /** Ends a damaged value before the next line that begins another value, but at `limit` at the latest. */
+  /** Ends a damaged value before the next line that begins another value, or at `limit` if that comes first. */
   *#endDamaged(limit: number): Generator<Piece, boolean> {
     const next = /\n[\s,]*(?=[[{])/g;
     next.lastIndex = this.#start + 1;

@@ -138,7 +138,7 @@ function hasRowsInCells(lines: readonly string[], cells: readonly string[], form
   return lines.slice(0, -1).some((line, index) => {
     const parts = line.split(separator);
     if (parts.length !== columns || !/^"?(?:https?:\/\/|\{)/.test(parts[mainColumn]!)) return false;
-    // in the row's first line, the cells before the open cell belong to the row itself
+    // in the first line, a URL before the unclosed quotation mark is the row's own, not another row's
     return index > 0 || (splitCells(line, separator)?.cells.length ?? 0) < mainColumn;
   });
 }

@@ -60,13 +60,13 @@ const inRange = (timeMs: number): number | undefined =>
 /** Maximum length of a line with a recipient, in characters. The endpoint has at most 4096; the rest is short. */
 export const maxLineCharacters = 65_536;
 
-/** Plural names of the optional facts of a subscription, for messages. */
+/** What messages call the optional values of a subscription, in the plural. */
 export type OptionalFact = 'dates' | 'languages' | 'time zones' | 'choices of channels' | 'tags';
 
 export interface ImportedRow extends NewSubscription {
   /** The subscription's `expirationTime`, in milliseconds since 1970. */
   readonly expiresAtMs: number | undefined;
-  /** Optional facts of the row that were not understood, so the import leaves them out. */
+  /** Optional values that the import leaves out of the row because it does not understand them. */
   readonly leftOut: readonly (readonly [fact: OptionalFact, value: unknown])[];
 }
 
@@ -186,7 +186,7 @@ function readUserAndTags(members: GivenMembers, leaveOut: (tag: unknown) => void
   return { user: user && readUser(user), tags: tags ? readTags(tags, leaveOut) : [] };
 }
 
-/** Reads a user. Refuses a number whose last digits are lost, because such a number could match several people. */
+/** Reads a user. Refuses a number that is not a safe integer: rounding may have turned it into another person's. */
 function readUser({ value, pointer }: GivenMember): string {
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value)) return String(value);
@@ -202,7 +202,7 @@ function readUser({ value, pointer }: GivenMember): string {
   return checkNewUser(value, pointer);
 }
 
-/** Reads tags. Tables contain them as one text or as JSON. */
+/** Reads tags. A table has the tags in one cell, as a separated list or as JSON. */
 function readTags({ value }: GivenMember, leaveOut: (tag: unknown) => void): readonly string[] {
   const given = open(value);
   const tags = typeof given === 'string' ? (given.match(/[^\s,;]+/g) ?? []) : given;

@@ -64,7 +64,7 @@ export function createCommandHint(
   };
 }
 
-/** Hides passwords. Leaves out a database URL from the environment, which will still be set when the hint is used. */
+/** Hides passwords. Leaves out a database URL from the environment, since the suggested command finds it there too. */
 function shown(
   name: SettingName,
   flags: Readonly<Record<string, unknown>>,

@@ -70,7 +70,7 @@ export interface Output {
   table<Row>(flags: JsonFlag, table: Table<Row>): Promise<void>;
   /** Writes one line to standard error. */
   diagnostic(text: string): void;
-  /** On a terminal, shows a line that the next output replaces. An empty text removes the line. */
+  /** On a terminal, shows a line that the next output replaces. An empty string removes the line. */
   live(text: string): void;
   /** Returns `text` in a style if standard output is a terminal that shows styles. */
   style(style: Style, text: string): string;

@@ -123,7 +123,7 @@ function formatService(counts: OriginCounts): string {
   return `${counts.origin}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'none settled yet'}`;
 }
 
-/** Interval of progress lines without a terminal. */
+/** How often a progress line is printed if the output is not a terminal. */
 const plainEveryMs = 5000;
 const jsonEveryMs = 1000;
 

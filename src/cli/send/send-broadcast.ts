@@ -1,5 +1,5 @@
-// `deskbell send` to many: stores a broadcast, then delivers it or leaves it to a worker. For one subscription, prints
-// one line with the outcome.
+// `deskbell send` with an audience: stores a broadcast, then delivers it or leaves it to a worker. If the audience is
+// one subscription, prints one line with the outcome.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/estimate-audience.ts';

@@ -100,7 +100,7 @@ export async function openMetricsListener(
   return listen(createMetricsListener({ ...access, ...parts }), access, '--metrics');
 }
 
-/** Opens a listener with bells alone. @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
+/** Opens a listener that serves only bells. @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
 export async function openBells(
   access: ListenerAccess,
   parts: Pick<OperatorOptions, 'store' | 'sender' | 'log' | 'bellsPerMinute'>,

@@ -53,7 +53,11 @@ function formatMessage(record: MessageRecord): string {
   return `${broadcastId === undefined ? 'Message' : `Broadcast ${broadcastId}`}, ${to}: ${what.join(', ')} (attempt ${attempt})`;
 }
 
-/** Logs events, as errors if an operator must act. @param isUnlisted true if an outage is no error */
+/**
+ * Logs events, as errors if an operator must act.
+ *
+ * @param isUnlisted true for a push service whose outage is not an error
+ */
 export const logDelivery = (
   log: Log,
   isUnlisted: (origin: string) => boolean = () => false,
