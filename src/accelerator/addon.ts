@@ -107,7 +107,7 @@ function encryptGroup(
   for (const index of offCurveIndexes ?? []) results[slots[index]!] = offCurveError();
 }
 
-// Finds the addon for this machine. Both published and locally built addons are in `prebuilds/` of the package. An
+// Finds the addon for this machine. Published and locally built addons are in the package's `prebuilds/` folder. An
 // addon fits one platform, one C library and one major version of Node's OpenSSL.
 
 const prebuilds = fileURLToPath(new URL('../../prebuilds', import.meta.url));

@@ -8,7 +8,7 @@ import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { ownCacheFolder } from './cache-folder.ts';
 
 const child = fileURLToPath(new URL('./checking-child.ts', import.meta.url));
-/** The files that make up the check. Changing any of them invalidates cached results. */
+/** The files of the addon's self-check. Changing any of them invalidates cached results. */
 const checkFiles = [
   child,
   fileURLToPath(new URL('./self-check.ts', import.meta.url)),
@@ -86,7 +86,7 @@ function remember(key: string, cacheFolder: string | undefined, verdict: string)
   setEnvironmentData(key, verdict);
   if (cacheFolder === undefined) return;
   const file = join(cacheFolder, `accelerator-${key}`);
-  // other processes must never read a part of the result, such as nothing if the disk is full
+  // other processes must never read an incomplete result, such as an empty file when the disk is full
   const unfinished = `${file}.${randomUUID()}`;
   try {
     mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });

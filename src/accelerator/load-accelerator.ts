@@ -25,7 +25,7 @@ export interface Accelerator {
 }
 
 export interface AcceleratorOptions {
-  /** Faster methods are not used. Default: `multi-buffer`, the fastest method. */
+  /** The fastest method that may be used. Default: `multi-buffer`, the fastest of all methods. */
   readonly fastest?: EncryptionMethod | undefined;
   /** Default: the addon that came with the package or was built with `npm run build:accelerator`. */
   readonly file?: string | undefined;

@@ -1,6 +1,6 @@
-// Tests an addon before it may encrypt. The addon must reproduce the example of RFC 8291 at each position in a batch,
-// encrypt random messages in batches of every size so that they can be decrypted, use fresh keys and salts, and refuse
-// what the builtin method refuses without losing other messages. `multi-buffer` must give OpenSSL's bytes.
+// Tests an addon before it may encrypt. The addon must reproduce the example of RFC 8291 at each position in a batch.
+// Messages in batches of every size must be decryptable, with fresh keys and salts. The addon must refuse the messages
+// that the builtin method refuses, and encrypt the rest of the batch. `multi-buffer` must give OpenSSL's bytes.
 import { randomBytes } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -24,7 +24,7 @@ const maxBatch = 64;
 /** Two groups of eight messages and three single messages reach every branch of the addon. */
 const mixedBatch = 19;
 
-/** Begins each description of a fault that rules out only `multi-buffer`. */
+/** A fault's description begins with this text if the fault rules out only `multi-buffer`. */
 export const eightAtATime = 'eight at a time, ';
 /**
  * The smallest private keys. The check also uses the order of the group minus each of these keys. If a private key is
@@ -35,10 +35,10 @@ const edgeKeys = [1n, 2n, 3n];
 const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
 /**
- * Looks for a fault with each method that the addon offers on this machine. Takes about a fifth of a second.
+ * Tests each encryption method that the addon offers on this machine. Takes about a fifth of a second.
  *
- * @returns why the addon must not be used; `undefined` if there is no fault. A text that begins with `eightAtATime`
- *   rules out only that method
+ * @returns why the addon must not be used; `undefined` if there is no fault. If the text begins with `eightAtATime`,
+ *   only `multi-buffer` must not be used
  */
 export function findFault(addon: Addon): string | undefined {
   const fault = tell(() => findFaultOfMethod({ addon, usesMultiBuffer: false }));

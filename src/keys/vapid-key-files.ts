@@ -81,7 +81,7 @@ function parsePair(text: string, path: string): VapidKeys {
 // All VAPID pairs of a data directory. Each pair gets its own file before a service offers its public key, so
 // concurrent changes lose no pair. `vapid-keys.json` is a copy of the current pair for other tools.
 
-/** The number of characters of the public key in a file name: 15 bytes are enough to tell pairs apart. */
+/** A file name has this many characters of the public key. They encode 15 bytes, enough to tell pairs apart. */
 const nameLength = 21;
 export const pairFile = new RegExp(`^vapid-keys-[\\w-]{${nameLength}}\\.json$`);
 
@@ -122,7 +122,7 @@ export async function copyCurrentPair(directory: string, keys: VapidKeys): Promi
   await writePairFile(join(directory, vapidFileName), keys, { replace: true });
 }
 
-/** Removes the file of a pair that is not current. @throws {DeskbellError} ERR_FILE */
+/** Removes the key file of a VAPID pair, which must not be the current pair. @throws {DeskbellError} ERR_FILE */
 export async function removeKeyPair(directory: string, publicKey: string): Promise<void> {
   await removePrivateFile(pathOf(directory, publicKey));
 }
@@ -135,7 +135,7 @@ export async function listPairFiles(directory: string): Promise<readonly string[
   }
 }
 
-// Finds VAPID pairs that subscriptions need although no key file has them. Nothing can be sent to these subscriptions.
+// Finds VAPID pairs that have subscriptions but no key file. Nothing can be sent to these subscriptions.
 
 interface KnownKey {
   readonly publicKey: string;

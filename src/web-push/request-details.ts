@@ -123,7 +123,7 @@ function readOptions(options: RequestOptions | undefined, defaults: Defaults) {
   return {
     headers,
     gcmAPIKey: given.gcmAPIKey || defaults.gcmAPIKey,
-    // `null` and '' send without VAPID.
+    // With `null` or '', the message is sent without VAPID.
     vapidDetails: given.vapidDetails === undefined ? defaults.vapidDetails : given.vapidDetails,
     ttlSeconds,
     contentEncoding,

@@ -4,7 +4,7 @@ import type { Deferral } from '../../transport/transport.ts';
 
 export const notListedReason = 'not-listed';
 
-/** The broadcast expired before anything was sent. Without any response, a wrong clock cannot be noticed. */
+/** The broadcast expired before anything was sent. Our clock may be wrong: only a response would have shown this. */
 export const expiredUnsentReason = 'expired-unsent';
 
 /** Why a message must never be sent. */

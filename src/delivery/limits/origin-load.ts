@@ -34,9 +34,9 @@ const lateAfterRoundTrips = 1.5;
 const stalledAfterRoundTrips = 2;
 /** How many round trips a row may wait. A push service that is silent for that long counts as broken. */
 const longRoundTrips = 4;
-/** Rows that were put aside come back at this many times the current pace, because the pace may grow. */
+/** Rows that were put aside are read again at this many times the push service's pace, because the pace may rise. */
 const earlierBy = 2;
-/** This many returning rows may always wait in memory. More may wait if they can be sent within `patienceMs`. */
+/** This many retries may always wait in memory. More retries may wait if they can be sent within `patienceMs`. */
 const leastStake = 64;
 /**
  * Number of probes. A single probe is not enough, because its row may expire or be removed before a worker leases the
@@ -45,7 +45,7 @@ const leastStake = 64;
 const probeRows = 4;
 /** After this time, a probe that has not come back is assumed to have expired or been removed. */
 const probesLateMs = 1000;
-/** How many held rows come back per millisecond, whatever the pace was before. */
+/** Rows held because nothing can be sent are read again at this many per millisecond, whatever the earlier pace. */
 const heldPerMs = 0.4;
 
 /** How long a worker assumes, after a held row has come back, that other workers may still hold rows. */
@@ -69,7 +69,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   #isHeld = false;
   #probes = 0;
   #probesAtMs = 0;
-  /** When the last returning row is due to come back. `#freshUntilMs` is the same for fresh rows. */
+  /** When the last retry that was put aside is due. For rows of slices, this time is `#freshUntilMs`. */
   #returningUntilMs = Number.NEGATIVE_INFINITY;
   #freshUntilMs = Number.NEGATIVE_INFINITY;
   /** Until this time, rows that another worker held may come back. */
@@ -89,7 +89,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
 
   /**
    * @param perMs requests per millisecond
-   * @returns the time at which the row will be read again, if the row must not wait in memory
+   * @returns how long the row must wait in the store; `undefined` if it waits in memory
    */
   add(row: Row, perMs: number, nowMs: number): NotSent | undefined {
     if (row.isReturning && this.#returning.length >= this.#stake(perMs))
@@ -103,7 +103,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   }
 
   /**
-   * True if rows from slices may no longer wait in memory for this push service.
+   * True if rows of slices for this push service must be stored until later instead of waiting in memory.
    *
    * @param perMs requests per millisecond
    * @param isCrowded true if there is little room left for rows of other push services
@@ -162,7 +162,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return Math.ceil(this.#freshUntilMs - nowMs);
   }
 
-  /** Call this when a held row comes back, because another worker may hold more rows. */
+  /** Call this after reading a row that was held. Another worker may have held it, and may hold more rows. */
   expectAside(nowMs: number): void {
     this.#othersUntilMs = nowMs + othersHeldMs;
   }

@@ -14,9 +14,9 @@ const shareLastsMs = 2000;
 /** How long a row waits if it is due but no share of the limit is left. Must be less than `idleAfterMs`. */
 const comesBackAfterMs = 500;
 const askEveryMs = 50;
-/** If no message was sent to a push service for this long, no share of its limit is taken. */
+/** A worker that has had no message for a push service for this long takes no new share of the push service's limit. */
 const idleAfterMs = 1000;
-/** The minimum wait of a row. A row that waits is stored, and a shorter wait would not be worth this. */
+/** The minimum wait of a row. Rows wait in the store, and storing a row for a shorter wait is not worthwhile. */
 const minWaitMs = 50;
 
 interface Limit {

@@ -151,7 +151,7 @@ export function createDestinations(
 
     /** @returns how push services have responded since the last call */
     takeAnswers(): readonly PushServiceAnswers[] {
-      // a wait applies to a whole origin, so only the first of the origin's keys reports the wait
+      // a wait applies to all VAPID keys of an origin, so it is reported only with the origin's first key
       const waits = new Map(transport.takeWaits());
       return all()
         .flatMap(({ origin, vapidPublicKey, gate }) => {

@@ -64,7 +64,8 @@ const toEncrypt = <Message extends PushMessage>(message: Message) => ({
 export type MessagePath = ReturnType<typeof openMessagePath>;
 
 /**
- * Opens a message path with its own connections. It uses the store's clock if there is a store.
+ * Opens a message path, which encrypts and posts messages, with its own connections. If there is a store, the path
+ * uses the store's clock.
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
  */

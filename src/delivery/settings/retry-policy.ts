@@ -20,7 +20,7 @@ export interface RetryPolicy {
   readonly maxDeferralMs: number;
 }
 
-/** All attempts take about three quarters of an hour. */
+/** With these values, all attempts together take about three quarters of an hour. */
 export const defaultRetryPolicy: RetryPolicy = {
   firstDelayMs: 5000,
   maxDelayMs: 30 * 60 * 1000,
@@ -30,11 +30,11 @@ export const defaultRetryPolicy: RetryPolicy = {
   maxDeferralMs: 5 * 60 * 1000,
 };
 
-/** How often a row for an unlisted push service is tried before its broadcast goes on without it: about a minute. */
+/** A broadcast goes on without a row for an unlisted push service after this many tries. They take about a minute. */
 export const unlistedTries = 5;
 /** How long a broadcast waits for an unlisted push service. This is enough to send 6,000 messages to it. */
 export const broadcastWaitsForUnlistedMs = 10 * 60 * 1000;
-/** The longest wait of a row that its broadcast no longer waits for. */
+/** The longest wait between tries of a row after its broadcast has gone on without the row. */
 export const longestUnlistedWaitMs = 6 * 60 * 60 * 1000;
 
 /** How many times a row was tried and deferred, and when it expires. */
@@ -55,7 +55,7 @@ type NextTry = (
   random: number,
 ) => StoredRetry | 'expired' | 'exhausted' | 'doubtful';
 
-/** While a row waits for a fix on our side, its deferrals are counted up to this number, when waits are longest. */
+/** At most this many deferrals of a row that waits for a fix on our side are counted. More would not lengthen waits. */
 export const longestWaitDeferrals = 10;
 
 export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
@@ -66,7 +66,7 @@ export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
   return schedule(tries, isFirstAsked ? afterMs : Math.max(afterMs, backoffMs), ...when);
 };
 
-/** Used after a deferral for an unlisted push service. Nothing was sent, so the row ends only when it expires. */
+/** Used if a row for an unlisted push service was put off. Nothing was sent, so the row is retried until it expires. */
 export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => {
   const backoffMs = doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs);
   return schedule(tries, Math.max(afterMs, backoffMs), ...when);

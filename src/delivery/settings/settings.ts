@@ -12,8 +12,8 @@ export const defaultWorkerSettings = {
   /** Maximum number of rows that are taken from slices but not committed. */
   maxPageRows: 4096,
   /**
-   * Maximum number of rows whose results are stored one by one: retries, and rows whose responses were too late to be
-   * stored with the other rows that the worker took from the slice.
+   * Maximum number of rows whose results are stored one by one. These rows are retries, or their responses came too
+   * late to be stored with the rest of the slice.
    */
   maxDetachedRows: 3072,
   /** How many of the `maxDetachedRows` may be retries. */
@@ -24,7 +24,7 @@ export const defaultWorkerSettings = {
   batchRows: 64,
   /** Number of results that triggers a commit. */
   commitRows: 1024,
-  /** Number of results other than `accepted` that triggers a commit, because each may need its own stored row. */
+  /** Number of results other than `accepted` that triggers a commit. Each such result may need its own stored row. */
   commitOtherRows: 256,
   /** The maximum time between commits. */
   commitEveryMs: 200,
@@ -34,7 +34,7 @@ export const defaultWorkerSettings = {
   crowdedCommitDelayMs: 100,
   /** How often to look for due retries while slices are being read. */
   leaseRetriesEveryMs: 100,
-  /** Minimum time between early leases after rows that were leased early had to be put aside again. */
+  /** Rows may be leased before they are due. If one then cannot be sent, the next early lease waits this long. */
   leaseAheadEveryMs: 50,
   /** How often to look for work while there is none. */
   leaseSliceEveryMs: 250,
@@ -46,13 +46,13 @@ export const defaultWorkerSettings = {
   stopGraceMs: 5000,
   /** A smaller audience takes at most a second of CPU time, so a missing accelerator needs no warning. */
   warnFromAudience: 10_000,
-  /** Maximum number of rows that wait in memory. More may wait while some push service in use has none. */
+  /** Maximum number of rows that wait in memory. More may wait while a push service in use has no waiting row. */
   waitingRows: 256,
   /** Rows wait in memory for this long plus some round trips, and are then put aside. */
   patienceMs: 1000,
   /** The minimum time for which a row is put aside. */
   minAsideMs: 250,
-  /** If a push service does not respond for this long, it gets no rows for the same time. */
+  /** If a push service does not respond for this long, its further rows wait for as long again. */
   silentAfterMs: 3000,
   /** How long rows are put aside if their push service cannot be reached. They return earlier if it responds. */
   heldMs: 60_000,
