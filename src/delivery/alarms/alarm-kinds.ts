@@ -10,7 +10,7 @@ export const alarmRanks = ['urgent', 'soon', 'note'] as const;
 
 export type AlarmRank = (typeof alarmRanks)[number];
 
-/** Conditions of the installation, its work and its push services. `readAlarms` checks them. */
+/** The ranks of alarms about the installation, late work and push services. `readAlarms` looks for these alarms. */
 const conditions = {
   'store-failed': 'urgent',
   'sending-paused': 'soon',
@@ -34,8 +34,9 @@ export type AlarmKind = keyof typeof conditions;
 export const alarmKinds = Object.keys(conditions) as readonly AlarmKind[];
 
 /**
- * The rank of each kind of alarm, and of each reason why a broadcast raises an alarm. No such reason is urgent, because
- * an unlisted host can cause most of them. Urgent problems also raise `unreachable` or `accepts-nothing`.
+ * The rank of each kind of alarm, and of each reason for which a broadcast raises an alarm. None of the reasons is
+ * urgent, because a single unlisted host can cause most of these alarms. If the problem is urgent, `unreachable` or
+ * `accepts-nothing` is raised too.
  */
 const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   ...conditions,
@@ -66,7 +67,10 @@ const ranks: Readonly<Record<AlarmKind | KnownReason, AlarmRank>> = {
   deferred: 'note',
 };
 
-/** @param kind an alarm's kind, or the reason of an alarm that a broadcast raised @returns the rank. Default: `note` */
+/**
+ * @param kind an alarm's kind, or the reason for which a broadcast raised the alarm
+ * @returns the rank; `note` if the kind is unknown
+ */
 export const rankOf = (kind: string): AlarmRank =>
   Object.hasOwn(ranks, kind) ? ranks[kind as KnownReason] : 'note';
 

@@ -84,7 +84,7 @@ export const describePause = ({ sinceMs, reason }: Omit<SendingPause, 'broadcast
   `Sending has been paused since ${new Date(sinceMs).toISOString()} (${reasons[reason]}): schedules and webhook events wait, and ` +
   'earlier broadcasts are paused. Bells still ring.';
 
-/** Explains the pause without its time, for pages that show the time beside the explanation. */
+/** Explains a pause without saying when it began, for pages that show that time separately. */
 export const explainPause = ({ reason }: Pick<SendingPause, 'reason'>): string =>
   `Reason: ${reasons[reason]}. Schedules and webhook events wait, and earlier broadcasts are paused.`;
 

@@ -22,7 +22,7 @@ export function findLateWork(
   nowMs: number,
 ): { readonly alarms: readonly FoundAlarm[]; readonly lateness: Lateness } {
   const hasWorker = senders.some(({ kind }) => kind === 'worker');
-  // broadcasts that have begun wait only if there is no worker, and only since the last message was sent
+  // without a worker, broadcasts that have begun wait too, and no wait counts from before the last sent message
   const waiting = broadcasts
     .filter(({ hasBegun }) => !hasWorker || !hasBegun)
     .map((due) => (hasWorker ? due : { ...due, sinceMs: Math.max(due.sinceMs, lastSentAtMs) }));

@@ -118,7 +118,7 @@ export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<st
 /** Only responses from this period count. */
 export const judgedMs = 24 * 60 * 60 * 1000;
 
-/** Number of responses that are enough for a judgement. */
+/** This many responses are enough to judge push services by. */
 const judgedAnswers = 100;
 
 /** Nearly all responses are the same if at most one in this many is different (5 %). */
@@ -202,8 +202,8 @@ const manyEnded = { answersPerEnd: 20, timesElsewhere: 3 } as const;
 const apple = 'push.apple.com';
 
 /**
- * Finds out whether Apple ends unusually many subscriptions, as it does silently if messages show no notification.
- * Finds nothing if all subscriptions end, or if there are too few responses.
+ * Finds out whether Apple ends unusually many subscriptions. Apple does so silently if messages show no notification.
+ * Finds nothing if Apple ends all subscriptions, or if there are too few responses.
  *
  * @param intervals of one day
  */

@@ -174,7 +174,7 @@ const refusedTokens = (
     return fromRaised({ origin, reason: vapidRefusedReason, detail, sinceMs, rows, broadcastIds });
   });
 
-/** False if a later response has ended the alarm of a broadcast, or if a condition reports the same problem. */
+/** False if the push service has accepted our token since the alarm was raised, or another alarm covers the problem. */
 function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly TokenAnswers[]): boolean {
   // the alarms `deletions-held` and `unreachable` cover these reasons
   if (reason === heldDeletionsReason || reason === 'connection') return false;

@@ -66,8 +66,8 @@ export function toStanding(found: FoundAlarm): StandingAlarm {
 export const maxNoteLength = 500;
 
 /**
- * False if the condition has ended and begun again, or if the alarm's count or number of broadcasts has doubled. For
- * `localKinds`, also false after an hour.
+ * False if the alarm has changed since it was acknowledged: it ended and began again, or its count or number of
+ * broadcasts has doubled. For `localKinds`, also false after an hour.
  */
 export function isAcknowledged(
   { kind, sinceMs = 0, count, broadcastIds }: StandingAlarm,

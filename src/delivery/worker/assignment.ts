@@ -68,7 +68,7 @@ export class Assignment {
   #settledDetached: RowResult[] = [];
   /** Number of taken rows whose commit is not confirmed. After a crash, these rows are sent again. */
   uncommittedRows = 0;
-  /** The tries of a row that was never sent. */
+  /** The `tries` of a row that is taken for the first time. */
   readonly #untried: Tries;
   readonly #options: PushOptions;
   readonly #payloads: RowPayloads;
@@ -105,7 +105,7 @@ export class Assignment {
     return this.#unsent.length - this.#nextUnsent;
   }
 
-  /** Number of taken rows of the slice that the cursor has not passed. */
+  /** Number of rows in the page: taken from the slice, and not yet passed by its cursor. */
   get pageRows(): number {
     return this.#page.length - this.#pageStart;
   }

@@ -53,7 +53,7 @@ export class Committer {
   renewAll(): void {
     const { leases, settings } = this.#parts;
     for (const { lease } of this.#workload.assignments) {
-      // a renewal waits while the disk is full or the database is away
+      // the last renewal may still be waiting for disk space or for the database
       if (this.#renewing.has(lease)) continue;
       this.#renewing.add(lease);
       leases
@@ -64,8 +64,8 @@ export class Committer {
   }
 
   /**
-   * Commits all results, detaches rows without a response, and gives every lease back: all at once, because each call
-   * is retried for a while if the database is away.
+   * Commits all results and gives every lease back. Rows without a response are stored individually. The leases are
+   * released in parallel, because each call is retried for a while if the database cannot be reached.
    */
   async releaseAll(): Promise<void> {
     await Promise.all(Array.from(this.#workload.assignments, (assignment) => this.#release(assignment)));
@@ -79,9 +79,9 @@ export class Committer {
   }
 
   /**
-   * Decides whether a row may be detached. A row without a response stays in its page until its response is late. A
-   * push service may not have more detached rows than there are free places, so that other push services get places
-   * too. Rows of a silent push service, which gets no further rows, are always detached, so that the cursor can pass.
+   * Decides whether a row may be detached: stored individually, so that the slice's cursor can pass the row. The row's
+   * response must be late. The push service must have fewer detached rows than there are free places, so that other
+   * push services get places too. A silent push service needs no free place, because it gets no further rows.
    */
   readonly #mayDetach = (row: AssignedRow): boolean => {
     const { maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
@@ -134,7 +134,7 @@ export class Committer {
     // the rows are durable: record all of them at once, before anything else can fail
     assignment.recordCommitted(rows);
     if (messageLog !== undefined && !answer.isLeaseLost) logRows(messageLog, lease.broadcastId, rows);
-    // the page and the detached rows are stored separately, but a lost lease must be counted only once
+    // the page and the detached rows are two commits: if both find the lease lost, count the loss only once
     const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);
     figures?.recordCommit(record.now() - startedMs, isLeaseLost);
     destinations.setStates(answer.pushServices);

@@ -1,4 +1,4 @@
-// Runs a worker with a message path, a transport and a store. It runs in its own thread or in the caller's.
+// Runs a worker, with its store, encryption and connections, in a thread of its own or in the caller's.
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { createEncryptBatch, type Encrypt } from '../../protocol/message-encryption.ts';
 import { DiskFullError } from '../../store/database-content.ts';
@@ -89,9 +89,9 @@ export async function work(
   }
 }
 
-// Wraps a store so that workers wait while its disk is full. A worker then takes no new work and keeps its results.
-// It writes the results when there is space again. Leases that ran out meanwhile are renewed or taken anew by whoever
-// writes first, so workers without results ask for work less often.
+// Wraps a store so that workers wait while its disk is full. A worker then takes no new work, and keeps its results
+// until there is space to write them. A lease that has run out meanwhile goes to the worker that writes first. So that
+// workers with results keep their leases, workers without results ask for work less often.
 
 export const tryAgainAfterMs = 1000;
 const leaseAgainAfterMs = 10_000;

@@ -26,11 +26,11 @@ export interface Row {
   readonly recipient: Recipient;
   readonly broadcast: Broadcast;
   readonly destination: Destination;
-  /** The tries before this attempt. */
+  /** How often the row was tried and deferred before this attempt. */
   readonly tries: Tries;
   /** What to do with the row if its push service refuses our token or key. */
   readonly ifRefused: IfRefused;
-  /** 0 if the row was not posted. */
+  /** 0 if no request was sent for the row. */
   readonly sentAtMs: number;
 }
 
@@ -45,8 +45,8 @@ export interface RecordSettings {
 }
 
 /**
- * Turns a result into what the ledger stores. A broadcast waits for a row of an unlisted host for only a few tries and
- * minutes. After that, the row is *outside*: the broadcast may end without it, and tries become rarer.
+ * Turns a result into what the ledger stores. A broadcast waits only a few tries, or a few minutes, for a row of an
+ * unlisted host. After that, the row is *outside*: the broadcast may end without the row, which is tried less often.
  */
 export function toRowResult(row: Row, result: Result, settings: RecordSettings): RowResult {
   const { tries, broadcast, destination } = row;
@@ -229,7 +229,7 @@ interface Hindrance {
   readonly isTold: boolean;
 }
 
-/** A held row has this many `deferrals` once its alarm was raised, and 1 before that. */
+/** The `deferrals` of a held row that has raised its alarm. Before the alarm, a held row's `deferrals` are 1. */
 const heldAndTold = 2;
 
 /** Defers a row for an unlisted push service. */
@@ -247,8 +247,8 @@ function toDeferred(
 }
 
 /**
- * True if the host becomes dormant: it is unlisted, it has never accepted a message in several tries, and known or
- * listed push services accept messages meanwhile. Its subscriptions are kept.
+ * True if the row's host should become dormant. The host is unlisted. It has never accepted a message, even after
+ * several tries of the row, while known or listed push services accept messages. Its subscriptions are kept.
  */
 const isGivenUp = (
   { destination }: Row,
@@ -259,7 +259,7 @@ const isGivenUp = (
   (reason === undefined || ofHost.has(reason)) &&
   destination.isSilentStranger();
 
-/** Makes the host dormant. The row waits until the host is woken (`store/unlisted-push-services.ts`), or for a day. */
+/** Makes the row's host dormant. The row waits for a day, or until `store/unlisted-push-services.ts` wakes the host. */
 function toParked(row: Row, result: Omit<RowResult, 'result'>, { now }: RecordSettings): RowResult {
   row.destination.setDormant();
   const leftMs = row.tries.expiresAtMs - now();
@@ -308,7 +308,7 @@ function toSuspended(row: Row, { random }: RecordSettings): RowResult {
   };
 }
 
-/** Rows that were never refused are drawn first, because a row that was refused may always be refused. */
+/** Rows that were never refused become probes first, because a refused row may be refused every time. */
 const toSuspension = ({ destination }: Row, wasRefused: boolean, random: () => number): Suspension => ({
   vapidPublicKey: destination.vapidPublicKey,
   drawOrder: Math.floor(((wasRefused ? 1 : 0) + random()) * (drawOrderEnd / 2)),

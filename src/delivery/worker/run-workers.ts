@@ -111,10 +111,10 @@ export async function restartAfterFaults(
   }
 }
 
-// Sets the heap of a delivery thread. V8's heap flags, which people set in NODE_OPTIONS for the whole process,
-// override the limits of a thread. With `--max-semi-space-size=32`, a thread's young generation is larger than its old
-// generation may become. V8 then constantly marks the old generation, and a message takes twice as much CPU time.
-// With `--max-old-space-size`, garbage piles up.
+// Limits the heap of a delivery thread. V8's heap flags, which people set in NODE_OPTIONS for the whole process,
+// override a thread's limits. With `--max-semi-space-size=32`, the young generation exceeds the limit of the old
+// generation. V8 then constantly marks the old generation, and a message takes twice as much CPU time. With
+// `--max-old-space-size`, garbage piles up.
 
 // a worker uses about 25 MB; without a limit, V8 lets garbage grow to many times that
 const resourceLimits = { maxYoungGenerationSizeMb: 18, maxOldGenerationSizeMb: 64 };

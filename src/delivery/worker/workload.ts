@@ -12,7 +12,6 @@ import type { RecordSettings } from './record.ts';
 import type { PayloadSource } from './row-payloads.ts';
 import { maxUncommittedOf, type WorkerSettings } from '../settings/settings.ts';
 
-/** What a worker works with. */
 export interface WorkerParts {
   readonly path: MessagePath;
   readonly leases: Leases;
@@ -48,7 +47,7 @@ export class Workload {
     this.#parts = parts;
   }
 
-  /** Number of rows that were taken from slices and that no cursor has passed yet. */
+  /** Number of rows in the pages of all slices: taken from a slice, and not yet passed by its cursor. */
   get #pageRows(): number {
     return this.#sum(({ pageRows }) => pageRows);
   }
@@ -58,7 +57,7 @@ export class Workload {
     return this.#pageRows > this.#parts.settings.maxPageRows / 2;
   }
 
-  /** How many more rows may be detached from their pages. */
+  /** How many more rows may be detached: stored individually, so that their slice's cursor can pass them. */
   get freeDetachedRows(): number {
     return this.#parts.settings.maxDetachedRows - this.detachedRows;
   }
@@ -133,7 +132,7 @@ export class Workload {
     const rows: AssignedRow[] = [];
     const batchRows = Math.min(settings.batchRows, maxUncommittedOf(settings) - this.#uncommittedRows);
     for (const assignment of this.assignments) {
-      // room for retries was reserved when they were leased
+      // retries are not limited here: no more were leased than `maxRetryRows` allows
       const capacity = assignment.slice ? settings.maxPageRows - this.#pageRows : batchRows;
       const end = Math.min(batchRows, rows.length + capacity);
       while (rows.length < end) {
