@@ -63,7 +63,7 @@ export function createSender(options: SenderOptions): Sender {
         if (closing === undefined) return (loaded ??= load());
         throw new DeskbellError('ERR_CLOSED', 'The sender is closed and sends nothing any more.');
       },
-      /** Returns this part of the sender, or `undefined` if nothing has used it or it could not be loaded. */
+      /** Returns the part that `load` loads; `undefined` if the part was never used or could not be loaded. */
       opened: () => loaded?.catch(() => undefined),
     };
   };
@@ -117,7 +117,7 @@ const vapidChecks: OptionChecks<SenderVapid> = {
 
 const isPositive = isNumber(1, Number.MAX_SAFE_INTEGER);
 
-/** Checks that a value is an object whose members are numbers named in `defaults`. */
+/** Checks that an option is an object with only names from `defaults`, and positive numbers as values. */
 function isPartOf(defaults: object): OptionCheck {
   const checks = Object.fromEntries(Object.keys(defaults).map((name) => [name, isPositive]));
   // every member that is present must have a value

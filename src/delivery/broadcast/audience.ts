@@ -78,7 +78,7 @@ export async function* readIds(
 export interface WrittenAudience {
   /** Absent if the audience is all subscriptions. */
   readonly audienceId?: number;
-  /** A lookup whose result is not in the list yet. */
+  /** The lookup that finds the members, if they are not listed yet. */
   readonly matching?: LookedUpAudience | undefined;
   readonly list?: ListKind;
   /** Set if the audience is a single person. */
@@ -93,8 +93,8 @@ const batchSize = 1000;
  * Writes an audience to the store.
  *
  * @param isSplit true if texts or times differ by reader, so that even the members of the audience `all` must be listed
- * @throws {DeskbellError} ERR_FIELD_VALUE if an id, user or tag is invalid or the outcomes are not known;
- *   ERR_FIELD_TYPE, ERR_SUBSCRIPTION_INVALID
+ * @throws {DeskbellError} ERR_FIELD_VALUE if an id, user or tag is invalid, or if the store does not know the outcomes
+ *   of the broadcast; ERR_FIELD_TYPE, ERR_SUBSCRIPTION_INVALID
  */
 export async function writeAudience(
   audience: Audience,

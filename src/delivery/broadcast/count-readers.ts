@@ -19,7 +19,7 @@ export interface ReaderCounts {
   /** The recipients who are not left out. */
   readonly reached: AudienceSize;
   readonly lookedAt: number;
-  /** If true, `lookedAt` counts a sample, and the other numbers are estimates for the whole audience. */
+  /** If true, only a sample of `lookedAt` rows was read, and the other numbers are estimates for the whole audience. */
   readonly isEstimate: boolean;
   /** How many readers get the text in each language. `undefined` stands for the message's own text. */
   readonly byText: ReadonlyMap<string | undefined, number>;
@@ -161,7 +161,7 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
       }
     },
 
-    /** @param estimated required if the rows are a sample */
+    /** @param estimated the values for the whole audience; required if only a sample was added */
     counts(estimated?: { readonly reached: AudienceSize; readonly scale: number }): ReaderCounts {
       const { reached: size = { kind: 'exact' as const, count: reached.size }, scale = 1 } = estimated ?? {};
       const scaled = (count: number): number => Math.round(count * scale);

@@ -15,7 +15,10 @@ import { totalReceipts } from './format-broadcast.ts';
 /** `count` is an integer if it is exact. Estimates are rounded only for display. */
 export type AudienceSize =
   | {
-      /** `below` (too few matches in the sample) and `most` (some ids may not be stored) are upper bounds. */
+      /**
+       * Two upper bounds: `below` if too few rows of the sample match, and `most` if some of the audience's
+       * subscriptions may not be stored.
+       */
       readonly kind: 'exact' | 'below' | 'most';
       readonly count: number;
     }
@@ -41,8 +44,8 @@ const defaultMaxCandidates = 20_000;
 /** Looking up one id costs as much as reading about this many rows. */
 const lookupCost = 40;
 /**
- * A sample older than this is read again. The caller waits for the new sample only if the old sample contains all
- * subscriptions.
+ * A sample older than this is read again. The caller gets the old sample without waiting, unless the old sample
+ * contains all subscriptions.
  */
 const freshMs = 10_000;
 /** Callers never get a sample that is older than this. */
@@ -253,7 +256,7 @@ async function countStored(
   return found.size;
 }
 
-/** Counts digests, because a list may contain millions of endpoints with a few hundred characters each. */
+/** Keeps endpoints as digests, because a list may have millions of endpoints of a few hundred characters each. */
 async function countEndpoints(
   list: Iterable<SubscriptionInput> | AsyncIterable<SubscriptionInput>,
 ): Promise<number> {

@@ -167,7 +167,7 @@ export function formatAskedAudience(audience: AskedAudience | undefined): string
   return tagTexts.length === 0 ? whose : `${whose} with ${tagTexts.join(' and ')}`;
 }
 
-/** For example `the operator ada`, `the command line on push-1`, `schedule 3` or `the bell alerts`. */
+/** For example `the operator ada`, `the command line on push-1`, `schedule 3` or `the bell blog`. */
 export function formatCreator(creator: BroadcastCreator | undefined): string {
   if (creator === undefined) return notRecorded;
   if ('operator' in creator) return `the operator ${creator.operator}`;

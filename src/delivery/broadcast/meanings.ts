@@ -153,7 +153,7 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
 export const inactiveMeaning = (skipInactive = 0): string =>
   `inactive: no click on ${lastBroadcasts(skipInactive)} shown to them`;
 
-/** Why readers were left out. Inactive readers have `inactiveMeaning`. */
+/** Why readers were left out. For inactive readers, see `inactiveMeaning`. */
 export const leftOutMeanings = {
   channelOff: 'have the channel off',
   timePassed: 'their local time was over',

@@ -89,7 +89,10 @@ const settledIn = (interval: OutcomeInterval): number =>
 
 const averageOverMs = 5000;
 
-/** Before this time, the end is estimated only if the rest is at most `estimatedShare` times the settled rows. */
+/**
+ * Progress is watched for this long before the remaining time is estimated. The estimate comes earlier if at most
+ * `estimatedShare` rows are left for each row that was settled meanwhile.
+ */
 const estimatedAfterMs = 2000;
 const estimatedShare = 20;
 
@@ -117,7 +120,7 @@ export async function* watchProgress(
   }
 }
 
-/** How many rows were settled at earlier times. */
+/** Earlier readings of the number of settled rows, oldest first. */
 type History = { readonly atMs: number; readonly settled: number }[];
 
 /** For this long after a reading, other callers get the same reading. */
@@ -180,9 +183,9 @@ const percents = [50, 95, 99] as const;
 /** How long it took until push services had accepted the message for a share of the recipients. */
 export interface ReachTime {
   readonly percent: (typeof percents)[number];
-  /** Seconds from the start of the broadcast, as an upper bound; `undefined` if this share was not reached. */
+  /** Seconds from the start of the broadcast, as an upper bound; `undefined` if `percent` was not reached. */
   readonly seconds?: number;
-  /** The share may have been reached up to this many seconds before `seconds`. */
+  /** `seconds` may be too large by up to this many seconds. */
   readonly precisionSeconds?: number;
 }
 

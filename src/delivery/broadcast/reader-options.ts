@@ -18,7 +18,7 @@ import { type Audience, isExpression } from './audience.ts';
 const code = 'ERR_MESSAGE_INVALID';
 /** The last time zone reaches a given local time this long after UTC. */
 const lastZoneMs = 12 * 60 * 60 * 1000;
-/** A message sent later could expire in a year of five digits, which ISO 8601 does not have. */
+/** A message sent later could expire after the year 9999, but ISO 8601 writes years with four digits. */
 export const startsBeforeMs = Date.UTC(9999, 0);
 
 /**
@@ -63,7 +63,7 @@ interface ReaderPlan<Options extends DeliveryOptions> {
 /**
  * Determines which readers get which text at which time.
  *
- * @param fromMs the local time of the broadcast is the next one from here on
+ * @param fromMs a `localTime` without a date means its first occurrence from this time on
  * @throws {DeskbellError} ERR_CHANNEL_NOT_FOUND, ERR_PLACEHOLDER_VALUE, ERR_PAYLOAD_TOO_LARGE, and ERR_MESSAGE_INVALID
  *   if nobody would get the message
  */
@@ -121,7 +121,7 @@ function toSplit(
   };
 }
 
-/** All get the message at the same time, because nothing is known about their readers. */
+/** All given subscriptions get the message at the same time, because nothing is known about their readers. */
 function findTimesOfList({ channel, times }: AudienceSplit): ReaderPlan<DeliveryOptions>['timesOfList'] {
   if (channel?.isOnByDefault === false) {
     const fault = `is off by default, and nothing is known of the readers of given subscriptions: nobody would get it`;
@@ -147,7 +147,7 @@ async function checkPlaceholders(
   if (placeholders.length === 0) return;
   const { data } = await readers.person(user);
   createTemplate(payload).fill(data);
-  // members that a language's text does not replace are those of `payload`, which the line above has checked
+  // the text of a language replaces only some members of `payload`; the line above has checked the others
   for (const [language, text] of texts)
     createTemplate(text, (member) => `texts.${language}.${member}`).fill(data);
 }

@@ -2,7 +2,7 @@
 // ahead, push services refuse tokens, and messages expire early or late. Only warns, because either clock may be wrong.
 import type { PushResponse } from '../../protocol/outcome.ts';
 
-/** Responses may take some seconds, and `Date` has a resolution of one second. */
+/** Responses may take a few seconds, and the `Date` header has a resolution of one second. */
 export const toleratedClockMs = 3 * 60_000;
 
 const lookEveryMs = 60_000;

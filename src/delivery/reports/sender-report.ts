@@ -8,17 +8,17 @@ import type { ClockCheck } from './clock-check.ts';
 const reportEveryMs = 2000;
 /** After this many intervals, a report is sent even if nothing has changed, to show that the process is alive. */
 const silentIntervals = 4;
-/** If the database is away, the sender ends nevertheless. Its report is ignored soon after. */
+/** A sender that ends waits at most this long for the removal of its report. A report that stays is soon ignored. */
 const withdrawWithinMs = 1000;
 /** Only the busiest push services are reported, because strangers can register endpoints at any number of hosts. */
 const maxPushServices = 50;
 
 /**
- * Regularly stores a report about this sender. Errors of the store are ignored, because sending fails with the same
- * errors.
+ * Regularly stores a report about this sender. Errors of the store are ignored here, because they also occur, and are
+ * reported, when the sender sends.
  *
  * @param self this sender; if its kind is `single`, it reports only after it has sent something
- * @returns a function that stops this and deletes the stored report
+ * @returns a function that stops the reports and deletes the stored one
  */
 export function startSenderReport(
   senders: SenderReports,

@@ -38,7 +38,8 @@ function nextFixed(wallTimes: Cron, timezone: string, timeMs: number): number | 
   let wallMs = nextRun(wallTimes, toWallTime(timeMs, timezone));
   while (wallMs !== undefined) {
     const atMs = toInstant(wallMs, timezone);
-    // skip times that have already occurred: clocks that go back repeat an hour, and all times in a gap become its end
+    // skip times that have already occurred: if clocks go back, some times repeat; if clocks go forward, every skipped
+    // time counts as the end of the gap
     if (atMs > timeMs) return atMs;
     wallMs = nextRun(wallTimes, wallMs);
   }

@@ -16,14 +16,14 @@ export interface RunSchedulesOptions {
   readonly policy: EndpointPolicy;
   /** Called for occurrences that are skipped. */
   readonly onWarning?: ((warning: string) => void) | undefined;
-  /** Called if an occurrence fails, which is tried again after a minute. Default: `runSchedules` throws the fault. */
+  /** Called if an occurrence fails. The occurrence is tried again after a minute. Default: `runSchedules` throws. */
   readonly onFault?: ((fault: unknown) => void) | undefined;
 }
 
 const lookEveryMs = 1000;
 /** After this time, another process may take over the schedule. */
 const leaseMs = 60_000;
-/** An occurrence that is later than this is skipped. */
+/** An occurrence that is overdue by more than this is skipped. */
 const latestMs = 60 * 60 * 1000;
 
 export async function runSchedules(options: RunSchedulesOptions, signal: AbortSignal): Promise<void> {

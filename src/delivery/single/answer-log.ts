@@ -18,7 +18,7 @@ const reportAfterMs = 1000;
 const maxPending = 1000;
 /** The store itself retries for 20 seconds each time, and recognizes a repeated commit for ten minutes. */
 const maxTries = 5;
-/** After this time, `close` waits for no commit, so that a process ends soon if its database is away. */
+/** `close` waits at most this long for commits, so that a process can end even if its database cannot be reached. */
 const closeWithinMs = 5000;
 
 export class AnswerLog {

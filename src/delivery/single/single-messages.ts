@@ -149,7 +149,7 @@ export function openSingleMessages({
   };
 }
 
-/** Loads the encryption with the first message that needs it. Refused messages do not need it. */
+/** Loads the accelerator only when the first message is encrypted. Refused messages are never encrypted. */
 function loadWhenNeeded(fastest: EncryptionMethod | undefined): EncryptBatch {
   let encryptBatch: EncryptBatch | undefined;
   return (messages) => {
