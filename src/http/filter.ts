@@ -8,7 +8,7 @@ import { requestStartMs } from './connections.ts';
 export interface RequestHead {
   readonly method: string | undefined;
   readonly url: string | undefined;
-  /** When the request's first byte (in another framework's server: its whole header) arrived, by `performance.now()`. */
+  /** When the request's first byte (its whole header in another framework's server) arrived, by `performance.now()`. */
   readonly startMs: number;
 }
 
