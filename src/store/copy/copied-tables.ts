@@ -98,8 +98,8 @@ export const tablesToBeEmpty: readonly CopiedTable[] = copiedTables.filter(
 );
 
 /**
- * How one of the databases selects a table differently. In the SQL, `t` is the table. With `from`, rows are selected
- * even if their parents are missing.
+ * How PostgreSQL or SQLite reads a table for a copy if the SQL that both databases share does not fit. In the SQL, `t`
+ * is the table. With `from`, rows are selected even if their parents are missing.
  */
 export interface OwnForm {
   /** What the rows are selected from. Default: the table. */

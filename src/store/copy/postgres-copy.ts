@@ -19,15 +19,16 @@ import {
 } from './copied-tables.ts';
 import { pageRows, type CopyDatabase, type CopyTransaction } from './copy-database.ts';
 
-/** Long, because PostgreSQL may sort a large table before it returns rows, and the other database may be slow. */
+/** Long, because PostgreSQL may sort a large table before it returns rows, and the target of a copy may be slow. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
 /** The server drops closed connections, and connections of killed processes, within this time. */
 const defaultWaitForOthersMs = 5000;
 const lockTimeoutMs = 2000;
 
 /**
- * Only PostgreSQL has slices that are id ranges in one partition. If an open broadcast has such slices, its remaining
- * rows are copied as sets, with the same slices. These temporary tables hold the sets during the reading transaction.
+ * In PostgreSQL, a slice of an open broadcast can be an id range in one partition. The copy gets such a slice as a set
+ * of ids, which are its remaining rows. These temporary tables hold the sets and their audiences while the source is
+ * read.
  */
 const audiencesOfPartitions = 'pg_temp.audiences_of_partitions';
 const setsOfPartitions = 'pg_temp.sets_of_partitions';
@@ -156,7 +157,7 @@ const toCopyDatabase = (
   close: () => database.close(),
 });
 
-/** Checks that no process is connected. Even a process that only looks for work would continue with the copied data. */
+/** Checks that no other process is connected. Even an idle worker would begin to send the copied broadcasts. */
 async function assertAlone(
   database: PostgresDatabase,
   waitForOthersMs = defaultWaitForOthersMs,

@@ -46,7 +46,7 @@ export async function openSqliteTarget(path: string): Promise<CopyDatabase> {
 
 /** Opens the file exclusively. SQLite gives this lock only if there is no other connection, and then allows none. */
 function openAlone(path: string): CopyDatabase {
-  // tables are not written in the order of their foreign keys, but rows without a parent were not read from the source
+  // tables are written in any order, so a row may come before its parent; rows without a parent were not read at all
   const database = new DatabaseSync(readWriteUrl(path), { enableForeignKeyConstraints: false });
   try {
     database.exec('pragma locking_mode = exclusive; pragma synchronous = full; begin immediate; commit');

@@ -62,7 +62,7 @@ const selectExtents = Array.from(
   .join(' union all ')
   .concat(' order by number');
 
-/** Without frozen rows, the extent is empty and lies at the end of the frozen range. */
+/** If there are no frozen rows, the extent begins and ends at `lastId`. */
 const toExtent = ({ first, last }: ExtentRow, lastId: number, rows: number): Extent => ({
   rows,
   firstPosition: first ?? lastId,
@@ -115,7 +115,10 @@ const minRowsOfPartition = 128;
 const isForPartitions = (rows: number, sliceRows: number): boolean =>
   rows >= partitions * Math.min(sliceRows / 2, minRowsOfPartition);
 
-/** The range doubles while few members are found, up to this many times its first length. That takes a second. */
+/**
+ * The range of ids to search doubles while few members are found, up to this many times the number of wanted members.
+ * Searching the longest range takes a second.
+ */
 const maxGrowth = 32;
 /** Number of ids to look up in one statement, which may read the whole table for them. */
 const lookUpAtOnce = 500_000;

@@ -68,9 +68,9 @@ function clientClass(driver: typeof Client, url: string): typeof Client {
 }
 
 /**
- * If a connection breaks while no statement runs, the next statement fails. Without a listener, the process would end.
- * A connection that could not be made is closed, because `pg` leaves it open if the login failed on its own side. Then
- * the process would wait for the server to close it.
+ * If a connection breaks while no statement runs, the next statement fails. The `error` listener keeps the process from
+ * ending. If a connection cannot be made, it is closed here. Otherwise, `pg` would leave it open after some failed
+ * logins, and the process would wait for the server to close it.
  */
 const endingQuietly = (driver: typeof Client, mustBind: boolean): typeof Client =>
   class extends driver {
@@ -98,7 +98,7 @@ const endingQuietly = (driver: typeof Client, mustBind: boolean): typeof Client 
 
 const boundMechanism = 'SCRAM-SHA-256-PLUS';
 
-/** Implements libpq's `channel_binding=require`: `pg` alone accepts a server that does not offer channel binding. */
+/** Implements libpq's `channel_binding=require`: `pg` would accept a server that does not offer channel binding. */
 function requireChannelBinding({ connection }: Client): void {
   const refuse = (): void => {
     const reason = `its channel_binding is "require", and the server does not offer ${boundMechanism} over TLS`;
@@ -196,7 +196,7 @@ const bigintOid = 20;
 const numericOid = 1700;
 const byteaOid = 17;
 
-/** PostgreSQL's 64-bit numbers are below 2^53 here. Bytes become plain arrays, as with SQLite, not Node's own class. */
+/** PostgreSQL's 64-bit numbers are below 2^53 here. Bytes become a `Uint8Array`, as with SQLite, not a `Buffer`. */
 function typeParserOf(types: typeof import('pg').types) {
   const parseBytes = types.getTypeParser(byteaOid);
   return (oid: number, format?: 'text' | 'binary') => {

@@ -5,10 +5,10 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
 const channelBindings = ['disable', 'prefer', 'require'];
-/** With libpq's other values, a standby could be chosen. */
+/** The allowed values of `target_session_attrs`. With libpq's other values, the connection could be to a standby. */
 const sessionAttributes = ['read-write', 'primary'];
 
-/** The parameters that `pg` or this file reads. Others are refused, because they would be silently ignored. */
+/** The parameters that `pg` or this file reads. Others are refused; otherwise, they would be silently ignored. */
 const parameters: ReadonlySet<string> = new Set([
   'application_name',
   'channel_binding',

@@ -11,8 +11,8 @@ import { describeDatabase } from './database-url.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 import { cut } from './writable-server.ts';
 
-// The server's time, without asking the server each time. From time to time, a round trip measures how far it is from a
-// monotonic clock. So this machine's clock may be wrong or be changed.
+// The server's time, without asking the server each time. From time to time, a round trip measures the difference
+// between the server's time and a monotonic clock. So this machine's wall clock may be wrong or be changed.
 export interface ServerClockOptions {
   /** @returns the server's time */
   readonly readServerTime: () => Promise<number>;
@@ -70,7 +70,7 @@ export type Query = <Row extends object>(sql: string, values?: readonly Value[])
 
 /** A call that waits until a connection is free. */
 interface WaitingCall {
-  /** When the call is no longer retried, and fails. */
+  /** Until when the call is retried. After that, the call fails. */
   readonly endMs: number;
   readonly start: () => void;
   readonly fail: (error: unknown) => void;
@@ -292,7 +292,7 @@ export class PostgresDatabase {
     }
   }
 
-  /** If a call gives up, calls whose time has passed in the queue fail too. Otherwise each would first try to connect. */
+  /** When a call gives up, also fails waiting calls whose time is over. Otherwise, each would first try to connect. */
   #failOverdue(error: unknown): void {
     const nowMs = performance.now();
     const overdue = this.#waiting.filter(({ endMs }) => endMs <= nowMs);
@@ -320,7 +320,7 @@ const queryOf =
     return (await client.query<Row & Record<string, unknown>>(statement)).rows as readonly Row[];
   };
 
-/** After an error that is not the caller's, closes the connection, which may be broken or still run a statement. */
+/** After an error that is not the caller's, closes the connection: it may be broken or still running a statement. */
 async function endTransaction(client: PoolClient, error: unknown): Promise<void> {
   if (!(error instanceof DeskbellError)) return client.release(true);
   try {

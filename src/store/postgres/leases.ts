@@ -56,7 +56,7 @@ export function createPostgresLeases(
   let slicesLeased = 0;
 
   const lookAgainAfter = (broadcastId: number): number => {
-    // a caller's own clock may jump, and no notice would report that
+    // if the caller supplies the clock, work may become due when that clock jumps, without a notice
     if (notices.isHearing && database.now() === null) return lookWhileHearingEveryMs;
     return broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
   };

@@ -33,7 +33,7 @@ interface StoredAnswer extends CommitAnswer {
    * retries that are still leased.
    */
   readonly leased?: readonly number[] | null;
-  /** Push services whose marks must be judged now. */
+  /** Push services for which `judgeMarks` must be called now. */
   readonly judged: readonly string[];
   /** True if this commit finished a slice or a retry, so the broadcast may be over. */
   readonly mayBeOver: boolean;
@@ -42,7 +42,7 @@ interface StoredAnswer extends CommitAnswer {
 /** The result of `record_single_answers`. */
 type SingleAnswer = Pick<StoredAnswer, 'pushServices' | 'judged'>;
 
-/** Ids of commits. They are kept for longer than a call is repeated. */
+/** Ids of commits, by which a repeated commit is recognized. Kept for longer than a call can be repeated. */
 export const commitIds: AgingTable = { name: 'commits', key: 'id', keptMs: 10 * 60 * 1000 };
 
 export function createPostgresLedger(database: PostgresDatabase, portable: PortableDatabase): Ledger {
@@ -83,8 +83,8 @@ export function createPostgresLedger(database: PostgresDatabase, portable: Porta
   };
 
   /**
-   * Does the work that only few pages need, in a separate transaction. If the process dies first, later pages and
-   * leases do this work.
+   * Does the work that is needed after only a few pages, in a separate transaction. If the process dies first, later
+   * pages and leases do this work.
    */
   const endPage = async (
     broadcastId: number,
@@ -140,8 +140,8 @@ export function createPostgresLedger(database: PostgresDatabase, portable: Porta
 }
 
 /**
- * JSON without NUL and lone surrogates, which `jsonb` refuses. Otherwise, such a character in a response would make
- * its page fail every time.
+ * Makes JSON without NUL or lone surrogates, which `jsonb` refuses. If a push service's response contained such a
+ * character, storing the page of messages would fail every time.
  */
 const toJson = (value: object, members?: string[]): string =>
   JSON.stringify(value, members).replaceAll(/\\(?:u(0000|d[89a-f]..)|.)/g, (escape, refused) =>
@@ -169,7 +169,7 @@ const toKeys = ({ endpoint, p256dh, auth }: Subscription): object => ({
   auth: Buffer.from(auth).toString('hex'),
 });
 
-/** All members of a set except its ids. */
+/** All properties of an `AttemptSet` except `ids`. */
 const setMembers = ['answerId', 'outcome', 'attempt', 'sinceMs', 'firstId', 'lastId', 'rows'];
 
 /** The arguments of `commit_page`, except the time. */

@@ -89,7 +89,7 @@ const migrateOnce = (
           return true;
         }
         if (typeof next === 'string') await query(next);
-        // run no query of this transaction meanwhile: the index would wait for the transaction to end
+        // run no query in this transaction while the index is built: building it would wait for the transaction to end
         else await buildIndex(database, next, tell);
         await query('update deskbell.schema_version set version = $1', [versionAfter(version)]);
         return false;

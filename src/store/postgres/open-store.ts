@@ -89,8 +89,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const portable = createPortableDatabase(database);
   const reader = createBroadcastReader(portable);
   const newest = describeFunctions();
-  // A failure is ignored: the timer calls this again in a few hours, and other processes drop functions only after 30
-  // days without use.
+  // An error of `keepFunctions` is ignored: the timer calls it again in a few hours, and other processes drop this
+  // version's functions only after 30 days without use.
   const keeping = setInterval(
     () => void keepFunctions(database, newest).catch(() => {}),
     useFunctionsEveryMs,

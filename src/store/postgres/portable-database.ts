@@ -19,7 +19,7 @@ const given: GivenSubscriptions = {
   keysOf: (subscriptions) => `{${subscriptions.map(({ endpoint }) => hashEndpoint(endpoint)).join(',')}}`,
 };
 
-/** Makes PostgreSQL use indexes: changes affect few rows, whatever the planner knows about a table's size. */
+/** Makes PostgreSQL use indexes, even if the planner is wrong about a table's size: the changes affect few rows. */
 const byIndexes =
   'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off';
 
@@ -96,7 +96,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
 const toPostgres = (value: PortableValue): Value =>
   value instanceof Uint8Array ? Buffer.from(value) : (value ?? null);
 
-/** Runs portable work within a transaction. */
+/** Runs the statements of a `Work` within a transaction. */
 export async function runWork<Result>(query: Query, work: Work<Result>): Promise<Result> {
   let step = work.next();
   while (!step.done) step = work.next(await runWith(query, step.value));

@@ -11,7 +11,7 @@ export interface PageRow {
   readonly subscription_ids: string | null;
   /** One endpoint per line. */
   readonly endpoints: string;
-  /** All keys in one text of hexadecimal digits. */
+  /** The keys of all subscriptions, as one string of hexadecimal digits. */
   readonly keys: string;
   readonly vapid_key_ids: string;
   readonly updated_at_ms: string;

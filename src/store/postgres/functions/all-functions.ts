@@ -24,7 +24,7 @@ export interface DatabaseFunctions {
 
 type SqlValue = number | string | readonly number[] | { readonly sql: string };
 
-/** Each file uses only functions from earlier files. In the package, the text of all files is part of the code. */
+/** Each file uses only functions from earlier files. The build puts the files' text into the code. */
 const files = [
   readFileSync(new URL('./subscriptions.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./push-services.sql', import.meta.url), 'utf8'),

@@ -7,7 +7,7 @@ import type { DatabaseFunctions } from './all-functions.ts';
 /** How long processes of an older version may run beside newer ones without a restart. */
 export const unusedFunctionsKeptDays = 30;
 
-/** Less than a day, because the day of the last use is recorded. */
+/** How often a process records its use of the functions. Less than a day, because only the day is recorded. */
 export const useFunctionsEveryMs = 6 * 60 * 60 * 1000;
 
 const today = `to_char(clock_timestamp() at time zone 'UTC', '"last used "YYYY-MM-DD')`;
@@ -30,7 +30,7 @@ export async function installFunctions(query: Query, { schema, sql }: DatabaseFu
   await query(noteUse(schema));
 }
 
-/** Records that a long-running process still uses the functions. */
+/** Records that a long-running process still uses this version's functions. */
 export async function keepFunctions(
   database: Pick<PostgresDatabase, 'transaction'>,
   functions: DatabaseFunctions,
