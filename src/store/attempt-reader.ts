@@ -30,7 +30,7 @@ const setBatch = 20;
 /** Number of attempt sets to read by id at once. */
 const knownSetBatch = 50;
 
-/** A set of attempts, without what differs between its rows. */
+/** Attempts of several subscriptions: their ids, and the facts that all of these attempts share. */
 interface SetRow extends Omit<AttemptRecord, 'subscriptionId'> {
   readonly ids: Uint8Array;
 }
@@ -65,7 +65,7 @@ export const broadcastsWithAttempts = `
   select id from found where id is not null order by number`;
 
 export function createAttemptReader(database: PortableDatabase): AttemptReader {
-  // uses the primary key, so that PostgreSQL does not read the answers of all broadcasts
+  // looks up each response by primary key: otherwise, PostgreSQL would read the stored responses of all broadcasts
   const selectKnownSets = `
     select ${setColumns},
            (select ${database.jsonObject}('origin', a.origin, 'outcome', a.outcome, 'status', a.status,

@@ -47,7 +47,7 @@ interface Group {
   readonly ids: number[];
 }
 
-/** @returns a function that builds the answers and sets to store for the rows of one commit */
+/** @returns a function that groups the rows of one commit by answer, and returns the answers and groups to store */
 export function createAttemptGatherer(): (
   broadcastId: number,
   rows: readonly RowResult[],
@@ -66,7 +66,7 @@ export function createAttemptGatherer(): (
 
   return (broadcastId, rows) => {
     const groups = new Map<string, Group>();
-    // try the push service's latest group first: it fits most rows, and making a key is expensive
+    // most rows have the answer of their push service's previous row, so try its group first: making a key is expensive
     const latest = new Map<string, Group>();
     for (const row of rows) {
       const outcome = outcomeOf(row);
@@ -124,7 +124,7 @@ function toAnswers(groups: readonly Group[]): readonly StoredAnswer[] {
   return [...answers.values()].sort((one, other) => one.id - other.id);
 }
 
-/** 48 bits of a hash. */
+/** 48 bits of the hash of the answer. */
 function idOf({ origin, outcome, status, reason, detail }: Answer): number {
   const text = JSON.stringify([origin, outcome, status ?? null, reason ?? null, detail ?? null]);
   return createHash('sha256').update(text).digest().readUIntBE(0, 6);

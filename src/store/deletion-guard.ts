@@ -26,7 +26,7 @@ export const deletionGuardPolicy = {
   fewMarks: 20,
   /** A window with fewer responses is inconclusive, so such windows are merged. */
   minWindowAnswers: 20,
-  /** Number of pages that are judged together, unless their broadcast ends sooner. */
+  /** Marked subscriptions are judged after this many pages of a broadcast, or when the broadcast ends. */
   judgedPages: 8,
 } as const;
 
@@ -37,20 +37,20 @@ export interface AnswerCounts {
   readonly accepted: number;
 }
 
-/** One push service's responses to a page. */
+/** One push service's responses to a page of messages. */
 export interface JudgedAnswers extends AnswerCounts {
-  /** Responses to messages that were sent before the first message to a gone subscription. */
+  /** Responses to messages that were sent earlier than any message to a gone subscription. */
   readonly before: AnswerCounts;
-  /** When the first message whose acceptance counts was sent. */
+  /** When the first message that counts as accepted was sent. */
   readonly fromMs: number;
   /** When the last message to a gone subscription was sent. */
   readonly marksMs: number;
 }
 
 /**
- * Counts responses by origin. An acceptance counts if its message was sent after the first message to a gone
- * subscription or, if there are many such messages, after half of them. The reason is that a push service may begin to
- * call everything gone in the middle of a page, and responses come out of order.
+ * Counts responses by origin. An acceptance counts only if its message was sent after the first message to a gone
+ * subscription. If many subscriptions are gone, half of the messages to them must have been sent before. The reason is
+ * that a push service may begin to call everything gone in the middle of a page, and responses come out of order.
  */
 export function judgeAnswers(rows: readonly RowResult[]): ReadonlyMap<string, JudgedAnswers> {
   const judged = new Map<string, JudgedAnswers>();
@@ -79,22 +79,25 @@ const sentAt = ({ record }: RowResult): number => record?.atMs ?? 0;
 
 const isAccepted = ({ result }: RowResult): boolean => result === 'accepted';
 
-/** The responses of one page or one moment: a row of `answer_windows`, or counts that belong to no window yet. */
+/**
+ * Responses to a page of messages, or to single messages that were stored together: a row of `answer_windows`, or
+ * counts that belong to no window yet.
+ */
 interface WindowRow extends AnswerCounts {
   /** Undefined if the window is not stored. */
   readonly id: number | undefined;
-  /** Null if the window has not been judged. */
+  /** Null until `judgeMarks` sees the window for the first time. */
   readonly number: number | null;
-  /** True if the responses belong to pages of a broadcast. */
+  /** 1 if the messages belong to a broadcast, 0 if they are single messages. */
   readonly is_of_pages: number;
   /** When the first accepted message was sent, and when the last message to a gone subscription was sent. */
   readonly from_ms: number;
   readonly marks_ms: number;
-  /** True if the window has marks that were not judged yet. */
+  /** True if the window has marked subscriptions that are neither deleted nor held yet. */
   readonly has_marks: number | boolean;
 }
 
-/** Responses that are judged together. */
+/** Responses that are judged as a whole, to decide about the subscriptions that they call gone. */
 interface Window extends AnswerCounts {
   readonly isOfPages: boolean;
   readonly fromMs: number;
@@ -129,13 +132,17 @@ const hasNewSingleMarks = ({ parts }: Window): boolean =>
 const hasNewAcceptances = ({ parts }: Window): boolean =>
   parts.some((part) => isNew(part) && part.accepted > 0);
 
-/** `pages`: marks are judged after pages, unless another transaction is judging. `over`: after a whole broadcast. */
+/**
+ * When marked subscriptions are judged. `pages`: after some pages of a broadcast, unless another transaction is judging
+ * them. `single`: after single messages. `over`: after a whole broadcast.
+ */
 export type JudgedAfter = 'pages' | 'single' | 'over';
 
 /**
- * Judges the marks of an origin. Run it as `PortableDatabase.background`.
+ * Decides which marked subscriptions of an origin to delete, and which to hold for an operator. Others stay marked for
+ * now. Run it as `PortableDatabase.background`.
  *
- * @returns how many subscriptions it now holds for an operator to decide
+ * @returns how many subscriptions are newly held
  */
 export function* judgeMarks(database: PortableDatabase, origin: string, after: JudgedAfter): Work<number> {
   const lock = after === 'pages' ? database.skipLocked : database.forUpdate;
@@ -193,7 +200,8 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
       );
     }
   }
-  // during a broadcast, keep the last windows to compare later ones with them; after it, the next may be days later
+  // during a broadcast, keep the last windows, with which later ones are compared; after the broadcast, delete them,
+  // because the next window may be days later
   const past = windows.flatMap((window, index) => {
     const isJudged = deletedFew !== undefined || !hasMarks(window) || due.includes(index);
     return isJudged && (after === 'over' || index < windows.length - 3) ? [ids[index]!] : [];
@@ -252,7 +260,7 @@ function lineUp(rows: readonly WindowRow[], counted: AnswerCounts): readonly Win
     add(toWindow({ ...noWindow, answers, accepted }));
   }
   for (const row of rows.filter(isNew)) {
-    // ignore acceptances that are older than an unjudged mark
+    // ignore acceptances if their messages are older than a message to a subscription that is still marked
     const isLate =
       !row.has_marks && windows.some((window) => hasMarks(window) && window.marksMs > row.from_ms);
     add(toWindow(row, isLate ? { answers: row.answers - row.accepted, accepted: 0 } : row));
@@ -265,12 +273,12 @@ function mayJoin(last: Window, next: Window): boolean {
   if (!next.isOfPages) return next.accepted === 0 && !hasMarks(next);
   if (!hasMarks(last)) return !hasMarks(next);
   const speaksForLast = next.accepted === 0 || next.fromMs >= last.marksMs;
-  // otherwise, the earlier acceptances could justify more deletions than would be made without them
+  // older acceptances must not justify deletions in a later window that has enough responses of its own
   const speaksForNext = !hasMarks(next) || last.accepted === 0 || next.answers < minWindowAnswers;
   return last.answers < minWindowAnswers && speaksForLast && speaksForNext;
 }
 
-/** Stores windows: adds new windows under the next numbers, and merges windows that were joined. @returns the ids */
+/** Stores windows: gives new windows the next numbers, and turns joined windows into one row. @returns the ids */
 function* storeWindows(origin: string, windows: readonly Window[]): Work<readonly number[]> {
   const ids: number[] = [];
   let number = 0;
@@ -307,7 +315,7 @@ function* storeWindows(origin: string, windows: readonly Window[]): Work<readonl
 
 /** Deletes the marked subscriptions if there are few. Returns how many; undefined if there are too many to delete. */
 function* deleteFew(database: PortableDatabase, origin: string, deleted: number): Work<number | undefined> {
-  // the limit keeps each judgment from counting a million marks
+  // stop counting once there are too many marks, because there may be a million
   const [marks] = yield* run<{ readonly rows: number }>(
     `select count(*) as rows from (
        select 1 from deskbell.gone_marks where origin = :origin limit ${fewMarks}) m`,
@@ -329,7 +337,10 @@ const deleteMarked = (
     values,
   );
 
-/** True if no neighbour is unhealthy and the window is healthy, or inconclusive but right after a healthy window. */
+/**
+ * True if the window is healthy, or inconclusive right after a healthy window, and neither window next to it is
+ * unhealthy.
+ */
 function isReliable(windows: readonly AnswerCounts[], index: number): boolean {
   const window = windows[index]!;
   const [before, after] = [windows[index - 1], windows[index + 1]];

@@ -1,4 +1,4 @@
-// Ends broadcasts. Judges the subscriptions that a broadcast marked as gone, and raises the broadcast's alarms.
+// Ends broadcasts. Decides whether to delete the subscriptions that a broadcast marked as gone, and raises its alarms.
 import { countsDifferDetail, countsDifferReason, type Alarm } from './broadcasts.ts';
 import { dropUncounted, judgeMarks } from './deletion-guard.ts';
 import { heldDeletionsDetail, heldDeletionsReason } from './held-deletions.ts';
@@ -22,7 +22,7 @@ export function* raiseAlarm(
   return stored!.all_rows === alarm.rows ? [raised] : [];
 }
 
-/** Judges the marks that a broadcast's pages have set at these push services. @returns new alarms */
+/** Decides which subscriptions of these push services to delete as gone (`judgeMarks`). @returns new alarms */
 export function* judgePages(
   database: PortableDatabase,
   broadcastId: number,
@@ -40,7 +40,7 @@ export function* judgePages(
   return alarms;
 }
 
-/** Judges all marks that a broadcast has set. @returns new alarms */
+/** Decides, at a broadcast's end, which of its marked subscriptions to delete as gone. @returns new alarms */
 export function* judgeBroadcast(database: PortableDatabase, broadcastId: number): Work<readonly Alarm[]> {
   const origins = 'select origin from deskbell.origin_counts where broadcast_id = :broadcastId';
   const guarded = yield* run<{ readonly origin: string }>(
@@ -54,8 +54,8 @@ export function* judgeBroadcast(database: PortableDatabase, broadcastId: number)
 }
 
 /**
- * SQL that is true if an open broadcast `b` can end: nothing is left to send, or it is running and all remaining rows
- * wait outside it. Slices are searched from the last one, which is leased last.
+ * SQL that is true if an open broadcast `b` can end: nothing is left to send, or the broadcast is running and all
+ * remaining rows are `dormant`. Slices are searched from the last one, which is leased last.
  */
 export const mayEnd = `case
   when (select number from deskbell.slices where broadcast_id = b.id order by number desc limit 1) is not null then false
@@ -64,8 +64,8 @@ export const mayEnd = `case
     and coalesce((select sum(rows) from deskbell.waiting_rows where broadcast_id = b.id and push_service_id > -2), 0) = 0 end`;
 
 /**
- * Ends the broadcast if nothing is left to send, or if only rows outside it are left. In the second case, the broadcast
- * stays stored as running, with the time of its end. Returns new alarms; `undefined` if it does not end now.
+ * Ends the broadcast if nothing is left to send, or if only `dormant` rows are left. With `dormant` rows, it stays
+ * stored as running, with the time of its end. Returns new alarms; `undefined` if the broadcast does not end now.
  */
 export function* finishIfOver(
   database: PortableDatabase,

@@ -20,7 +20,7 @@ export interface HeldOrigin {
 
 export type HeldDeletions = ReturnType<typeof createHeldDeletions>;
 
-/** Selects columns of a batch of held marks. `is_held = true` is written as in the index's condition. */
+/** Selects columns of a batch of marks that wait for an operator. `is_held = true` is also the index's condition. */
 const held = (columns: string): string => `
   select ${columns} from deskbell.gone_marks where origin = :origin and is_held = true limit :batchRows`;
 
@@ -47,7 +47,7 @@ export function createHeldDeletions(database: PortableDatabase) {
           origin,
         },
       ),
-    /** Keeps the origin's held subscriptions, because its responses were wrong. @returns how many were kept */
+    /** Keeps the held subscriptions of an origin that was wrong to call them gone. @returns how many were kept */
     discard: (origin: string) =>
       database.writeInBatches(
         `delete from deskbell.gone_marks where is_held = true and subscription_id in (${held('subscription_id')})`,

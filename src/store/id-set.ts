@@ -71,7 +71,7 @@ export function nextIdOf(set: Uint8Array, id: number): number | undefined {
   return undefined;
 }
 
-/** A run of ids with equal distances. */
+/** Consecutive ids of a set: `count` ids, each `distance` above the one before. */
 interface Step {
   readonly distance: number;
   readonly count: number;

@@ -6,12 +6,12 @@ import { decodeIds } from './id-set.ts';
 import type { IfRefused } from './push-services.ts';
 import type { MemberSet } from './slices.ts';
 
-/** In one of this many leases, a worker ignores high priority. */
+/** Once in this many leases, a worker does not prefer broadcasts with high priority. */
 export const leasesPerTurn = 4;
 
-/** PostgreSQL records every lease of a broadcast's first slices, up to this number. */
+/** PostgreSQL records each lease of a broadcast's slices with numbers up to this one. */
 export const exactSlices = 16;
-/** PostgreSQL records only one in this many leases of later slices. */
+/** Of later slices, PostgreSQL records a lease only if the slice's number is a multiple of this number. */
 export const sliceStep = 16;
 
 export const anyBroadcast = 0;
@@ -21,7 +21,7 @@ export const lookForWorkEveryMs = 250;
 /** How often to check whether another worker has ended the broadcast. */
 export const lookForEndEveryMs = 50;
 
-/** The right to work on some rows for a while. When the time is over, another worker may lease them. */
+/** The right to work on some rows for a while. After that, another worker may lease the rows. */
 export interface Lease {
   readonly broadcastId: number;
   /** New for every lease. The ledger rejects commits with a token that is not the current one. */
@@ -136,7 +136,7 @@ export interface RetryLease extends Lease {
 export interface WorkRequest {
   /** How long the lease lasts unless it is renewed. */
   readonly leaseMs: number;
-  /** Only work of this broadcast. */
+  /** Leases only slices and retries of this broadcast. Default: of any broadcast. */
   readonly broadcastId?: number | undefined;
 }
 

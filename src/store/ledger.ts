@@ -1,8 +1,9 @@
-// The ledger has the rows of an audience and their results. Each row is settled and counted once, in the transaction
-// that moves the cursor of its slice or deletes its retry. Contains types, the definition of an answer,
-// and the counts of a page.
+// The ledger stores the results of an audience's rows. Each row is settled and counted once, in the transaction that
+// moves the cursor of its slice or deletes its retry. Contains types, the definition of an answer, and the counts of a
+// page of rows.
 //
-//   a row of an audience   in a slice → settled, or stored as a retry → settled
+//   a row in a slice → settled
+//   a row in a slice → stored as a retry → settled
 import type { Subscription } from '../protocol/subscription.ts';
 import type { Answer } from './attempts.ts';
 import {
@@ -24,7 +25,10 @@ export interface StoredRetry {
   /** How many times the row was deferred without being sent. */
   readonly deferrals: number;
   readonly expiresAtMs: number;
-  /** How often the push service has refused our token or key for this row. Refusals are no attempts. Default: 0. */
+  /**
+   * How often the push service has refused our token or key for this row. Refusals do not count as attempts. Default:
+   * 0.
+   */
   readonly refusals?: number | undefined;
   /** Number of attempts without a response; their messages may have arrived. Default: 0. */
   readonly doubts?: number | undefined;
@@ -36,7 +40,7 @@ export interface StoredRetry {
 
 /** Determines when a row becomes a probe. Stored with the row if its push service is, or may become, suspended. */
 export interface Suspension {
-  /** The key that would sign. */
+  /** The VAPID key that would sign the message's token. */
   readonly vapidPublicKey: string;
   /** A random integer below `drawOrderEnd`. Rows with the lowest numbers become probes first. */
   readonly drawOrder: number;
@@ -56,15 +60,15 @@ export interface RowResult {
   /** Number of POST requests. */
   readonly attempts: 0 | 1;
   /**
-   * `detached`: no response has come yet, so the row stays leased under the token until it is due. `heldBack`: the push
-   * service is suspended. If it is open again by now, the row is due at once. `refused`: the push service has refused
-   * our token or key for the row (`push-services.ts`). If the push service is suspended by now, the row is too.
-   * Otherwise, the row is retried.
+   * `detached`: no response has come yet, so the row stays leased under the token until it is due. `heldBack`: not
+   * sent, because the push service was suspended. If the push service is open again, the row is due at once. `refused`:
+   * the push service has refused our token or key for the row (`push-services.ts`). If the push service is now
+   * suspended, the row is suspended with it. Otherwise, the row is retried.
    */
   readonly result: Settlement | 'retry' | 'detached' | 'heldBack' | 'refused';
   /** Set if the result is not final. */
   readonly retry?: StoredRetry | undefined;
-  /** True if the row already waited outside of the broadcast. */
+  /** True if the broadcast could already end without this row before this attempt. */
   readonly wasOutside?: boolean | undefined;
   /** Set for `heldBack` and `refused`. */
   readonly suspension?: Suspension | undefined;
@@ -76,7 +80,7 @@ export interface RowResult {
   readonly alarm?: { readonly origin?: ''; readonly reason: string; readonly detail: string } | undefined;
 }
 
-/** The outcome under which the row is counted. It is `dormant` if the row now moves outside the broadcast. */
+/** The outcome that the row counts as. It is `dormant` if, from now on, the broadcast may end without the row. */
 export const countedAs = ({ result, retry, wasOutside }: RowResult): RowResult['result'] =>
   retry?.isOutside === true && wasOutside !== true ? 'dormant' : result;
 
@@ -94,7 +98,7 @@ export function isAnswer({ attempts, result, record }: RowResult): boolean {
   return attempts > 0 && (result === 'accepted' || result === 'gone' || isAboutMessage);
 }
 
-/** What a page adds to the counts of one push service. */
+/** What a page of rows adds to the broadcast's counts for one push service. */
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
   /** Number of responses from the push service itself, including those that mean "later". */
   answers: number;
@@ -137,16 +141,16 @@ export function countPage(rows: readonly RowResult[]): PageCounts {
 /** A page contains the cursor at which it begins. So a page is refused if the database has lost the page before it. */
 export interface PageOfSlice {
   readonly number: number;
-  /** The cursor before the page. */
+  /** The slice's cursor before the page is stored. */
   readonly fromCursor: number;
-  /** The cursor after the page. */
+  /** The slice's cursor after the page is stored. */
   readonly cursor: number;
   /** How many of this page's members were not found. Absent if the slice has no `members`. */
   readonly missing?: number | undefined;
 }
 
 export interface PageCommit extends Lease {
-  /** The slice of these rows, whose cursor then moves forward. Absent for retries, which are leased under the token. */
+  /** The slice that the rows belong to. The commit moves its cursor forward. Absent if the rows are retries. */
   readonly slice?: PageOfSlice | undefined;
   readonly rows: readonly RowResult[];
   /** Responses that push services sent since the worker's last commit. */
@@ -186,7 +190,7 @@ export interface SingleAnswers {
   readonly acceptedEndpoints: readonly string[];
 }
 
-/** Converts counts of single messages' responses to the counts that are stored for a push service. */
+/** Converts the counts of a push service's responses to single messages to the counts that the store has for it. */
 export function countSingleAnswers({ accepted, gone, refused, other }: SingleAnswers): typeof noOutcomes {
   return { ...noOutcomes, attempts: accepted + gone + refused + other, accepted, gone, rejected: refused };
 }
@@ -215,7 +219,7 @@ export interface Ledger {
   commit(page: PageCommit): Promise<CommitAnswer>;
   /**
    * Stores responses of push services to single messages. Gone subscriptions are marked, and deleted or held. An
-   * acceptance clears a mark, and opens a suspended push service.
+   * acceptance removes the mark of its subscription, and ends the suspension of its push service.
    *
    * @returns the same as `pushServices`
    */
