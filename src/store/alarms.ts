@@ -6,8 +6,8 @@ import { isNotPaused } from './sending.ts';
 import { allBroadcasts, outcomeWidths } from './statistics.ts';
 
 /**
- * An alarm, combined for all broadcasts that raised it and are open or ended within the last day. `counts-differ` stays
- * as long as its broadcast.
+ * An alarm, combined for all broadcasts that raised it. Only broadcasts that are open or ended within the last day are
+ * included. For `counts-differ`, all stored broadcasts are included.
  */
 export interface RaisedAlarm {
   readonly origin: string;
@@ -15,7 +15,7 @@ export interface RaisedAlarm {
   /** What the push service said about the problem, from the newest broadcast that raised the alarm. */
   readonly detail: string;
   readonly sinceMs: number;
-  /** The largest number of affected rows in one broadcast. */
+  /** The largest number of rows that the alarm concerns in one broadcast. */
   readonly rows: number;
   /** In ascending order. */
   readonly broadcastIds: readonly number[];
@@ -44,7 +44,7 @@ export interface DueWork {
   readonly broadcasts: readonly DueBroadcast[];
   /** At most `maxDue` schedules, longest overdue first. */
   readonly schedules: readonly { readonly id: number; readonly sinceMs: number }[];
-  /** When the last message was sent; 0 if that was hours ago. */
+  /** When the last message was sent; 0 if none was sent for two hours. */
   readonly lastSentAtMs: number;
 }
 

@@ -79,9 +79,10 @@ export type RowState = (typeof rowStates)[number];
 /** Why a message is waiting, and until when. */
 export interface RowWait {
   /**
-   * `pushService`: the push service refuses our token or key, and probes test when it accepts messages again. `retry`:
-   * the next attempt. `localTime`: the reader's local time, or the end of their quiet hours. `turn`: nothing was sent
-   * yet, because the push service cannot be reached, a rate limit is used up, or another sender must send it.
+   * What the message waits for. `pushService`: the push service refuses our token or key; probes find out when it
+   * accepts messages again. `retry`: the next attempt. `localTime`: the reader's local time, or the end of their quiet
+   * hours. `turn`: its turn; nothing was sent yet, because the push service cannot be reached, a rate limit is used up,
+   * or another sender must send it.
    */
   readonly for: 'pushService' | 'retry' | 'localTime' | 'turn';
   /** When the wait ends; absent if the end of the wait depends on the push service. */
@@ -123,8 +124,8 @@ export interface RowOutcomes {
 export interface AttemptStore {
   /**
    * Lists attempts of a broadcast, a subscription or both, newest first. If only a subscription is given, searches at
-   * most a hundred broadcasts that have attempts: the newest ones, or those from the broadcast of the attempt
-   * `beforeId` on.
+   * most a hundred broadcasts that have attempts. The search begins at the broadcast of the attempt `beforeId`, or at
+   * the newest broadcast.
    */
   list(
     filter: {
@@ -168,8 +169,8 @@ export interface AttemptStore {
     range: { readonly afterId: number; readonly ids: number },
   ): Promise<{ readonly ids: readonly number[]; readonly next?: number | undefined }>;
   /**
-   * Returns these subscriptions' results in the newest broadcasts to at least one of them. Searches at most 100 such
-   * broadcasts.
+   * Returns these subscriptions' results in the newest broadcasts whose audience contained at least one of them.
+   * Searches at most 100 broadcasts.
    *
    * @param range which broadcasts to return
    * @returns newest broadcast first, each with its results for these subscriptions; `next`: the next `beforeId`

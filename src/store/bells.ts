@@ -76,8 +76,9 @@ export interface Fold {
 }
 
 /**
- * How to handle a request. `rings`: the request is within the limit. A number: the waiting broadcast with this id has
- * counted the request. Otherwise: create a broadcast that counts requests, and pass it to `foldInto`.
+ * How to handle a request to a bell. `rings`: the request is within the limit, so notify at once. A number: the request
+ * was combined with others in the waiting broadcast with this id. Otherwise: create a broadcast that combines requests,
+ * and pass its id to `foldInto`.
  */
 export type Admission = 'rings' | number | (Fold & { readonly startAtMs: number });
 
@@ -97,7 +98,9 @@ interface BellRow extends Pick<Bell, 'id' | 'name' | 'createdAtMs'> {
 }
 
 const minuteMs = 60_000;
-/** A counting broadcast starts this long after its minute ends. No worker reads its payload before that. */
+/**
+ * A broadcast that combines a minute's requests starts this long after the minute. Until then, its payload is not read.
+ */
 const foldMarginMs = 5000;
 
 const secretCharacters = 14;
@@ -145,7 +148,7 @@ export function createBells(database: PortableDatabase) {
       throw fieldError('ERR_BELL_EXISTS', '/name', `There is a bell ${name} already.`);
     },
 
-    /** Lists bells in the order of their names. */
+    /** Lists bells, sorted by name. */
     list: async (): Promise<readonly Bell[]> =>
       (await find('true', {})).toSorted((one, other) => (one.name < other.name ? -1 : 1)),
 
@@ -178,7 +181,8 @@ export function createBells(database: PortableDatabase) {
       database.transaction(() => admit(id, perMinute, encode, database.now())),
 
     /**
-     * Sets the broadcast that counts all further requests of this minute. Requests that have already arrived count too.
+     * Sets the broadcast in which this minute's requests over the limit are combined, including those that have already
+     * arrived.
      *
      * @param startAtMs as returned by `admit`
      */
@@ -231,7 +235,7 @@ interface FoldRow {
 const minuteOf = (atMs: number): number => Math.floor(atMs / minuteMs);
 const toFold = (row: FoldRow): Fold => ({ count: row.folded, sinceMs: row.folded_since_ms });
 
-/** @returns how many broadcasts were changed; 0 if the broadcast was cancelled and so no longer counts requests */
+/** Replaces the payload of a broadcast that combines requests. @returns 1, or 0 if the broadcast was cancelled */
 const setPayload = (broadcastId: number, payload: Uint8Array): Work<number> =>
   changeRows(
     `update deskbell.broadcasts set payload = :payload where id = :broadcastId and state <> 'cancelled'`,
@@ -246,7 +250,7 @@ function* admit(id: number, perMinute: number, encode: EncodeFold, nowMs: number
     { id, minute },
   );
   if (counted === undefined || counted.rung <= perMinute) return 'rings';
-  // counting continues from minute to minute while there is something to count
+  // if the minute before had requests over the limit too, continue their count
   const [row] = yield* run<FoldRow>(
     `update deskbell.bells set folded_minute = :minute,
        folded = case when folded_minute >= :before then folded else 0 end + 1,

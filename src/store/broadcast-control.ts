@@ -76,7 +76,7 @@ export function createBroadcasts(
     const audience = await slice(draft);
     const id = await database.transaction(() => insertBroadcast(database, draft, audience));
     if (id !== undefined) return { broadcast: await reader.get(id), isNew: true };
-    // another process was faster with the same key
+    // another process has just stored a broadcast with this key
     const other = await findExisting(draft);
     if (other === undefined) throw new Error('The broadcast was not stored.');
     return other;
@@ -152,13 +152,13 @@ export function createBroadcasts(
 }
 
 interface SlicedAudience extends SlicedRows, Omit<FrozenSubscriptions, 'lastId'> {
-  /** The last id to search during preparation. Absent if the sets of a list are split instead. */
+  /** The last subscription id to search during preparation. Absent if preparation only splits a list's stored sets. */
   readonly lastId?: number;
   /** Default: the broadcast's `sliceRows`. */
   readonly preparedRows?: number;
 }
 
-/** Cuts a list into slices. The broadcast stores the latest removal, so that older removals can be deleted. */
+/** Cuts a list into slices. Also reads the id of the latest removal: the broadcast does not need older removals. */
 async function sliceList(
   database: PortableDatabase,
   audienceId: number | undefined,
@@ -250,7 +250,7 @@ function* insertBroadcast(
     );
     return id;
   }
-  // insert in the order of numbers, so that slices that are leased one after another share database pages
+  // insert sorted by number, so that slices that are leased one after another share database pages
   yield* run(
     `insert into deskbell.slices (broadcast_id, number, cursor, through_position)
      select cast(:id as bigint), cast(value ->> 0 as int), cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)

@@ -229,7 +229,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
 const isPreparing = `case when b.state = 'paused' and exists (
   select 1 from deskbell.preparations p where p.broadcast_id = b.id and p.is_paused = 0) then 1 else 0 end as is_preparing`;
 
-/** True if broadcast `b` is open. An ended broadcast is stored as running or paused as long as rows wait outside it. */
+/** True if broadcast `b` is open. An ended broadcast with `dormant` rows is stored as running or paused. */
 const isOpen = "(b.state in ('running', 'paused') and b.finished_at_ms is null)";
 
 function stateOf(

@@ -217,7 +217,7 @@ export function repeatBroadcast(
 export interface Recipient extends Subscription {
   /** The row's position in the audience. A cursor is also a position. */
   readonly position: number;
-  /** `undefined` if a row of a list is not a stored subscription. */
+  /** The subscription's id in the store; `undefined` if the audience is a list and the subscription is not stored. */
   readonly subscriptionId: number | undefined;
   /** The VAPID public key that the subscription was made with; `undefined` if unknown. */
   readonly vapidPublicKey: string | undefined;
@@ -249,7 +249,7 @@ export interface BroadcastStore {
   /** Fills an empty list with ids of stored subscriptions. @param ids ascending, without duplicates */
   addIds(audienceId: number, ids: readonly number[], sliceRows: number): Promise<void>;
   /**
-   * Adds the next subscriptions to the audience of a broadcast that is preparing, in a short transaction.
+   * Adds the next subscriptions to the audience of a `preparing` broadcast, in a short transaction.
    *
    * @param holder UUID of the caller. For a few seconds, no other holder can prepare the broadcast.
    * @returns false if there is nothing more to do: the audience is complete, the broadcast was paused or cancelled, or
@@ -338,7 +338,7 @@ export const outcomeGroups = [
  */
 export type OutcomeGroup = (typeof outcomeGroups)[number];
 
-/** Some of the readers of an earlier broadcast: recipients with an outcome, or readers who were left out. */
+/** The readers of an earlier broadcast who belong to one group, such as those who clicked. */
 export interface OutcomeAudience {
   /** Id of the earlier broadcast. */
   readonly broadcast: number;
@@ -353,8 +353,8 @@ export type AskedAudience = 'all' | LookedUpAudience | { readonly list: ListKind
 
 /**
  * The creator of a broadcast: an operator with the API or the console, the command line on a machine, a schedule, a
- * bell, or an application. An application is identified by a name that it has chosen, or by the name of the machine
- * that it runs on.
+ * request to a bell, or an application. An application is identified by a name that it has chosen, or by the name of
+ * the machine that it runs on.
  */
 export type BroadcastCreator =
   | { readonly operator: string }
@@ -368,8 +368,8 @@ interface NewBroadcastSource {
   /** A list created by `openAudience`. Default: every subscription that exists at creation. */
   readonly audienceId?: number | undefined;
   /**
-   * The lookup that fills the list, which is still empty. The broadcast is `preparing` until `prepare` has filled it.
-   * The value must come from `checkExpression`; an expression without parts selects everyone.
+   * How to find the subscriptions for the list, which is empty at first. The broadcast is `preparing` until `prepare`
+   * has filled the list. The value must come from `checkExpression`; an expression without parts selects everyone.
    */
   readonly matching?: LookedUpAudience | undefined;
   /** What the list was made from. Absent if `matching` is set. */

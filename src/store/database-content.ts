@@ -85,7 +85,7 @@ export function checkVersion(version: number, newest: number, label: string): nu
 /** While the database is the target of a copy, this table has one row: name of the source, schema, progress as JSON. */
 export const unfinishedCopy = 'unfinished_copy';
 
-/** The error when anything except the copy itself opens the database. */
+/** The error when a process opens a database whose copy is not complete. Only the copying process may open it. */
 export const unfinishedCopyError = (label: string): DeskbellError =>
   new DeskbellError('ERR_COPY_UNFINISHED', `The database ${label} is a copy that is not complete`);
 

@@ -25,7 +25,7 @@ export interface DeliveryOptions extends PushOptions {
    * reports. Needs the sender's `receiptKey`, and a service that accepts receipts. Default: false.
    */
   readonly receipts?: boolean | undefined;
-  /** Workers take slices of broadcasts with `high` first, three times out of four. Default: `normal`. */
+  /** Three times out of four, workers take slices of broadcasts with `high` priority first. Default: `normal`. */
   readonly priority?: Priority | undefined;
   /**
    * Limits how often a person gets broadcasts with a cap, including this one, such as `3/day` (or `/hour`, `/week`).
@@ -33,9 +33,9 @@ export interface DeliveryOptions extends PushOptions {
    */
   readonly perPerson?: string | undefined;
   /**
-   * Leaves out subscriptions that did not click on any of the last `skipInactive` broadcasts (1 to 100) shown to them,
-   * according to receipts of the last 30 days. Subscriptions that were shown fewer broadcasts are not left out.
-   * `Broadcast.inactive` counts those left out.
+   * Leaves out a subscription if its reader clicked none of the last `skipInactive` broadcasts (1 to 100) that its
+   * browser showed, according to receipts of the last 30 days. If the browser showed fewer broadcasts, the subscription
+   * is not left out. `Broadcast.inactive` counts the subscriptions that were left out.
    */
   readonly skipInactive?: number | undefined;
   /** Sends only to readers who have this channel on. */
@@ -266,7 +266,7 @@ export function toOptionRow(options: StoredOptions): Readonly<Record<string, str
   return Object.fromEntries(stored.map(({ name, column }) => [column, lookUp(values, name) ?? null]));
 }
 
-/** @param row has the columns of the options, and maybe others */
+/** @param row has the columns in which options are stored, and maybe others */
 export function readOptionRow(row: object): StoredOptions {
   const values = row as Readonly<Record<string, unknown>>;
   return Object.fromEntries(stored.map(({ name, column }) => [name, values[column] ?? undefined]));

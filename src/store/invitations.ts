@@ -1,6 +1,6 @@
-// Invitations: each lets one browser subscribe as one person, once, within some minutes. Only the hash of its token
-// is stored. It is consumed in the transaction that stores the subscription. If two registrations use one invitation,
-// one of them is refused; a failed registration leaves it unused.
+// Invitations: each lets one browser subscribe as one person, once, within a few minutes. Only the hash of an
+// invitation's token is stored. The invitation is consumed in the transaction that stores the subscription. If two
+// registrations use one invitation, one of them is refused; a failed registration leaves it unused.
 import { hash } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { hashEndpoint } from '../protocol/endpoint.ts';

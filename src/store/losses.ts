@@ -88,7 +88,10 @@ export function createLosses(database: PortableDatabase) {
     untilMs: 'l.at_ms < :untilMs',
     beforeId: 'l.id < :beforeId',
   } as const;
-  /** Counts of past days. Each day is counted only once, because its losses do not change until they are too old. */
+  /**
+   * Counts of past days. Each day is counted once, because its losses stay the same until they are deleted for their
+   * age.
+   */
   const past = new Map<number, readonly LossCount[]>();
 
   const countDay = async (startMs: number): Promise<readonly LossCount[]> => {

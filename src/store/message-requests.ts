@@ -12,7 +12,7 @@ export interface MessageRequest {
   readonly key: string;
   /** 32 bytes, equal for equal requests. */
   readonly contentHash: Uint8Array;
-  /** Stays the same when a call is repeated because its response was lost. Every other request has another value. */
+  /** Stays the same when a call is repeated because its response was lost. All other calls have different values. */
   readonly claim: string;
 }
 
@@ -60,7 +60,7 @@ export function createMessageRequests(database: PortableDatabase) {
   };
 }
 
-/** The earlier request that has the key. */
+/** The earlier request with this idempotency key. */
 interface StoredRequest {
   readonly content_hash: Uint8Array;
   readonly claim: string;

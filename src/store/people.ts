@@ -31,8 +31,8 @@ export function* findOwn(
 }
 
 /**
- * True if the subscription has this endpoint and this `auth`. Anybody may ask for any endpoint, so this needs no
- * transaction, and takes as long for a wrong `auth` as for an unknown endpoint.
+ * True if the subscription has this endpoint and this `auth`. Anybody may ask about any endpoint. So the check locks
+ * nothing, and takes as long for a wrong `auth` as for an unknown endpoint.
  */
 export async function isOwn(
   database: PortableDatabase,
@@ -135,7 +135,7 @@ export interface OwnerChange {
 /** Changes the users and tags of subscriptions, and removes people. */
 export interface PeopleStore {
   /**
-   * Changes user and tags of a subscription.
+   * Changes a subscription's user and tags.
    *
    * @returns false if there is no such subscription
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE. If it throws, nothing has changed

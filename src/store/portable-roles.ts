@@ -1,4 +1,4 @@
-// Creates all roles of a store that have the same code for both databases.
+// Creates the parts of a store (`alarms`, `bells` and so on) whose code is the same for SQLite and PostgreSQL.
 import { createAlarmStore } from './alarms.ts';
 import { createBells } from './bells.ts';
 import { createAudit, createOperators } from './operators.ts';

@@ -1,10 +1,10 @@
 // SQL that is the same in both databases. Tables are named with their schema (`deskbell.audit`), values by name
-// (`:nowMs`). Roles that are not called for every message are written this way, once. The others have a file of the
-// same name in `sqlite/` and in `postgres/`.
+// (`:nowMs`). The parts of the store that are not called for every message are written once, with this SQL. The others
+// have a file of the same name in `sqlite/` and in `postgres/`.
 import { fieldError } from '../errors/deskbell-error.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
-/** Use `isOneOf` to compare with a list of numbers. `undefined` is null. */
+/** Use `isOneOf` to compare with a list of numbers. `undefined` is passed as null. */
 export type PortableValue = string | number | boolean | Uint8Array | readonly number[] | null | undefined;
 export type PortableValues = Readonly<Record<string, PortableValue>>;
 
@@ -50,7 +50,7 @@ export interface PortableDatabase {
   };
   /**
    * Returns a condition that is true if the column equals any of the numbers in the value `name`. The SQL is the same
-   * for any quantity of numbers.
+   * however many numbers there are.
    */
   isOneOf(column: string, name: string): string;
   /** Whether the channel in the value `channel` is on, according to a column of choices. Null if nothing was chosen. */
@@ -59,7 +59,7 @@ export interface PortableDatabase {
   elementsOf(name: string): string;
   /** A collation that compares text byte by byte. */
   readonly byBytes: string;
-  /** The SQL function that finds a text in another text. It returns the position from 1, or 0 if there is none. */
+  /** The SQL function that finds one text within another. It returns the position from 1, or 0 if it finds nothing. */
   readonly position: string;
   /** Appended to a query to lock its rows for a change, and to skip rows that other transactions have locked. */
   readonly skipLocked: string;
@@ -123,12 +123,12 @@ export const changesAny = async (
   values: PortableValues,
 ): Promise<boolean> => (await database.writeOnce(`${sql} returning 1`, values)).length > 0;
 
-/** Replaces each null of a row by `undefined`, which stands for absent values outside the store. */
+/** Replaces each null in a row with `undefined`, which stands for absent values outside the store. */
 export const nullsToUndefined = <Row extends object>(row: Row): Row =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined])) as Row;
 
 /**
- * Refuses text that contains NUL in both databases, because PostgreSQL cannot store it.
+ * Refuses text that contains NUL, for SQLite too, because PostgreSQL cannot store NUL.
  *
  * @throws {DeskbellError} ERR_FIELD_VALUE
  */
