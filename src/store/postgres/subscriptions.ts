@@ -77,7 +77,7 @@ export function createPostgresSubscriptions(
   /**
    * Writes rows with different endpoints: all that are permitted, or none.
    *
-   * @param query of the surrounding transaction, whose connection may be the only one
+   * @param query of the surrounding transaction, if there is one: the pool may have no second connection
    * @param replaced rows that the same transaction deletes
    */
   const writeRows = async (

@@ -32,7 +32,7 @@ export class WorkNotices {
   readonly #database: PostgresDatabase;
   readonly #options: ConnectionOptions;
   readonly #listeners = new Set<Listener>();
-  /** Other threads ask here, and get whether notices arrive, again at each notice. */
+  /** Here, other threads ask whether notices arrive. They get an answer at once, and again at each notice. */
   readonly #threads: BroadcastChannel;
   #endPassing: (() => void) | undefined;
   #state: 'IDLE' | 'OPENING' | 'HEARING' | 'FAILED' | 'CLOSED' = 'IDLE';
@@ -59,9 +59,9 @@ export class WorkNotices {
   }
 
   /**
-   * Calls `listener` from now on when a broadcast may have work or has ended.
+   * Calls `listener` whenever a broadcast may have work or has ended.
    *
-   * @returns a function that stops this
+   * @returns a function that ends these calls
    */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
@@ -108,7 +108,7 @@ export class WorkNotices {
     });
     await client.query(`listen ${workChannel}`);
     await this.#database.query('select pg_notify($1, $2)', [workChannel, proof]);
-    // by now, the notice may have arrived, or the connection may have ended
+    // the notice sent above may already have arrived, or the connection may have ended
     if (this.#client === client && !this.isHearing) this.#after(proofWithinMs, fail);
   }
 
@@ -166,7 +166,7 @@ export class WorkNotices {
   }
 }
 
-/** The notices of new work in one thread. */
+/** What one thread uses to learn of new work. */
 export type Notices = Pick<WorkNotices, 'isHearing' | 'listen' | 'close'>;
 
 export const openNotices = (database: PostgresDatabase, options: ConnectionOptions): Notices =>

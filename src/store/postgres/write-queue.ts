@@ -52,7 +52,7 @@ export class WriteQueue<Row, Result> {
     return new Promise((resolve, reject) => this.#push({ row, keys, queuedAtMs, resolve, reject }));
   }
 
-  /** Runs other work in its turn. */
+  /** Runs work that is not a row to write, when its turn in the queue comes. */
   run<Other>(work: () => Promise<Other>): Promise<Other> {
     const queuedAtMs = this.#monotonicNow();
     return new Promise((resolve, reject) =>

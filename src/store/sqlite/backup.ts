@@ -95,7 +95,7 @@ export function checkBackup(path: string): void {
 }
 
 /**
- * Extracts the other files from a copy of a backup, removes every trace of them, and compacts it.
+ * Takes all files but the database out of a copy of a backup, leaving no trace, and compacts the copy.
  *
  * @throws {DeskbellError}
  */

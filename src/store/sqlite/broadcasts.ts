@@ -10,7 +10,7 @@ import type { SqliteDatabase } from './database.ts';
 /** Number of candidates to read for each row of a slice. Reading 10,000 candidates takes less than 0.1 s. */
 const candidatesOfRow = 5;
 const maxCandidates = 10_000;
-/** Maximum number of ranges per transaction. It is only reached if few of the candidates are members. */
+/** Maximum number of id ranges per search. It is only reached if few of the subscriptions match the expression. */
 const maxLooks = 10;
 
 export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWriter {

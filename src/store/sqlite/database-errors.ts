@@ -1,4 +1,4 @@
-// Turns result codes of SQLite into errors of Deskbell.
+// Turns SQLite's result codes into Deskbell's errors.
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

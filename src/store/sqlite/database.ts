@@ -1,4 +1,4 @@
-// One open SQLite file. Reads run at once. All writes of one event-loop turn share a transaction and a disk sync.
+// One open SQLite file. A read runs immediately. All writes of one event-loop turn share a transaction and a disk sync.
 import { statfsSync, type Stats, statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -55,7 +55,7 @@ const defaultLockTimeoutMs = 10_000;
 // with less free space than this, a commit is likely to fail soon
 const minFreeBytes = 1024 * 1024;
 
-/** Idle → (first write) scheduled → (turn ends) committing → idle. While another process writes: waiting, then again. */
+/** Idle → (first write) scheduled → (turn ends) committing → idle. While another process writes: retrying. */
 export class SqliteDatabase {
   readonly #database: DatabaseSync;
   readonly #path: string;
@@ -113,7 +113,7 @@ export class SqliteDatabase {
     return statement.get(...place(values)) as unknown as Row | undefined;
   }
 
-  /** Like `all`, and returns the number of changed rows. */
+  /** Like `all`, but returns the number of changed rows. */
   run(sql: string, values: Values = {}): number {
     const { statement, place } = this.#prepare(sql);
     return Number(statement.run(...place(values)).changes);

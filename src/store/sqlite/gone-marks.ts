@@ -18,7 +18,7 @@ export interface NotedAnswers extends AnswerCounts {
   readonly acceptedBy: readonly (Pick<Recipient, 'endpoint'> & Partial<Pick<Recipient, 'subscriptionId'>>)[];
 }
 
-/** @returns a function that records responses in a transaction, and returns whether to judge the origin now */
+/** @returns a function that records responses in a transaction, and returns whether to judge the `gone` marks now */
 export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswers) => boolean {
   const mark = (
     origin: string,
@@ -79,7 +79,7 @@ const markWhere = (condition: string): string => `
 const markById = markWhere('id = :id and updated_at_ms = :updatedAtMs');
 const markByKeys = markWhere('endpoint = :endpoint and p256dh = :p256dh and auth = :auth');
 
-// only the latest responses matter: an old response says nothing about a later mark
+// keep only the latest responses: older ones say nothing about a subscription that is marked gone later
 const countAnswers = `
   insert into uncounted_answers as u (origin, answers, accepted) values (:origin, :answers, :accepted)
   on conflict (origin, shard) do update set

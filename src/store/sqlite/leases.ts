@@ -96,7 +96,7 @@ export function createSqliteLeases(
   const decide = ({ refusals, refused_by: by, refused_since_ms: sinceMs }: DueRow): IfRefused =>
     by === null || sinceMs === null ? 'suspend' : pushServices.decide({ by, refusals, sinceMs });
 
-  /** @param ifRefused set for probes */
+  /** @param ifRefused what to do if probes are refused; absent for other retries, which are decided one by one */
   const take = (
     broadcastId: number,
     dues: readonly DueRow[],

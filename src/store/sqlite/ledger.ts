@@ -1,5 +1,5 @@
-// Stores the results of a page of rows in one transaction: the slice's cursor, counts, retries, marks on gone
-// subscriptions, attempts, alarms. Rows are counted only here, and only by the worker that has leased them.
+// Stores the results of a page of rows in one transaction: the slice's cursor, counts, retries, attempts, alarms, and
+// which subscriptions are marked gone. Rows are counted only here, and only by the worker that has leased them.
 import { createAttemptGatherer } from '../attempt-sets.ts';
 import type { Alarm, BroadcastState } from '../broadcasts.ts';
 import { judgeAnswers, judgeMarks } from '../deletion-guard.ts';
@@ -172,7 +172,7 @@ function createPageCommit(
     rows: readonly RowResult[],
   ): number => {
     if (missing !== undefined) return missing;
-    // every position of a list belonged to a member
+    // a list has a member at every position, so each position without a row was removed
     if (rowsIn === 'list') return cursor - fromCursor - rows.length;
     const removals = database.all<{ id: number }>(
       `select subscription_id as id from removals
@@ -184,7 +184,7 @@ function createPageCommit(
     return removals.filter(({ id }) => !read.has(id)).length;
   };
 
-  /** @param judged push services with enough marks to be judged */
+  /** @param judged push services with enough responses to judge their subscriptions that are marked gone */
   function* endPage(
     broadcastId: number,
     isCancelled: boolean,

@@ -1,4 +1,4 @@
-// The tables of the SQLite store. In the package, the text of `schema.sql` is part of the code.
+// The tables of the SQLite store. In the package, the code contains the text of `schema.sql`.
 import { readFileSync } from 'node:fs';
 import { newestVersion } from '../database-content.ts';
 import { tablesOfSqlite } from '../tables.ts';

@@ -149,8 +149,8 @@ const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /**
- * Fails if the file is read-only; `begin immediate` alone would succeed. The table must have no trigger: for
- * `subscriptions`, SQLite would create counters even if no row is deleted.
+ * Fails if the file is read-only; `begin immediate` alone would succeed. The table must have no trigger that inserts
+ * rows: if the statement named `subscriptions`, SQLite would add rows to `sqlite_sequence` although nothing is deleted.
  */
 export const changeNothing = 'delete from vapid_keys where false';
 

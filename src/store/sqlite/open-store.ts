@@ -16,8 +16,8 @@ import { createSqliteLedger } from './ledger.ts';
 import { createPortableDatabase } from './portable-database.ts';
 import { createSqliteSubscriptions } from './subscriptions.ts';
 
-// Receipts in SQLite. Until a broadcast's window closes, each message, subscription and event has a row. The counts are
-// kept.
+// Receipts in SQLite. While a broadcast's receipts are accepted, each event that a subscription reported has a row, so
+// that it is counted once. The counts are kept afterwards.
 function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
   /** @returns false if the receipt was counted before or must not be counted */
   const add = ({ broadcastId, subscriptionId, event, action }: Receipt): boolean => {

@@ -1,4 +1,4 @@
-// Runs portable SQL in SQLite. Transactions run without interruption, inside the one that all writes of a turn share.
+// Runs portable SQL in SQLite. Transactions run one after another inside the transaction that a turn's writes share.
 import type { SQLInputValue } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -18,7 +18,7 @@ import type { SqliteDatabase } from './database.ts';
 /** A process that waits for the write lock tries to take it at least once in this time, unless the machine is busy. */
 const minPauseMs = 12;
 
-/** Repeats `step` in a transaction of its own while it returns true. */
+/** Calls `step` until it returns false, each time in a separate transaction. */
 export async function inBatches(database: Pick<SqliteDatabase, 'write'>, step: () => boolean): Promise<void> {
   for (;;) {
     const startedAtMs = performance.now();
@@ -92,7 +92,7 @@ const runPortable = (database: SqliteDatabase, { sql, values }: PortableStatemen
   // copy the rows, because node:sqlite returns objects without a prototype
   database.all<object>(toText(sql), toSqlite(values)).map((row) => ({ ...row }));
 
-/** Removes the schema's name, because SQLite's tables are in no schema of their own. */
+/** Removes the name of the PostgreSQL schema. In SQLite, the tables have no such prefix. */
 const toText = (sql: string): string => sql.replaceAll('deskbell.', '');
 
 /** Runs the statements of `work`, for which the caller has begun a transaction. */

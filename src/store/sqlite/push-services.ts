@@ -80,7 +80,7 @@ export function createPushServices(database: SqliteDatabase) {
     return remembered !== undefined;
   };
 
-  /** Usually, nothing is suspended. Then, broadcasts need not be searched. */
+  /** Usually, no push service is suspended, so there is no need to search the broadcasts for suspended rows. */
   const hasSuspended = (): boolean =>
     database.first('select 1 from retries where push_service_id is not null limit 1') !== undefined;
 
@@ -105,7 +105,7 @@ export function createPushServices(database: SqliteDatabase) {
     if (waitMs > 0) row.wait_until_ms = Math.max(isPossible ? known.wait_until_ms : 0, nowMs + waitMs);
     if (hasRefused) row.refused_at_ms = nowMs;
     if (refusedSubscriptionIds.some((refused) => wasAccepted(id, refused))) row.known_refused_at_ms = nowMs;
-    // store the time of an acceptance only if it follows a refusal. A refusal that came after it gets a later time
+    // store the time of an acceptance only after a refusal, and as an earlier time if another refusal followed it
     if (accepted > 0 && (hasRefused || known.accepted_at_ms <= known.refused_at_ms))
       row.accepted_at_ms = nowMs - Number(refusalsInRow > 0);
     if (accepted > 0 && known.suspended_since_ms !== null) {
@@ -238,7 +238,7 @@ export function createPushServices(database: SqliteDatabase) {
   };
 }
 
-/** @param leftMs time until the broadcast ends; probes must notice the end of the refusals before that */
+/** @param leftMs time until the broadcast ends; probes must notice before then if messages are accepted again */
 function pauseAfter(draws: number, leftMs: number): number {
   const { probePauseMs, quickDraws, maxProbePauseMs } = suspensionPolicy;
   const pauseMs = Math.min(maxProbePauseMs, probePauseMs * 2 ** Math.max(0, draws - quickDraws));
@@ -266,7 +266,7 @@ const suspendedWork = `
   where (:only = ${anyBroadcast} or w.broadcast_id = :only)
     and exists (select 1 from retries r where r.push_service_id = p.id and r.broadcast_id = w.broadcast_id)`;
 
-// a later time than the longest pause was stored while the clock was ahead
+// a probe time that is further ahead than the longest pause was stored while the clock was ahead, so the probe is due
 const selectDueProbes = `
   select p.id, p.draws, p.suspended_since_ms, b.id as broadcast_id, b.expires_at_ms
   from ${suspendedWork}
@@ -289,7 +289,7 @@ const draw = (comparison: string): string => `
 const drawKnown = draw('<');
 const drawOthers = draw('>=');
 
-/** Records in the table of work that a retry is due at this time. */
+/** Notes in the table `work` when the broadcast's next retry is due, if the new retry is due before the others. */
 export const wakeRetries = `
   update work set retries_at_ms = :dueAtMs
   where broadcast_id = :broadcastId and (retries_at_ms is null or retries_at_ms > :dueAtMs)`;

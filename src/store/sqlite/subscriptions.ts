@@ -85,7 +85,7 @@ export function createSqliteSubscriptions(
     );
 
   /**
-   * @param visitMs when the browser was here; 0 for a new row of an import
+   * @param visitMs when the browser last registered the subscription; 0 for a new row of an import
    * @param takeover rows that the new row replaces; they are deleted in the same transaction
    */
   const write = (
