@@ -37,13 +37,13 @@ interface FoundSets {
 /** Functions that each database implements itself. */
 export interface MemberFinder extends Pick<ReaderFinder, 'joinSets'> {
   /**
-   * When an audience is split into groups of readers, one search covers this many slices, so that the set of each group
-   * is not too small.
+   * Number of slices that one search covers if the audience is split into groups of readers. After a search of a single
+   * slice, the set of each group would be too small.
    */
   readonly slicesToSplit: number;
   /**
-   * Finds the subscriptions that match an expression now. Searches only a part of the ids: about `range.width` ids
-   * after `range.afterId`.
+   * Finds the subscriptions that currently match an expression. Searches only a part of the ids: about `range.width`
+   * ids after `range.afterId`.
    */
   findMatching(expression: AudienceExpression, range: SearchedRange): Promise<FoundSets>;
   /** @param ids ascending, without duplicates; they need not be stored */
@@ -52,17 +52,17 @@ export interface MemberFinder extends Pick<ReaderFinder, 'joinSets'> {
 
 export type Preparations = Pick<BroadcastStore, 'addIds' | 'prepare' | 'findUnprepared'>;
 
-/** Maximum number of sets per transaction. Each has a few kilobytes. */
+/** Maximum number of sets per transaction. A set takes a few kilobytes. */
 const setsOfTransaction = 100;
 /** How long a lease lasts. A range takes a fraction of this time. */
 const leaseMs = 10_000;
 /** A lease that ends after `latestMs` was taken while the clock was ahead. */
 const isFree = '(lease_until_ms <= :nowMs or lease_until_ms > :latestMs)';
 const freeAt = (nowMs: number) => ({ nowMs, latestMs: nowMs + 2 * leaseMs });
-/** Number of sets of an id list to split at a time. */
+/** If the audience is a list of ids: number of its sets to split at a time. */
 const listedSets = 32;
 
-/** Number of ids of a broadcast whose outcomes are read together. */
+/** If the audience depends on the outcomes of another broadcast: number of ids whose outcomes are read together. */
 const outcomeIds = 5000;
 const maxLooks = 10;
 
@@ -81,8 +81,8 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
   const attempts = createAttempts(database);
 
   /**
-   * Finds members of listed sets. A position is the number of a set here. The listed sets have numbers below `end`. The
-   * sets that splitting makes have higher numbers.
+   * Reads members from the sets of an id list. Here, a position is the number of a set. The list's own sets have
+   * numbers below `end`; the sets made by splitting them have higher numbers.
    */
   const findListed = async (broadcastId: number, from: number, end: number): Promise<FoundSets> => {
     const throughId = Math.min(from + listedSets, end);
@@ -245,8 +245,8 @@ function* addRange(
 }
 
 /**
- * Stores the result of a split: when each slice is free, how many readers get each text, and the latest time at which
- * anybody gets it.
+ * Stores the result of a split: when each slice may be sent, how many readers get each text, and when the message
+ * expires for the last reader.
  */
 function* noteGroups(
   broadcastId: number,
@@ -284,7 +284,7 @@ function* noteGroups(
   );
 }
 
-/** Ends a split. The broadcast and its receipts begin when the first readers get the message. Drops the former sets. */
+/** Ends the split of an audience: the broadcast and its receipts begin with the first readers. Deletes the old sets. */
 function* endSplit(broadcastId: number, audienceId: number): Work<void> {
   const first = '(select min(lease_until_ms) from deskbell.slices where broadcast_id = :broadcastId)';
   yield* run(

@@ -36,8 +36,8 @@ export interface PushServiceState extends PushServiceKey {
   /** The push service is suspended after this many refusals in a row. */
   readonly refusalsToSuspend: number;
   /**
-   * True if the push service has accepted a message with this key. A push service that is neither suspended nor waiting
-   * appears in the report only if it is unlisted.
+   * True if the push service has accepted a message with this key. An unlisted push service is reported for this reason
+   * alone; a listed one is not.
    */
   readonly hasAccepted: boolean;
   /** How long the push service has asked all senders to wait, from now (`Retry-After`). Otherwise 0. */
@@ -55,7 +55,7 @@ export interface PushServiceAnswers extends PushServiceKey {
   readonly acceptedSubscriptionId?: number | undefined;
   /** Stored subscriptions for which the push service refused our token or key. */
   readonly refusedSubscriptionIds?: readonly number[] | undefined;
-  /** Stored subscriptions whose messages are rejected because they were refused too often. */
+  /** Stored subscriptions whose messages are rejected because the push service refused the messages too often. */
   readonly rejectedSubscriptionIds?: readonly number[] | undefined;
   /** How long the push service has asked senders to wait, from now. */
   readonly waitMs?: number | undefined;
@@ -77,7 +77,7 @@ export const suspensionPolicy = {
   maxProbePauseMs: 2 * 60 * 1000,
   /** A row is rejected after this many refusals if other rows are accepted meanwhile. */
   maxRefusals: 5,
-  /** How long a push service must refuse all rows before rows that it has never accepted are rejected. */
+  /** If a push service refuses all rows for this long, rows that it has never accepted are rejected. */
   patienceMs: 60 * 60 * 1000,
   /** The longest wait that a sender stores. A later end was stored while the clock was ahead, and is ignored. */
   maxWaitMs: 60 * 60 * 1000,
@@ -85,10 +85,10 @@ export const suspensionPolicy = {
   lastProbeRows: 100,
 } as const;
 
-/** Draw orders are below this number. Rows that were accepted before get negative ones, so they are probed first. */
+/** Upper limit of the numbers by which probes are drawn, lowest first. Rows accepted before get negative numbers. */
 export const drawOrderEnd = 2 ** 49;
 
-/** What to do after a further refusal of the row. */
+/** What to do if the push service refuses the row again. */
 export type IfRefused = 'suspend' | 'retry' | 'reject';
 
 /** A row that was refused or was selected as a probe. */
@@ -99,8 +99,8 @@ export interface RefusedRow {
   /** True if the push service has accepted other rows during this time. */
   readonly othersAccepted: boolean;
   /**
-   * The push service has refused some rows since it last accepted a message. True if it has never accepted a message to
-   * any of these subscriptions.
+   * True if the push service, since it last accepted a message, has refused only messages to subscriptions for which it
+   * has never accepted one.
    */
   readonly onlyNeverAccepted: boolean;
   /** True if a push service has accepted messages with this key. */
@@ -118,13 +118,13 @@ export function decideRefusal({
   return waitedMs >= suspensionPolicy.patienceMs && onlyNeverAccepted && isKeyGood ? 'reject' : 'suspend';
 }
 
-// Rate limits of push services, for all workers of all processes together. Workers take shares for a fraction of a
-// second, and report how many rows wait.
+// Rate limits of push services, for all workers of all processes together. Each worker requests permits for a fraction
+// of a second, and reports how many of its rows wait.
 
-/** Unused permits are saved for up to this many seconds of the rate, but for at least one message. */
+/** Unused permits are saved: as many as the rate limit grants in this many seconds, but at least one. */
 export const burstSeconds = 0.25;
 
-/** Requests may arrive in another order than they were made, but not by more than this time. */
+/** Requests may arrive out of order, but not by more than this time. */
 const maxDisorderMs = 1000;
 
 /** A queue that sends no messages for this long is ignored, because its broadcast was paused or cancelled. */
@@ -137,7 +137,7 @@ export interface RateRequest {
   readonly perSecond: number;
   /** Number of messages that the worker could send now. */
   readonly wanted: number;
-  /** Number of rows over the limit since the worker's last request. Each row makes the queue longer by one. */
+  /** Number of rows that the rate limit has held back since the worker's last request. These rows join the queue. */
   readonly rateLimited: number;
 }
 
@@ -161,7 +161,10 @@ export const createRateShares = (database: PortableDatabase) => ({
   take: (request: RateRequest) => database.background(() => take(request, database.now())),
 });
 
-/** If the clock has been set back since the limit was stored, forgets its times. Otherwise nothing would be sent until then. */
+/**
+ * If the clock was set back after the limit was stored, replaces the stored times by the present time. Otherwise,
+ * nothing would be sent until the clock reaches the stored times.
+ */
 const asOf = (nowMs: number, row: LimitRow): LimitRow =>
   row.refilled_at_ms <= nowMs + maxDisorderMs
     ? row

@@ -20,7 +20,7 @@ export interface TimeOptions extends Pick<
 export interface ReaderTime {
   readonly fromMs: number;
   readonly expiresAtMs: number;
-  /** True if the local time had passed when the broadcast started. */
+  /** True if the broadcast's local time had passed in the reader's time zone when the broadcast started. */
   readonly isPassed: boolean;
   /** True if readers get the message on a later day, because the local time had already passed. */
   readonly isNextDay: boolean;
@@ -61,7 +61,7 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
     return { fromMs: isHeld ? quietEndMs : dueMs, isHeld, isQuiet: quietEndMs !== undefined && !isHeld };
   };
 
-  /** Returns the first due time, from this day on, that is in the future after quiet hours have delayed it. */
+  /** Returns the first due time, on this day or later, that has not passed after a delay by quiet hours. */
   const nextDue = (dayWallMs: number, zone: string): number => {
     const dueMs = toInstant(dayWallMs, zone);
     return afterQuietHours(dueMs, zone).fromMs < startMinuteMs ? nextDue(dayWallMs + dayMs, zone) : dueMs;
@@ -71,7 +71,7 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
     const zone = zoneOf(options, timeZone);
     const localMs = wallMs === undefined ? startAtMs : toInstant(wallMs, zone);
     const isPassed = localMs < startMinuteMs;
-    // quiet hours and changes of clocks delay less than two days
+    // quiet hours and clock changes delay a message by less than two days
     const passedDays = Math.max(Math.floor((startMinuteMs - localMs) / dayMs) - 2, 0);
     const dueMs =
       isPassed && ifTimePassed === 'nextDay'
@@ -93,7 +93,7 @@ export function createQuietTimes(
   const known = new Map<string, { readonly minute: number; readonly endMs: number | undefined }>();
   return (timeZone, atMs) => {
     const zone = zoneOf(options, timeZone);
-    // quiet hours begin and end at a full minute
+    // quiet hours begin and end at whole minutes
     const minute = Math.floor(atMs / minuteMs);
     const last = known.get(zone);
     if (last?.minute === minute) return last.endMs;

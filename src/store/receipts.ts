@@ -13,7 +13,7 @@ export interface Receipt {
   readonly broadcastId: number;
   readonly subscriptionId: number;
   readonly event: ReceiptEvent;
-  /** With `clicked`: the action's name. If the message has no such action, it counts as a click outside of actions. */
+  /** With `clicked`: the action's name. An action that the message does not have counts as a click without action. */
   readonly action?: string | undefined;
 }
 
@@ -79,16 +79,16 @@ export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
 /** Counts and forgets receipts. */
 export interface ReceiptStore {
   /**
-   * Counts receipts, each once. Ignores receipts for broadcasts that do not request them or began more than
-   * `receiptWindowMs` ago, and from subscriptions that have left the store.
+   * Counts receipts, each once. Ignores a receipt if its broadcast does not request receipts or began more than
+   * `receiptWindowMs` ago, or if its subscription has left the store.
    *
    * @returns how many were counted
    */
   add(receipts: readonly Receipt[]): Promise<number>;
   /**
-   * Forgets who reported what for broadcasts whose window is over: a few thousand rows in a short transaction.
+   * Deletes the receipts of broadcasts that accept no more: a few thousand rows in a short transaction. Counts stay.
    *
-   * @returns whether there may be more
+   * @returns whether there may be more to delete
    */
   prune(): Promise<boolean>;
 }

@@ -1,5 +1,5 @@
-// Deletes everything the database knows about a person: their results in broadcasts to others in short transactions,
-// all other data in one.
+// Deletes everything the database knows about a person. Their devices are taken out of the sets of broadcasts in short
+// transactions; all other data is deleted in one.
 import { broadcastsWithAttempts } from './attempt-reader.ts';
 import { addRemoved, finishIfOver } from './finish-broadcast.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
@@ -8,10 +8,10 @@ import { changeRows, type PortableDatabase, type PortableValues, run, type Work 
 /** A table that contains sets of ids. */
 interface SetTable {
   readonly name: string;
-  /** Selects ids of broadcasts or audiences that own sets, newest first: at most `:limit` ids, up to `:maxId`. */
+  /** Selects the ids of broadcasts or audiences that have sets, newest first: at most `:limit` ids, up to `:maxId`. */
   readonly owners: string;
   readonly owner: string;
-  /** Column that distinguishes the sets of an owner. */
+  /** Column that identifies a set within its broadcast or audience. */
   readonly key: string;
   /** What to do with a set that becomes empty. */
   readonly ifEmpty: 'delete' | 'keep';
@@ -64,8 +64,8 @@ async function forget(
 }
 
 /**
- * Counts a member that no worker has read yet as removed. This ends the lease of its slice, because the leaseholder
- * still has the former list of members and would count this member twice.
+ * A subscription is being taken out of a slice: counts it as removed, unless a worker has already read it. Ends the
+ * lease of the slice, because the leaseholder still has the former list of members and would count this one twice.
  */
 function* countUnread(audienceId: number, number: number, subscriptionId: number): Work<void> {
   const slices = yield* run<{ readonly broadcast_id: number }>(
@@ -218,7 +218,7 @@ function* removeRows(
       { ...id, by },
     );
   }
-  // subscriptions that were marked gone have become ended ones, because they were just deleted
+  // for each subscription that was marked gone, its deletion has just added an ended subscription
   for (const table of ['ended_subscriptions', 'people', 'webhook_events', 'invitations'])
     yield* drop(`${table} where user_name = :user`, { user });
   yield* drop('person_reaches where person = :person', { person: `user:${user}` });

@@ -6,7 +6,7 @@ import { changeRows, run, type PortableDatabase, type Work } from './portable-sq
 import { isNotLookedUp, pruneReceipts } from './receipts.ts';
 import { dropOldWebhookEvents } from './webhook-outbox.ts';
 
-/** Times in milliseconds since 1970. Data without a limit is kept forever. */
+/** Times in milliseconds since 1970. If a time is absent, its data is kept forever. */
 export interface RetentionLimits {
   /**
    * Deletes broadcasts that ended before this time, with counts, alarms, attempts and receipts. Their idempotency
@@ -25,9 +25,13 @@ export interface RetentionLimits {
 
 export interface Retention {
   /**
-   * Deletes some of the older data. Whatever the limits, this includes data about who reported receipts for broadcasts
-   * that started 30 days ago, expired invitations, subscriptions that ended 30 days ago, webhook events after three
-   * days, and requests for single messages after a day.
+   * Deletes some of the older data. Some data is kept for a fixed time, whatever the limits:
+   *
+   * - who reported receipts: 30 days after the broadcast started
+   * - invitations: until they expire
+   * - ended subscriptions: 30 days
+   * - webhook events: three days
+   * - requests for single messages: a day
    *
    * @returns whether there may be more to delete
    */
@@ -46,14 +50,14 @@ const pruneBatchSets = 500;
 
 /** A list of recipients that no broadcast uses is kept this long. */
 const unusedForMs = 24 * 60 * 60 * 1000;
-/** How long applications can read about ended subscriptions. */
+/** How long ended subscriptions are kept for applications to look up. */
 const endedKeptMs = 30 * 24 * 60 * 60 * 1000;
 /**
- * How long removals are kept for broadcasts that are being created. Creating a broadcast to a frozen audience takes
- * less time than this.
+ * Removals are kept for this time, because a broadcast that is being created may count them. Creating a broadcast to a
+ * frozen audience takes less time.
  */
 const freezingMs = 60 * 60 * 1000;
-/** Longer than it takes to cancel a broadcast, and than workers hold its rows. */
+/** This long after a cancellation, no process is still carrying it out, and no worker holds rows of the broadcast. */
 const cancellingMs = 60 * 60 * 1000;
 /** How long broadcasts that were cancelled are searched for remaining rows. */
 const cancelledLatelyMs = 30 * 24 * 60 * 60 * 1000;
@@ -101,7 +105,7 @@ export function createRetention(
           (auditBeforeMs !== undefined && (yield* dropRows('audit', 'id', auditBeforeMs)) > 0) ||
           (contactsBeforeMs !== undefined &&
             (yield* dropRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)) > 0) ||
-          // do this last, because it reads all lists that remain
+          // do this last, because it reads every recipient list that is still stored
           (yield* dropUnusedAudience(database.now() - unusedForMs))
         );
       }),
@@ -182,9 +186,9 @@ function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   return true;
 }
 
-/** Deletes what is left of cancelled broadcasts because a process ended meanwhile. @returns how many rows were deleted */
+/** Deletes rows of cancelled broadcasts that a process left behind when it ended. @returns how many were deleted */
 function* dropCancelled(table: 'slices' | 'retries', key: string, nowMs: number): Work<number> {
-  // the first condition is that of the index
+  // the first condition repeats that of the index, so that the database uses the index
   return yield* changeRows(
     `delete from deskbell.${table} where (broadcast_id, ${key}) in (
        select r.broadcast_id, r.${key} from deskbell.broadcasts b join deskbell.${table} r on r.broadcast_id = b.id
@@ -195,7 +199,7 @@ function* dropCancelled(table: 'slices' | 'retries', key: string, nowMs: number)
   );
 }
 
-/** Deletes removals that no open broadcast, or broadcast being created, counts. @returns how many were deleted */
+/** Deletes removals that neither open broadcasts nor those being created count. @returns how many were deleted */
 const pruneRemovals = (beforeMs: number): Work<number> =>
   changeRows(
     `delete from deskbell.removals where id in (
@@ -208,7 +212,7 @@ const pruneRemovals = (beforeMs: number): Work<number> =>
     { beforeMs },
   );
 
-/** Marks the alarms of broadcasts that ended long ago as past. @returns how many */
+/** Marks alarms as past if their broadcasts ended long ago. @returns how many alarms were marked */
 const notePastAlarms = (pastMs: number): Work<number> =>
   changeRows(
     `update deskbell.alarms set is_past = 1 where (broadcast_id, origin, reason) in (

@@ -47,7 +47,7 @@ export interface StoredRow {
   readonly endpoint: string;
   readonly user_name: string | null;
   readonly created_at_ms: number;
-  /** Set if the deletion of the subscription is held. */
+  /** Set if the subscription's push service called it gone, but the deletion guard holds its deletion. */
   readonly marked_at_ms: number | null;
 }
 
@@ -308,7 +308,7 @@ const wasRecipient = ({ state, attempts }: RowOutcome, { isMember }: RowFacts): 
   isMember ||
   !['notInAudience', 'preparing', 'notTracked', 'noLongerKept', 'removed'].includes(state);
 
-/** For each outcome group that depends on receipts: the event, and whether the browser must have reported it. */
+/** For each outcome group based on receipts: an event, and whether the group's rows have reported that event. */
 const reported: Readonly<Partial<Record<OutcomeGroup, readonly [event: ReceiptEvent, isReported: boolean]>>> =
   {
     shown: ['shown', true],
@@ -407,7 +407,7 @@ function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState 
       if (head.rows_in === 'list') return 'notTracked';
       if (head.audience_id !== null) return 'notInAudience';
       if (isLater(head, row)) return 'notInAudience';
-      // a row that existed then would have left data, so it was added later, with a backdated registration
+      // this subscription has no attempt, so it was added after the broadcast began, with a backdated registration
       if (stored !== undefined && head.state === 'done') return 'notInAudience';
     }
   }

@@ -40,7 +40,7 @@ export function createSending(database: PortableDatabase) {
     pause: (reason: PauseReason) =>
       change(function* () {
         const [known] = yield* run<SendingPauseRow>(selectPause);
-        // first, because a preparation that ends makes its broadcast running
+        // pause preparations first, because a broadcast starts running when its preparation ends
         const preparing = yield* run<{ readonly id: number }>(
           'update deskbell.preparations set is_paused = 1 where is_paused = 0 returning broadcast_id as id',
         );
@@ -104,7 +104,7 @@ const toSendingPause = (row: SendingPauseRow): SendingPause => ({
   broadcastIds: JSON.parse(row.broadcastIds) as readonly number[],
 });
 
-// The senders that run now, on any machine, and what each knows about push services. Each reports every few seconds.
+// The running senders of all machines, and what each knows about push services. Each sender reports every few seconds.
 
 /** What one sender knows about one push service. */
 export interface ReportedPushService {

@@ -26,8 +26,8 @@ export interface MemberSet {
 }
 
 /**
- * Returns SQL for the ids in `a`, the set of a slice of broadcast `b`. The SQL gives null if the rows are not in sets,
- * and no ids if the set is missing, because null would mean all rows.
+ * Returns SQL for the ids in `a`, the set of a slice of broadcast `b`. Null means all rows of the slice, so the SQL
+ * gives null only if the broadcast does not use sets. If the set is missing, the SQL gives no ids.
  */
 export const membersOf = (noBytes: string): string =>
   `case when b.audience_id is not null and b.rows_in <> 'list' then coalesce(a.ids, ${noBytes}) end`;

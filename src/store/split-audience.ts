@@ -1,6 +1,6 @@
-// Splits an audience into groups of readers who get the same text at the same time. Readers who are left out form one
-// group for each reason, such as a channel that is off. Each group has its own sets, so a reader whose group changes in
-// the meantime still gets exactly one message.
+// Splits an audience into groups of readers who get the same text at the same time. Readers who get nothing form one
+// group for each reason, such as a channel they turned off. The ids of each group are stored in separate sets, so a
+// reader whose group changes in the meantime still gets exactly one message.
 import { toWallTime } from '../audience/zone-time.ts';
 import { chooseLanguage } from '../protocol/language.ts';
 import type { MemberSet } from './slices.ts';
@@ -27,7 +27,7 @@ export interface ChannelDefault {
 export interface ReadersOfSet {
   readonly language: string | undefined;
   readonly timeZone: string | undefined;
-  /** 0, or the code of the reason why the readers are left out. */
+  /** 0 if the readers get the message; otherwise, why they do not. */
   readonly leftOut: 0 | LeftOutCode;
   readonly ids: readonly number[];
 }
@@ -63,7 +63,7 @@ export interface ReaderGroup {
   /** The time zone that decides when the message is sent. Absent if it is the broadcast's own or does not matter. */
   readonly timeZone?: string | undefined;
   readonly time?: ReaderTime | undefined;
-  /** Set if the readers are left out: their ids are kept, but nothing is sent to them. */
+  /** Set if these readers get no message: the reason. Their ids are stored nevertheless. */
   readonly leftOut?: LeftOutCode;
 }
 
@@ -73,7 +73,7 @@ const leftOutGroups: Readonly<Record<LeftOutCode, ReaderGroup>> = {
   3: { leftOut: 3 },
 };
 
-/** Splits an audience into sets. Readers who are left out get their own sets. */
+/** Splits an audience into sets by text and time. Readers who get no message are in separate sets. */
 export async function splitSets(
   finder: ReaderFinder,
   split: AudienceSplit,

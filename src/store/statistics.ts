@@ -10,7 +10,7 @@ type OutcomeColumn = (typeof outcomeColumns)[number];
 
 const join = (toText: (column: OutcomeColumn) => string): string => outcomeColumns.map(toText).join(', ');
 
-/** The counts while nothing has been sent. */
+/** The counts before anything is sent. */
 export const noOutcomes = Object.fromEntries(outcomeColumns.map((column) => [column, 0])) as Readonly<
   Record<OutcomeColumn, number>
 >;
@@ -51,7 +51,7 @@ export const outcomeWidths = {
   coarse: { widthMs: 10 * 60 * 1000, keptMs: 90 * 24 * 60 * 60 * 1000 },
 } as const;
 
-/** Widths of a broadcast's intervals. They grow, so that a broadcast of weeks has only a few hundred intervals. */
+/** Widths of a broadcast's intervals. They grow, so that even several weeks take only a few hundred intervals. */
 export const broadcastWidths = [
   { untilMs: 2 * 60 * 1000, widthMs: 1000 },
   { untilMs: 20 * 60 * 1000, widthMs: 10_000 },
@@ -89,10 +89,10 @@ export type Statistics = ReturnType<typeof createStatistics>;
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** The `broadcast_id` of intervals that count all messages. */
+/** The `broadcast_id` of intervals in which messages are counted whatever their broadcast. */
 export const allBroadcasts = 0;
 
-/** The width of the interval that counts all messages ever sent. */
+/** The `width_ms` of the rows that count all messages since counting began. */
 export const totalWidthMs = 0;
 
 export function createStatistics(database: PortableDatabase) {
@@ -170,8 +170,8 @@ export function createStatistics(database: PortableDatabase) {
 const keyOfInterval = 'broadcast_id, width_ms, start_ms, push_service';
 
 /**
- * Merges the shards of intervals to which transactions have stopped writing. These are the intervals of a broadcast
- * that is over, and the intervals of past days that count all messages.
+ * Merges the shards of each interval to which transactions no longer write: the intervals of a broadcast that is over,
+ * and the past day's intervals of all broadcasts together.
  */
 export function* mergeIntervals(broadcastId: number, nowMs: number): Work<void> {
   const { widthMs } = outcomeWidths.coarse;

@@ -12,7 +12,7 @@ export interface SubscriptionSample {
   readonly subscriptions: number;
   /** True if the sample contains all subscriptions. */
   readonly isWhole: boolean;
-  /** Windows are drawn independently of each other. The rows of one window are neighbours, so they may be similar. */
+  /** Windows are chosen independently. The rows of one window have neighbouring ids, so they may be similar. */
   readonly windows: readonly (readonly SampledRow[])[];
 }
 
@@ -37,7 +37,7 @@ interface FoundWindow {
 }
 
 const windowRows = 10;
-/** Number of windows that each round draws, as a share of the sample's windows. */
+/** Each round reads this fraction of the sample's number of windows. */
 const rounds = [1 / 8, 1 / 8, 1] as const;
 /** Number of windows that one statement reads. */
 const readTogether = 100;
@@ -109,7 +109,7 @@ function createWindowReader({ read, readJson, jsonArray, jsonObject, tags, eleme
   };
 }
 
-/** Gives rows their weights. A draw finds a row if the row is among the `windowRows` rows after the drawn id. */
+/** Weights rows by their chance of being read: of being among the `windowRows` rows after a randomly drawn id. */
 function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): readonly SampledRow[] {
   const ids = [...before, ...rows.map(({ id }) => id)];
   return rows.map((row, index) => {
@@ -119,7 +119,7 @@ function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): read
   });
 }
 
-/** The number of rows (`rank`) up to some ids, in ascending order. Between these ids, ranks are interpolated. */
+/** Points in order: an id, and the number of rows up to this id (`rank`). Between points, ranks are interpolated. */
 type Ranks = readonly { readonly id: number; readonly rank: number }[];
 
 /** @param runs runs of consecutive ids */
@@ -177,7 +177,7 @@ function rankOf(ranks: Ranks, id: number): number {
   return one.rank + ((id - one.id) / (other.id - one.id)) * (other.rank - one.rank);
 }
 
-/** Finds neighbours between which `isBehind` becomes true. If there are none, returns the first or last two points. */
+/** Finds two successive points at which `isBehind` turns true. Without such points, returns the first or last two. */
 function around(
   ranks: Ranks,
   isBehind: (point: Ranks[number]) => boolean,

@@ -33,11 +33,11 @@ export interface StoredSubscription extends Subscription {
   readonly language: string | undefined;
   /** The browser's time zone. The person's time zone takes precedence. */
   readonly timeZone: string | undefined;
-  /** Choices made in this browser. The person's choices take precedence. */
+  /** Channels turned on or off in this browser. The person's own choices take precedence. */
   readonly channels: Choices;
 }
 
-/** A subscription to store. The caller may change every stored subscription. */
+/** A subscription to store, by a caller who may change any stored subscription. */
 export interface NewSubscription {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
@@ -70,11 +70,11 @@ export interface Registration extends NewSubscription {
   readonly former?: FormerSubscription | undefined;
   /**
    * True if the browser may register only because its new subscription replaces `former`. The registration deletes
-   * `former`. If `former` does not exist but the new subscription does, the browser repeats a request whose response
-   * was lost, and the registration succeeds. If neither exists, the registration fails with ERR_NOT_INVITED.
+   * `former`. If only the new subscription is stored, the response to an earlier, successful request was lost, and the
+   * registration succeeds again. If neither is stored, the registration fails with ERR_NOT_INVITED.
    */
   readonly replacesFormer?: boolean | undefined;
-  /** The user who is proven to have made the request, for example by a subscriber token. */
+  /** The user who made the request, as proven for example by a subscriber token. */
   readonly provenUser?: string | undefined;
   /** Hash of an invitation's token. The invitation is consumed in the same transaction. */
   readonly invitation?: Uint8Array | undefined;
@@ -141,11 +141,11 @@ export interface SubscriptionStore {
    */
   register(registration: Registration): Promise<StoredSubscription>;
   findById(id: number): Promise<StoredSubscription | undefined>;
-  /** Scheme, host and port may have any spelling. */
+  /** Scheme, host and port of the endpoint need not be normalized. */
   findByEndpoint(endpoint: string): Promise<StoredSubscription | undefined>;
   /** @param by who removes the subscription, for `losses` */
   removeById(id: number, by?: string): Promise<boolean>;
-  /** Removes the row only if `auth` is right. Scheme, host and port may have any spelling. */
+  /** Removes the row only if `auth` is right. Scheme, host and port need not be normalized. */
   removeByEndpoint(endpoint: string, auth: Uint8Array): Promise<boolean>;
   /** @param matching counts only rows that match the expression, which must come from `checkExpression` */
   count(matching?: AudienceExpression): Promise<number>;
@@ -166,14 +166,14 @@ export interface SubscriptionStore {
     origin: string,
     range: { readonly afterId: number; readonly limit: number },
   ): Promise<readonly StoredSubscription[]>;
-  /** Reads a number of rows that meet one of two conditions, and returns the rows that meet both. */
+  /** Reads rows by one condition, the expression or the push service, and returns those that meet both. */
   search(range: SubscriptionSearch): Promise<SearchedSubscriptions>;
 }
 
 /** What each database implements. */
 export type SearchableSubscriptions = Omit<SubscriptionStore, 'search'>;
 
-/** Adds `search`: reads the rows that meet one condition, and looks at each row for the other one. */
+/** Adds `search`: selects rows by one condition, and filters them by the other. */
 export const withSearch = (store: SearchableSubscriptions): SubscriptionStore => ({
   ...store,
   search: async ({ by, matching, pushService, afterId, rows: limit }) => {
@@ -272,8 +272,8 @@ export function hasRight(row: OwnedRow, registration: Registration): boolean {
 }
 
 /**
- * Returns what proves that a registration may change the row, if its own `auth` does not: the row's `auth`, or the
- * row's user.
+ * Returns what a registration shows to prove that it may change the stored row, apart from the `auth` of its own
+ * subscription: the stored `auth`, or the row's user.
  */
 export function provenBy({ subscription, former, provenUser }: Registration): ShownProof {
   const isOfRow =
@@ -307,7 +307,7 @@ export const isSubscriptionLimit: OptionCheck = (value, name) =>
   checkOptions(value, limitChecks, { name, required: ['maxSubscriptions'] });
 
 /**
- * Returns a function to call before rows are added, with the number of stored and of added rows. It also warns.
+ * Returns a function to call before rows are added, with the numbers of stored and new rows. It may call `onWarning`.
  *
  * @throws {DeskbellError} (the returned function) ERR_SUBSCRIPTION_LIMIT if the added rows would exceed the limit
  */

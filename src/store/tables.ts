@@ -1,4 +1,4 @@
-// Converts `tables.sql` for each database. In the package, its text is part of the code.
+// Converts `tables.sql` for each database. In the package, the code contains the text of the file.
 import { readFileSync } from 'node:fs';
 
 /** The tables for PostgreSQL: the file's text, unchanged. */

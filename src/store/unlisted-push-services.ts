@@ -10,7 +10,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 
-/** A push service without stored subscriptions loses its place after this time. By then, its registration has ended. */
+/** A push service without subscriptions can be replaced after this time: its first registration has ended by then. */
 const emptyAfterMs = 60_000;
 
 export type UnlistedPushServices = ReturnType<typeof createUnlistedPushServices>;
@@ -18,7 +18,7 @@ export type UnlistedPushServices = ReturnType<typeof createUnlistedPushServices>
 /** How long workers treat a host as dormant without checking again. The host may register again at any time. */
 export const dormantKnownForMs = 10_000;
 
-/** Number of subscriptions whose messages are woken in one transaction. */
+/** Number of subscriptions whose waiting messages are made due in one transaction. */
 const wokenTogether = 1000;
 
 const isProven =
@@ -41,12 +41,12 @@ export function createUnlistedPushServices(database: PortableDatabase) {
   const hasPlace = `u.origin = :origin and not ${isDormant}`;
 
   return {
-    /** Lists the hosts that have a place, ordered by origin. @param beforeMs only hosts added before this time */
+    /** Lists push services that are not dormant, by origin. @param beforeMs only those added before this time */
     list: (beforeMs = Number.MAX_SAFE_INTEGER) =>
       origins(`u.added_at_ms < :beforeMs and not ${isDormant}`, { beforeMs }),
-    /** Number of push services that keep their places because they have accepted a message. */
+    /** Number of unlisted push services that have accepted a message, so that they cannot become dormant. */
     countProven: async () => (await origins(isProven)).length,
-    /** Returns those of the given origins that have a place or are dormant. */
+    /** Returns those of the given origins that are stored as unlisted push services, dormant or not. */
     among: (names: readonly string[]) => origins(isOneOf, given(names)),
     /** Returns the given origins that are dormant. */
     dormantAmong: (names: readonly string[]) => origins(`${isOneOf} and ${isDormant}`, given(names)),
@@ -75,15 +75,15 @@ export function createUnlistedPushServices(database: PortableDatabase) {
       }, 'unlisted push services');
     },
     /**
-     * Makes the given origins dormant, except those that have accepted a message. A dormant origin has none of the
-     * limited number of places.
+     * Makes the given origins dormant, except those that have accepted a message. Dormant origins do not count towards
+     * the maximum number of unlisted push services.
      */
     setDormant: async (names: readonly string[]) => {
       for (const origin of names) await database.write(makeDormant, { origin, nowMs: database.now() });
     },
     remove: (origin: string) =>
       database.write('delete from deskbell.unlisted_push_services where origin = :origin', { origin }),
-    /** Makes messages to these subscriptions due if they wait outside their broadcasts. */
+    /** Makes messages to these subscriptions due if the messages wait outside their broadcasts (as `dormant`). */
     wake: async (ids: readonly number[]) => {
       const open = await database.read<{ readonly id: number }>(
         `select b.id from deskbell.broadcasts b where b.state = 'running' and exists (
@@ -115,7 +115,7 @@ export function createUnlistedPushServices(database: PortableDatabase) {
 const makeDormant = `update deskbell.unlisted_push_services as u set dormant_since_ms = :nowMs
   where origin = :origin and not ${isProven}`;
 
-/** @returns false if that many places cannot be made free */
+/** @returns false if fewer push services than `places` can become dormant */
 function* makeRoom(places: number, nowMs: number): Work<boolean> {
   const oldest = yield* run<{ readonly origin: string }>(
     `select u.origin from deskbell.unlisted_push_services u where u.dormant_since_ms is null and not ${isProven}
@@ -134,7 +134,7 @@ interface UnlistedStore {
 }
 
 /**
- * Runs `work`, which stores data of an unlisted push service, if there is a place for it.
+ * Runs `work`, which stores data of an unlisted push service, unless there are too many unlisted push services.
  *
  * @param max maximum number of unlisted push services; processes that remove and add some at once may exceed it
  * @param mayReplace see `UnlistedPushServices.add`

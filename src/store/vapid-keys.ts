@@ -42,7 +42,7 @@ export function createVapidKeys(database: PortableDatabase) {
       return rows.map(nullsToUndefined);
     },
 
-    /** Returns the key that services offer. */
+    /** Returns the current key, with which browsers make new subscriptions. */
     current,
 
     /** Counts the subscriptions made with each key. Omits keys without subscriptions. */

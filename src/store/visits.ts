@@ -46,7 +46,7 @@ export function createVisits({ now, read, position }: PortableDatabase) {
     group by prefix, visit`;
 
   return {
-    /** Reads all subscriptions, a few thousand at a time. @returns push services, those with most subscriptions first */
+    /** Reads all subscriptions, a few thousand at a time. @returns push services, most subscriptions first */
     count: async (): Promise<readonly PushServiceVisits[]> => {
       const counts = new Map<string, Record<keyof Visits, number>>();
       const nowMs = now();

@@ -72,7 +72,7 @@ export function createWebhookOutbox(database: PortableDatabase) {
       );
     },
 
-    /** Makes the database store events for the next few days, and drops events that are days old. */
+    /** Makes the database store new events for the next few days. Drops events that could not be delivered for days. */
     watch: () =>
       database.transaction(function* () {
         const nowMs = database.now();
