@@ -1,6 +1,6 @@
 // What statements cost on PostgreSQL: the pages that they read and write, those of functions and triggers included. Each is run
 // for this just before it is run, and taken back, twice: a connection that has not run it before reads the catalogue, too.
-import { Client, type QueryResult } from 'pg';
+import { Client, type QueryConfig, type QueryResult } from 'pg';
 import type { Store } from '../../src/store/store.ts';
 import { usePostgres } from '../store/test-database.ts';
 import { describeGrowth, insertsOf, type Cost } from './growth-suite.ts';
@@ -102,10 +102,12 @@ describeGrowth('PostgreSQL', {
     Object.assign(Client.prototype, {
       query(this: Client, sql: unknown, values: unknown, ...rest: unknown[]) {
         const ask = () => Reflect.apply(query, this, [sql, values, ...rest]) as unknown;
-        if (typeof sql !== 'string') return ask();
-        if (sql.startsWith('begin')) inTransaction.add(this);
-        else if (/^(?:commit|rollback)/.test(sql)) inTransaction.delete(this);
-        return isCounted.test(sql) ? count(this, sql, values).then(ask) : ask();
+        const statement = typeof sql === 'string' ? { text: sql, values } : (sql as Partial<QueryConfig>);
+        const { text } = statement;
+        if (text === undefined) return ask();
+        if (text.startsWith('begin')) inTransaction.add(this);
+        else if (/^(?:commit|rollback)/.test(text)) inTransaction.delete(this);
+        return isCounted.test(text) ? count(this, text, statement.values).then(ask) : ask();
       },
     });
     return () => {
