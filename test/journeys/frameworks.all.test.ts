@@ -215,7 +215,12 @@ for (const framework of frameworks) {
       const headers = { 'content-type': 'application/json' };
       const sent = await fetch(site + notify, { method: 'POST', headers, body: '{}' });
       assert.equal(sent.status, 204, await sent.text());
-      await reader.receive();
+      await reader.receive().catch(async (error: unknown) => {
+        await application.stop();
+        // rejects with what it has printed, which may say why nothing arrived
+        await application.waitFor(/(?!)/);
+        throw error;
+      });
       await reader.leave();
       const description = await fetch(`${site}${service}/openapi.json`);
       assert.equal(description.status, 200);
